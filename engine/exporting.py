@@ -14,7 +14,7 @@ import msgspec
 
 from engine.disk import whole_file
 from engine.errors import InputError
-from engine.visible import visible
+from engine.text import visible
 
 Value = float | str | None
 Record = Mapping[str, Value]

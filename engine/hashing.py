@@ -1,4 +1,4 @@
-"""The hash functions of Pulsar's broker and clients, and how they read text.
+"""The hash functions of Pulsar's broker and clients, how they read text, and their steps as data for explanations.
 
 Every function is pure. A hash is an int in 0 .. ``HASH_SPACE_SIZE`` - 1 unless its name says ``raw`` or ``crc32``.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import codecs
 import struct
 import zlib
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import Final
+from typing import Final, Literal
 
 import mmh3
 
@@ -139,3 +140,45 @@ def sticky_key_slot(hash_value: int, low: int, high: int) -> int:
     (1, 1)
     """
     return sign_safe_mod(hash_value, high - low + 1) + low or 1
+
+
+HashFunction = Literal["murmur3_32", "crc32"]
+
+
+@dataclass(frozen=True, slots=True)
+class HashedText:
+    """A text on its way to a hash: the UTF-8 bytes, the function's own 32-bit result, and the value Pulsar works with.
+
+    ``raw`` is signed for ``murmur3_32`` (as Java prints it) and equals ``value`` for ``crc32``.
+    """
+
+    text: str
+    data: bytes
+    function: HashFunction
+    raw: int
+    value: int
+
+
+def hashed_by_murmur3(text: str) -> HashedText:
+    """The steps from a text to its ``murmur3_32``: a topic name or a point key of a ring.
+
+    >>> step = hashed_by_murmur3("ab")
+    >>> step.data, step.raw, step.value
+    (b'ab', -1681926305, 465557343)
+    """
+    return HashedText(text, utf8(text), "murmur3_32", murmur3_32_raw(text), murmur3_32(text))
+
+
+def hashed_by_crc32(text: str) -> HashedText:
+    """The steps from a topic name to the hash that places it in a bundle."""
+    value = crc32_hash(text)
+    return HashedText(text, utf8(text), "crc32", value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """``dividend`` mod ``divisor`` = ``remainder``."""
+
+    dividend: int
+    divisor: int
+    remainder: int

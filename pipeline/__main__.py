@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from engine.errors import InputError, RingsideError
-from engine.visible import visible
+from engine.text import visible
 from pipeline.conditions import conditions_of, failures_of
 from pipeline.jobs import LOCAL, MODULES, job_called
 from pipeline.jobs.options import SPARK, check_options

@@ -1,7 +1,8 @@
 """The tables of a fleet, each declared once: names, types and which columns may be empty.
 
 Readers and writers of Parquet take the Arrow form, DataFrames the form of Spark; both come from one declaration.
-Rates are messages per second, throughputs bytes per second, as the brokers say them.
+Rates are messages per second, throughputs bytes per second, as the brokers say them. Written tables end with the two
+columns of ``pipeline.stamps``, which are declared there once for all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
 from pipeline.manifests import parts_of_table
+from pipeline.stamps import COLUMNS as STAMP
 from pipeline.storage import Place, for_arrow
 
 _ARROW: Final[Mapping[str, Any]] = {
@@ -324,7 +326,7 @@ def check_folder(table: Table, folder: Place) -> int:
             found = footer.schema_arrow
         except (OSError, pa.ArrowException) as fault:
             raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
-        told = [(field.name, _plain(field.type)) for field in found]
+        told = [(field.name, _plain(field.type)) for field in found if field.name not in STAMP.names]
         wanted = [(field.name, _plain(field.type)) for field in table.arrow]
         if told != wanted:
             different = next((pair for pair in zip(told, wanted, strict=False) if pair[0] != pair[1]), (told, wanted))

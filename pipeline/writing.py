@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from engine.errors import RingsideError
 from pipeline.manifests import RUNS, begin_run, publish, withdraw_runs
 from pipeline.schemas import Table
+from pipeline.stamps import COLUMNS, Stamp
 from pipeline.storage import File, Place, StorePath, file_at, first_line
 
 ROWS_PER_GROUP: Final = 1 << 18
@@ -222,13 +223,17 @@ def write_json(folder: Place, name: str, value: Mapping[str, object]) -> None:
 class PartWriter:
     """Parts of one table, written by one task; a name that no other attempt has, so that retries never meet."""
 
-    def __init__(self, table: Table, folder: File | Path, task: int, *, few: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, table: Table, folder: File | Path, task: int, stamp: Stamp | None = None, *,
+        few: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
         """``few``: the columns with few different values, the only ones worth a dictionary; None means all.
 
         Those get no statistics: they would not help a reader to skip anything, and take a third of the writing.
         """
         self.table = table
-        self._few = few
+        self._stamp = stamp
+        self._few = None if few is None else (*few, *COLUMNS.names)
         self.rows = 0
         self._path = (
             file_at(folder if isinstance(folder, StorePath) else str(folder))
@@ -242,6 +247,7 @@ class PartWriter:
         if columns.num_rows == 0:
             return
         table = columns if isinstance(columns, pa.Table) else pa.Table.from_batches([columns])
+        table = table if self._stamp is None else self._stamp.on(table)
         if self._schema is None:
             self._schema = _as_written(self.table, table.schema)
             path, store = _where(self._path)
@@ -249,7 +255,7 @@ class PartWriter:
             self._writer = pq.ParquetWriter(
                 path, self._schema, filesystem=store, compression="zstd", store_schema=False,
                 use_dictionary=True if self._few is None else list(self._few),
-                write_statistics=[name for name in self.table.names if name not in (self._few or ())],
+                write_statistics=[name for name in self._schema.names if name not in (self._few or ())],
             )  # fmt: skip
         arrays = [_like(column, field.type) for column, field in zip(table.columns, self._schema, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
@@ -278,14 +284,20 @@ def _like(column: Any, kind: Any) -> Any:
 
 
 def _as_written(table: Table, given: Any) -> Any:
-    assert given.names == list(table.names), f"{given.names} are not the columns of {table.name}"
-    return pa.schema([pa.field(field.name, given.field(field.name).type, field.nullable) for field in table.arrow])
+    declared = [*table.arrow, *COLUMNS]
+    names = [field.name for field in declared][: len(given.names)]
+    assert given.names == names, f"{given.names} are not the columns of {table.name}"
+    return pa.schema(
+        [pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared[: len(names)]]
+    )
 
 
-def write_rows(table: Table, folder: Place, rows: list[tuple[object, ...]]) -> int:
+def write_rows(table: Table, folder: Place, rows: list[tuple[object, ...]], stamp: Stamp | None = None) -> int:
     """A small table in one part; also an empty table has a part, so that readers find its columns."""
     path, store = _where(folder / f"part-000000{_SUFFIX}")
-    pq.write_table(table.columns_of(rows), path, compression="zstd", store_schema=False, filesystem=store)
+    columns = table.columns_of(rows)
+    columns = columns if stamp is None else stamp.on(columns)
+    pq.write_table(columns, path, compression="zstd", store_schema=False, filesystem=store)
     return len(rows)
 
 
@@ -294,10 +306,10 @@ def _where(file: Place) -> tuple[Any, Any]:
     return (file.path, file.store) if isinstance(file, StorePath) else (file, None)
 
 
-def ensure_part(table: Table, folder: Place) -> None:
+def ensure_part(table: Table, folder: Place, stamp: Stamp | None = None) -> None:
     """A table nobody wrote to gets an empty part, so that readers find its columns."""
     if not any(folder.glob(f"*{_SUFFIX}")):
-        write_rows(table, folder, [])
+        write_rows(table, folder, [], stamp)
 
 
 def move_part(part: Place, folder: Place) -> None:

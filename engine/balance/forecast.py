@@ -15,8 +15,7 @@ from engine.balance.start import BalanceStart
 from engine.balance.topics import loads_at
 from engine.balance.world import World
 from engine.bundles.algorithms import resolve_algorithm
-from engine.bundles.boundaries import BundleRange, parse_range
-from engine.bundles.children import SplitResult, split_bundles
+from engine.bundles.boundaries import BundleRange, SplitResult, parse_range, split_bundles
 from engine.bundles.plan import ChildShare, shares_of
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection

@@ -18,9 +18,9 @@ from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.load_columns import LoadColumns
 from engine.bundles.loads import RATE_FIELDS, TopicLoad, check_loads, equal_hash_findings, topic_load
 from engine.bundles.plan import LoadManager
-from engine.computed import Computed
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
+from engine.memo import Computed
 
 HIGHEST_RATE: Final = 1e300
 CHANGE_EVENTS: Final = "__change_events"

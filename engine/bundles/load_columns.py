@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
 from engine.bundles.loads import ListedLoads, TopicLoad
-from engine.computed import Computed
+from engine.memo import Computed
 
 Rows = NDArray[np.int64]
 """Places in the listing, ascending."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.computed import Computed
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
+from engine.memo import Computed
 from engine.names import PERSISTENT, TopicName, parse_topic_name
 
 RATE_FIELDS: Final = (

@@ -14,7 +14,7 @@ from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, Rows, dealt_rows, sum_in_order
 from engine.bundles.loads import TopicLoad, equal_hashes
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 
 LoadManager = Literal["modular", "simple", "extensible"]
 

@@ -109,7 +109,7 @@ def hangs_on_order(lines: Sequence[SplitPreview], inside: LoadColumns, settings:
     for values, limit in zip(inside.flow, most, strict=True):
         total = sum_in_order(values[known])
         compared.append((total, limit * limits.gate_factor))
-        # Half of a total is compared with the sums up to each topic: the nearest one tells.
+        # Half of the total is compared with the running sum at each topic; the nearest sum decides.
         running = np.cumsum(values[known][last])
         place = int(np.searchsorted(running, total / 2))
         compared += [(near, total / 2) for near in running[max(place - 1, 0) : place + 1].tolist()]

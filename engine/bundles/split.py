@@ -18,9 +18,15 @@ from engine.bundles.algorithms import (
     specified_positions_divide,
     topic_count_equally_divide,
 )
-from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
+from engine.bundles.boundaries import (
+    BundleRange,
+    NamespaceBundles,
+    SplitRefusal,
+    SplitResult,
+    parse_range,
+    split_bundles,
+)
 from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one
-from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
 from engine.bundles.flow import flow_limits, flow_or_qps_equally_divide
 from engine.bundles.load_columns import LoadColumns
 from engine.bundles.loads import BundleAverage, TopicLoad, averages_of, hottest_bundle, largest_bundle, topics_in

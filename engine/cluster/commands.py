@@ -165,3 +165,40 @@ Command = (
     | PassTime
     | ProducerCommand
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The cursor one step back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redo:
+    """The cursor one step forward."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The state as opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last step of the branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoTo:
+    """The state after ``step`` steps of the branch, 0 being the state as opened."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchBranch:
+    """The end of another branch; ``branch`` counts from 1 in the order in which branches were opened."""
+
+    branch: int
+
+
+TimelineCommand = Undo | Redo | Home | End | GoTo | SwitchBranch

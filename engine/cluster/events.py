@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from engine.cluster.keys.events import KeyEvent
-from engine.cluster.producers.events import ProducerTopicEvent
+from engine.cluster.keys.state import KeyEvent
+from engine.cluster.producers.state import ProducerTopicEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +99,30 @@ Event = (
     | KeyEvent
     | ProducerTopicEvent
 )
+
+
+E = TypeVar("E")
+S = TypeVar("S")
+
+
+def fold(
+    events: Iterable[E],
+    begin: Callable[[E | None], S | str],
+    objection: Callable[[S, E], str],
+    after: Callable[[S, E], S],
+) -> S | str:
+    """What the events make of what the first one begins, or the first objection. O(events).
+
+    >>> fold([1, 2, 3], lambda first: first or 0, lambda _sum, each: "" if each > 0 else "too small", int.__add__)
+    6
+    """
+    rest = iter(events)
+    state = begin(next(rest, None))
+    if isinstance(state, str):
+        return state
+    for event in rest:
+        reason = objection(state, event)
+        if reason:
+            return reason
+        state = after(state, event)
+    return state

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
+
+from engine.cluster.state import ClusterState
+from engine.errors import Rejection
+from engine.hashing import utf8
 
 NAME_LIMIT_BYTES: Final = 65_536
 """UTF-8 bytes of a consumer name, a topic name, or the value of a setting."""
@@ -45,3 +50,55 @@ MAX_PRODUCER_OBJECTS: Final = 200_000
 
 MAX_PRODUCER_MESSAGES: Final = 10_000
 """Messages that producers send in one step."""
+
+
+def without_statistics(state: ClusterState) -> int:
+    """How many partitions have no statistics. O(topics)."""
+    return int(state.topics.partitions.sum()) - len(state.loads)
+
+
+def count_faults(partitions: Mapping[str, int], reported: int) -> list[str]:
+    """Why topics with so many partitions, ``reported`` of them with statistics, are not modelled. O(topics)."""
+    found = [
+        f"topic {name!r} has {count} partitions: 0 to {MAX_PARTITIONS} are modelled"
+        for name, count in partitions.items()
+        if not 0 <= count <= MAX_PARTITIONS
+    ]
+    bare = sum(max(count, 1) for count in partitions.values()) - reported
+    if not found and bare > MAX_WITHOUT_STATISTICS + len(partitions):
+        found.append(f"{bare} partitions have no statistics: up to {MAX_WITHOUT_STATISTICS} are modelled")
+    return found
+
+
+def refuse_partitions(state: ClusterState, more: int, partitions: int) -> Rejection | None:
+    """Why a topic cannot have ``partitions``, ``more`` than now. Pulsar's own limits are wider."""
+    if partitions > MAX_PARTITIONS:
+        return _refuse(f"{partitions} partitions: up to {MAX_PARTITIONS} of one topic are modelled here")
+    bare = without_statistics(state) + more
+    if more > 0 and bare > MAX_WITHOUT_STATISTICS:
+        return _refuse(
+            f"{bare} partitions would have no statistics: up to {MAX_WITHOUT_STATISTICS} in all are modelled here"
+        )
+    return None
+
+
+def _refuse(message: str) -> Rejection:
+    return Rejection("TooManyPartitions", message, "partitions", 406)
+
+
+def refuse_long_name(name: str, field: str) -> Rejection | None:
+    """None for a name of at most ``NAME_LIMIT_BYTES``; any characters are welcome, halves of surrogate pairs too."""
+    # One character is one to four bytes, so a text that is far too long need not be encoded to know it.
+    size = len(name) if len(name) > NAME_LIMIT_BYTES else len(utf8(name))
+    if size <= NAME_LIMIT_BYTES:
+        return None
+    return Rejection(
+        "IllegalArgumentException",
+        f"{short(name)} has more than {NAME_LIMIT_BYTES} bytes in UTF-8, the limit here; choose a shorter one",
+        field,
+    )
+
+
+def short(text: str) -> str:
+    """A text for a message, cut where it is long."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -2,17 +2,166 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.differences import MarkedNames, aligned, counts_by_id, difference, sum_where
-from engine.cluster.facts import NEW_PARTITION, active_ids, columns_of
-from engine.cluster.partitions import PartitionColumns, traffic
+from engine.cluster.owners import NEW_PARTITION, active_ids, columns_of, runs_of
+from engine.cluster.partitions import Ids, PartitionColumns, PartitionNames, traffic
 from engine.cluster.state import ClusterState, Subscription
+from engine.cluster.tables.topics import NumberedNames, numbers_in
 from engine.failover.bulk_ring import NOBODY
+from engine.memo import Remembered
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Alignment:
+    """The partitions of one state in another: ``place``: (n,) int64, where each stood before, -1 for nowhere; ``gone``:
+    places before of those that are no more.
+    """
+
+    place: NDArray[np.int64]
+    gone: NDArray[np.int64]
+
+
+_aligned: Remembered[Alignment] = Remembered()
+
+
+def aligned(before: PartitionNames, now: PartitionNames) -> Alignment:
+    """Where each name stood before. O(n), once for a pair."""
+
+    def compute() -> Alignment:
+        if before.topics.root is now.topics.root:
+            places_of = np.full(before.topics.partition_count + 1, -1, dtype=np.int64)
+            places_of[before.numbers] = np.arange(len(before))
+            place = places_of[numbers_in(now.topics, before.topics)[now.numbers]]
+        else:
+            places = {name: at for at, name in enumerate(before)}
+            place = np.fromiter((places.get(name, -1) for name in now), dtype=np.int64, count=len(now))
+        kept = np.zeros(len(before), dtype=bool)
+        kept[place[place >= 0]] = True
+        return Alignment(place, np.flatnonzero(~kept))
+
+    return _aligned.get((before, now), (), compute)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Difference:
+    """Where two assignments of the same partitions differ.
+
+    ``different``: (n,) bool, read-only; ``moved``: those that had somebody before and have another one now, the same
+    array where nobody plays no part. ``count`` and ``moved_count`` say how many. ``gained`` and ``lost`` count
+    the different ones by consumer id: int64, as long as the highest id asks for.
+    """
+
+    different: NDArray[np.bool_]
+    count: int
+    moved: NDArray[np.bool_]
+    moved_count: int
+    gained: NDArray[np.int64]
+    lost: NDArray[np.int64]
+
+
+_differences: Remembered[Difference] = Remembered()
+_counts: Remembered[NDArray[np.int64]] = Remembered()
+_totals: Remembered[float] = Remembered()
+FEW_RUNS: Final = 8
+"""Where so many partitions on average stand together, runs are counted: all into one bin is slow one by one."""
+
+
+def difference(before: Ids, now: Ids) -> Difference:
+    """What changed hands between two arrays of ``owner_ids``. O(n), once for a pair."""
+
+    def compute() -> Difference:
+        different = before != now if before is not now else np.zeros(len(now), dtype=np.bool_)
+        count = int(np.count_nonzero(different))
+        moved, moved_count = different, count
+        if _has_nobody(before) or _has_nobody(now):
+            moved = different & (before >= 0) & (now >= 0)
+            moved_count = int(np.count_nonzero(moved))
+        for array in (different, moved):
+            array.setflags(write=False)
+        gained, lost = (_counted_where(each, different, count) for each in (now, before))
+        return Difference(different, count, moved, moved_count, gained, lost)
+
+    return _differences.get((before, now), (), compute)
+
+
+def _has_nobody(ids: Ids) -> bool:
+    return bool(len(ids)) and int(ids.min()) < 0
+
+
+def _counted_where(ids: Ids, mask: NDArray[np.bool_], count: int) -> NDArray[np.int64]:
+    """``counts_by_id`` of those in a mask: of the fewer ones, inside or outside."""
+    if 2 * count < len(ids):
+        return counts_by_id(ids[mask])
+    every = _counts.get((ids,), (), lambda: counts_by_id(ids))
+    if count == len(ids):
+        return every
+    outside = counts_by_id(ids[~mask])
+    return every - np.pad(outside, (0, len(every) - len(outside)))
+
+
+def counts_by_id(ids: Ids) -> NDArray[np.int64]:
+    """How often each id stands there; nobody (-1) does not count. O(n).
+
+    >>> counts_by_id(np.array([2, -1, 0, 2], np.int32)).tolist()
+    [1, 0, 2]
+    """
+    if len(ids) and np.count_nonzero(ids[1:] != ids[:-1]) * FEW_RUNS < len(ids):
+        runs = runs_of(ids)
+        some = runs.owner >= 0
+        return np.bincount(runs.owner[some], weights=runs.length[some]).astype(np.int64)
+    return np.bincount(ids[ids >= 0] if _has_nobody(ids) else ids).astype(np.int64, copy=False)
+
+
+def sum_where(values: NDArray[np.int64] | NDArray[np.float64], mask: NDArray[np.bool_], count: int) -> float:
+    """The sum of the ``count`` values in a mask: of the fewer ones, inside or outside. O(n)."""
+    if 2 * count <= len(values):
+        return _sum(values[mask]) if count else 0
+    total = _totals.get((values,), (), lambda: _sum(values))
+    return total if count == len(values) else total - _sum(values[~mask])
+
+
+def _sum(values: NDArray[np.int64] | NDArray[np.float64]) -> float:
+    """Whole numbers stay whole."""
+    total: float = values.sum().item()
+    return total
+
+
+class MarkedNames(Sequence[str]):
+    """The names of the partitions in a mask, topic by topic; counted at once, found when they are looked at."""
+
+    __slots__ = ("_columns", "_count", "_found", "_mask")
+
+    def __init__(self, columns: PartitionColumns, mask: NDArray[np.bool_], count: int) -> None:
+        self._columns, self._mask, self._count = columns, mask, count
+        self._found: NumberedNames | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, name: object) -> bool:
+        at = self._columns.names.place(name) if isinstance(name, str) else -1
+        return at >= 0 and bool(self._mask[at])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        return self._names()[at]
+
+    def _names(self) -> NumberedNames:
+        if self._found is None:
+            self._found = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
+        return self._found
 
 
 @dataclass(frozen=True, slots=True)

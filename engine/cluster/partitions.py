@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.remember import Remembered
 from engine.cluster.state import Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, NumberedNames, TopicTable, place_by_hash
 from engine.failover.model import Consumer
+from engine.memo import Remembered
 from engine.names import PARTITION_SUFFIX, partition_index
 
 Ids = NDArray[np.int32] | NDArray[np.int64]

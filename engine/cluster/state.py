@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import NOTHING_REPORTED, Load, TopicTable
-from engine.config import CURRENT, BrokerSettings
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.errors import Rejection
 from engine.failover.model import Consumer
 
 
@@ -89,3 +91,75 @@ class ClusterState:
         topics = TopicTable.of(self.topics)
         object.__setattr__(self, "topics", topics)
         object.__setattr__(self, "loads", LoadTable.of(topics, self.loads))
+
+
+NO_STATISTICS = Load()
+"""What a partition without statistics counts as in sums."""
+
+
+def behaviour_in(state: ClusterState) -> ReleaseBehaviour:
+    """The release of a state; a label that no rule knows behaves like the current release."""
+    behaviour = behaviour_of(state.release)
+    return CURRENT if isinstance(behaviour, Rejection) else behaviour
+
+
+def dispatched_load(state: ClusterState, subscription: Subscription, name: str) -> Load:
+    """What goes out to the consumers of one subscription from a partition, zeros where nothing was reported.
+
+    A topic without numbers of its own subscriptions is taken to have this one alone.
+    """
+    own = subscription.loads.get(name)
+    return own if own is not None else state.loads.get(name, NO_STATISTICS)
+
+
+def bundles_of(state: ClusterState, namespace: str) -> NamespaceBundles:
+    """The bundles of a namespace that the state knows, splits included."""
+    bundles = namespace_bundles(namespace, state.namespaces[namespace].boundaries)
+    assert not isinstance(bundles, Rejection), f"{namespace} has invalid boundaries: {bundles}"
+    return bundles
+
+
+def consumers_of(state: ClusterState, key: str) -> list[tuple[int, str]]:
+    """(id, name) of the consumers of a subscription of either type; empty for an unknown one."""
+    for subscription in state.subscriptions:
+        if subscription.key == key:
+            return [(each.consumer_id, each.name) for each in subscription.consumers]
+    for shared in state.key_subscriptions:
+        if shared.key == key:
+            return [(each.consumer_id, each.name) for each in shared.consumers]
+    return []
+
+
+def subscription_keys(state: ClusterState) -> list[str]:
+    """The keys of all subscriptions: Failover first, then Key_Shared."""
+    return [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
+
+
+def producer_topic_names(state: ClusterState) -> list[str]:
+    """The topics whose producers count, in the state's order."""
+    return [each.topic for each in state.producer_topics]
+
+
+def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None:
+    """The producers of the topic of that complete name, None where none count. O(topics with producers)."""
+    return next((each for each in state.producer_topics if each.topic == topic), None)
+
+
+def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:
+    """The Key_Shared subscription of that key, None when it is of another type or not there. O(subscriptions)."""
+    return next((each for each in state.key_subscriptions if each.key == key), None)
+
+
+def shown_places(state: ClusterState) -> tuple[str, ...]:
+    """All that a screen can show in the order of ``n``: subscriptions, Failover first, then topics with producers."""
+    return (*subscription_keys(state), *producer_topic_names(state))
+
+
+def producer_topics_meant(state: ClusterState) -> list[str]:
+    """The topics that a command without a topic can mean: those with producers, else all that are partitioned."""
+    return producer_topic_names(state) or [topic.name for topic in state.topics.values() if topic.partitions]
+
+
+def producers_named(topic: ProducerTopic, name: str) -> list[int]:
+    """The numbers of the producers that show this name, closed ones included. O(producers)."""
+    return [each.number for each in topic.producers.producers if each.producer_name == name]

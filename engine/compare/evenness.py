@@ -7,12 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import active_ids, behaviour_in, columns_of, rules_of
-from engine.cluster.owners import dispatch_order, places_in, runs_of, sums_by_modulo, sums_of_runs
+from engine.cluster.owners import (
+    active_ids,
+    columns_of,
+    dispatch_order,
+    places_in,
+    rules_of,
+    runs_of,
+    sums_by_modulo,
+    sums_of_runs,
+)
 from engine.cluster.partitions import PartitionColumns, traffic
-from engine.cluster.remember import Remembered
-from engine.cluster.state import ClusterState, Subscription
+from engine.cluster.state import ClusterState, Subscription, behaviour_in
 from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.memo import Remembered
 
 
 @dataclass(frozen=True, slots=True)

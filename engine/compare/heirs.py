@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import active_ids, columns_of, rules_of
 from engine.cluster.moves import moves
-from engine.cluster.owners import dispatch_order
+from engine.cluster.owners import active_ids, columns_of, dispatch_order, rules_of
 from engine.cluster.partitions import PartitionColumns, traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.compare.evenness import Evenness, evenness

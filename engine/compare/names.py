@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_points import point_hashes
+from engine.bulk_hashing import point_hashes
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.failover.bulk_ring import build_rings

@@ -11,8 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from engine.cluster.facts import columns_of, rules_of
-from engine.cluster.owners import dispatch_order, in_connect_order
+from engine.cluster.owners import columns_of, dispatch_order, in_connect_order, rules_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.loads import LoadTable

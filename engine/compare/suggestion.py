@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engine.cluster.facts import behaviour_in, columns_of
 from engine.cluster.keys.state import KeySubscription
+from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.compare.key_sizes import key_consumers_needed, points_needed, work_of_keys
 from engine.compare.names import FAILOVER_RING, Fit, Work, fit_names, key_shared_ring
 from engine.compare.sizes import MOST_CONSUMERS, Goal, Sizing, consumers_needed, partitions_needed

@@ -13,7 +13,7 @@ from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import HOT_TIMES
 from engine.keyshared.model import RANGE_SIZE, RING_SLOTS, SlotSpace
-from engine.lint.words import counted
+from engine.text import counted
 
 HALVES: Final = SlotSpace(0, RANGE_SIZE - 1)
 

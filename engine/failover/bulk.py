@@ -70,7 +70,7 @@ def cut_at_points(hashes: NDArray[np.int32], points: NDArray[np.int32], owners: 
     [10, 20, 20, 10]
     """
     cuts = np.searchsorted(hashes, points, side="right")
-    # Claimants after the first of a point get nothing; what lies past the last point is the first one's.
+    # Only the first claimant of a point gets topics; hashes past the last point wrap to the first one.
     counts = np.diff(cuts, prepend=0, append=len(hashes))
     return np.repeat(np.append(owners, owners[0]), counts)
 
@@ -139,7 +139,7 @@ def single_look_up(rings: Rings, ring_no: int = 0) -> Callable[[str | bytes], in
     murmur3 = mmh3.hash
 
     def owner_of(topic: str | bytes) -> int:
-        # mmh3 does not look whether a text can be encoded: a surrogate without its partner ends the process.
+        # mmh3 crashes the process on text that cannot be encoded, such as an unpaired surrogate.
         if not topic.isascii() and isinstance(topic, str):
             topic = utf8(topic)
         hash_value = murmur3(topic)

@@ -14,8 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_hashing import HASH_BITS
-from engine.bulk_points import point_hashes
+from engine.bulk_hashing import HASH_BITS, point_hashes
 from engine.failover.choose import cohort, sort_consumers
 from engine.failover.model import Consumer
 from engine.failover.ring import POINTS_PER_CONSUMER
@@ -24,12 +23,12 @@ from engine.hashing import utf8, utf16_order
 NOBODY: Final = -1
 """The owner of what has no consumer."""
 BATCH_POINTS: Final = 1 << 21
-"""Points sorted together: the working memory of a build is some 24 bytes for each of them."""
+"""Points sorted in one batch; a build needs about 24 bytes of working memory for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cohorts:
-    """Of many consumer lists, those that can be active, in the dispatcher's order.
+    """The cohorts of many consumer lists (the consumers that can be active), in the dispatcher's order.
 
     ``members``: (m,) int32, positions in each given list, list after list; ``start``: (lists + 1,) int64, the cohort of
     list i is ``members[start[i]:start[i + 1]]``; empty for an empty list.
@@ -82,7 +81,7 @@ class Rings:
         at = search_many(self.key, keys, HASH_BITS + len(self).bit_length())
         first, end = self.start[number], self.start[number + 1]
         at = np.where(at == end, first, at)
-        # An empty last ring has no point of its own to look at.
+        # An empty last ring has no point to read.
         owner = self.owner.take(at, mode="clip")
         owner[first == end] = NOBODY
         return owner
@@ -91,7 +90,7 @@ class Rings:
         owners = self.owners_of(ring_no)
         if not len(owners):
             return np.full(len(hashes), NOBODY, dtype=np.int32)
-        # What lies past the last point is the first one's.
+        # Hashes past the last point wrap to the first one.
         return np.append(owners, owners[0]).take(search_many(self.points_of(ring_no), hashes, HASH_BITS))
 
     def points_of(self, ring_no: int) -> NDArray[np.int64]:
@@ -116,7 +115,7 @@ def cohorts(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]] 
     sizes = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
     start = np.concatenate(([0], np.cumsum(sizes)))
     flat = [name for row in names for name in row]
-    # Two names can be one to Java: a character, and the same as two halves. They have one rank.
+    # Java sees a character and its two surrogate halves as the same name, so both get one rank.
     units = {name: utf16_order(name) for name in set(flat)}
     places = {unit: rank for rank, unit in enumerate(sorted(set(units.values())))}
     ranks = {name: places[unit] for name, unit in units.items()}
@@ -137,7 +136,7 @@ def cohorts(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]] 
 
 
 def _with_overflow(names: Sequence[Sequence[str]], priorities: Sequence[Sequence[int]]) -> Cohorts:
-    """``cohorts`` list by list, by the scalar sort: some levels are so far apart that Pulsar's order overflows."""
+    """``cohorts`` by the scalar sort, list by list, for levels so far apart that Pulsar's comparison overflows."""
     members: list[int] = []
     sizes = []
     for row, levels in zip(names, priorities, strict=True):
@@ -175,7 +174,7 @@ def rings_of(
     bits: int = HASH_BITS,
     batch_points: int = BATCH_POINTS,
 ) -> Rings:
-    """``build_rings`` when the cohorts of these lists are known already; ``batch_points`` are sorted at a time."""
+    """``build_rings`` for cohorts that are known already; sorts ``batch_points`` at a time."""
     sizes = leading.sizes
     unique: dict[str, int] = {}
     bounds = np.repeat(np.arange(len(leading)), sizes).tolist()
@@ -246,7 +245,7 @@ def _sort_batch(
     np.left_shift(hashes, bits, out=packed, dtype=np.int64)
     packed += ((ring_no << (HASH_BITS + bits)) + backwards)[:, None]
     key.sort()
-    # Rings of one batch are put behind each other whole, so their last members repeat in order.
+    # A batch holds whole rings one after another, so the numbers of members repeat in ring order.
     place = np.repeat(last, sizes * hashes.shape[1])
     place -= key & ((1 << bits) - 1)
     leading.members.take(place, out=owner, mode="clip")  # all places are members; clip only spares numpy a copy
@@ -293,7 +292,7 @@ def search_many(keys: NDArray[np.int64], queries: NDArray[np.integer], bits: int
 
 
 def _from(keys: NDArray[np.int64], at: NDArray[np.int32], queries: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Go on from ``at`` to the first key that is not below each query."""
+    """Advance ``at`` to the first key that is not below its query."""
     for _ in range(STEPS):
         below = keys.take(at) < queries
         if not below.any():

@@ -17,7 +17,7 @@ from engine.failover.ring import FailoverRing, failover_ring
 from engine.hashing import murmur3_32, sign_safe_mod, utf16_order
 
 MAX_REPLAYED_JOINS: Final = 200
-"""Consumers with levels that overflow whose joins are played again one by one."""
+"""Up to this many consumers with overflowing levels, joins are replayed one by one."""
 
 
 class Rule(Enum):
@@ -56,7 +56,7 @@ def sort_consumers(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
 
 
 def levels_overflow(levels: Sequence[int]) -> bool:
-    """Whether two of these are so far apart that their difference does not fit into 32 bits, where Pulsar has it.
+    """Whether the difference of two of these levels overflows 32 bits, in which Pulsar computes it.
 
     >>> levels_overflow([-2, 2**31 - 1]), levels_overflow([0, 2**31 - 1]), levels_overflow([])
     (True, False, False)
@@ -69,11 +69,11 @@ def _rank(consumer: Consumer) -> tuple[int, bytes]:
 
 
 def _sorted_with_overflow(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
-    """The list as it is after all these consumers joined, where levels overflow.
+    """The dispatcher's list after these consumers joined one by one, where levels overflow.
 
-    That order has circles (a before b before c before a), so the result depends on what was there before: Pulsar sorts
-    its list at every join, and the joins of those that are connected are played again. Of more than
-    ``MAX_REPLAYED_JOINS`` consumers one sort stands for all.
+    With overflow the order is cyclic (a before b before c before a), so the result depends on the order of joins:
+    Pulsar sorts its list at every join, and this replays the joins of the connected consumers. More than
+    ``MAX_REPLAYED_JOINS`` consumers are sorted once.
     """
     if len(consumers) > MAX_REPLAYED_JOINS:
         return sort_once(consumers)
@@ -86,7 +86,7 @@ def _sorted_with_overflow(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]
 def sort_once(consumers: Sequence[Consumer]) -> tuple[Consumer, ...]:
     """One sort of a list, by ``o1.priority - o2.priority`` in 32 bits, then by name.
 
-    Java's TimSort; up to 31 elements Python's does the same, also where the order has circles.
+    Java's TimSort; up to 31 elements Python's sort gives the same result even for a cyclic order.
     """
 
     def compare(one: Consumer, other: Consumer) -> int:

@@ -1,4 +1,4 @@
-"""Why a consumer is the active one: the choice of ``choose`` again, with every step on the table as data."""
+"""Why a consumer is the active one, and why every other consumer is not, as data."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+import numpy as np
+
 from engine.config import CURRENT, ReleaseBehaviour
-from engine.explain import Division, HashedText, hashed_by_murmur3
 from engine.failover.choose import Choice, Rule, choose
 from engine.failover.model import Consumer
-from engine.failover.ring import replicas_at, scalar_ring
-from engine.hashing import HASH_SPACE_SIZE
+from engine.failover.ring import FailoverRing, failover_ring, replicas_at, scalar_ring
+from engine.hashing import HASH_SPACE_SIZE, Division, HashedText, hashed_by_murmur3
 from engine.ring import Ring
 
 HEIRS_SHOWN = 2
@@ -41,9 +42,9 @@ class PointClaim:
 class RingStep:
     """How the ring decided.
 
-    ``claims`` are all who claim the point, in sorted order; the last one owns it. ``owned_by`` are those of the active
-    consumer (several when it claims the point twice). ``distance`` is how many hashes lie from the topic's hash forward
-    to the point, round the end of the space when ``wrapped``; 0 means that they are equal.
+    ``claims``: all claims on the point in sorted order; the last one owns it. ``owned_by``: the claims of the active
+    consumer (several when it claims the point twice). ``distance``: hashes from the topic's hash forward to the point,
+    across the end of the hash space when ``wrapped``; 0 when they are equal.
     """
 
     point: int
@@ -143,10 +144,10 @@ def _rule_reason(rule: Rule, partition_index: int, *, consistent_hashing: bool) 
 def _heirs(
     consumers: Sequence[Consumer], choice: Choice, choose_among: Callable[[Sequence[Consumer]], Choice | None]
 ) -> tuple[Consumer, ...]:
-    """Who gets the topic if the active consumer leaves, then if that one leaves too."""
+    """The consumers that inherit the topic if the active one leaves, then if its heir leaves too, and so on."""
     gone = [choice.active]
     if choice.topic_hash is not None:
-        # The walk round the ring begins with the active consumer and ends with the last of the cohort.
+        # Walking clockwise meets the active consumer first and every member of the cohort once.
         gone = list(_ring(choice.order[: choice.cohort_size]).heirs(choice.topic_hash, HEIRS_SHOWN + 1))
     left = [consumer for consumer in consumers if consumer not in gone]
     while left and len(gone) <= HEIRS_SHOWN:
@@ -179,3 +180,71 @@ def _ring_step(choice: Choice, topic_hash: int) -> RingStep:
         owned_by=tuple(claim for claim in claims if claim.consumer == hit.owner),
         claims=claims,
     )
+
+
+class WhyNot(Enum):
+    """What keeps a consumer from being the active one."""
+
+    LOWER_PRIORITY = "lower priority level"
+    OTHER_PLACE = "another place in name order"
+    FARTHER_POINT = "its next point is farther on"
+    LOST_POINT = "another consumer owns the point that both claim"
+    NO_POINT = "other consumers own all its points"
+    CAME_LATER = "connected later"
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A consumer that is not active. ``place`` counts from 0 in the dispatcher's order.
+
+    ``point`` is its next point on the ring and ``distance`` how many hashes it is from the topic's hash forward to it;
+    both are None where the ring did not decide, or no point is its own.
+    """
+
+    consumer: Consumer
+    why_not: WhyNot
+    place: int
+    point: int | None = None
+    distance: int | None = None
+
+
+def rivals_of(why: FailoverExplanation) -> tuple[Rival, ...]:
+    """All but the active consumer, in the dispatcher's order. O(n) for n consumers, and their points on a ring.
+
+    >>> from engine.failover.explain import explain_choice
+    >>> three = [Consumer(1, "a"), Consumer(2, "b"), Consumer(3, "c", 1)]
+    >>> why = explain_choice(three, "persistent://t/n/x-partition-1", 1, consistent_hashing=False)
+    >>> [(rival.consumer.name, rival.why_not.value, rival.place) for rival in rivals_of(why)]
+    [('a', 'another place in name order', 0), ('c', 'lower priority level', 2)]
+    """
+    nearest = _nearest_points(why) if why.ring is not None else {}
+    return tuple(_rival(why, place, nearest) for place in range(len(why.choice.order)) if place != why.choice.index)
+
+
+def _rival(why: FailoverExplanation, place: int, nearest: dict[int, tuple[int, int]]) -> Rival:
+    consumer = why.choice.order[place]
+    if why.rule is Rule.FIRST_CONNECTED:
+        return Rival(consumer, WhyNot.CAME_LATER, place)
+    if place >= why.choice.cohort_size:
+        return Rival(consumer, WhyNot.LOWER_PRIORITY, place)
+    if why.ring is None:
+        return Rival(consumer, WhyNot.OTHER_PLACE, place)
+    point, distance = nearest.get(place, (None, None))
+    if any(claim.consumer == consumer for claim in why.ring.claims):
+        return Rival(consumer, WhyNot.LOST_POINT, place, point, distance)
+    return Rival(consumer, WhyNot.NO_POINT if point is None else WhyNot.FARTHER_POINT, place, point, distance)
+
+
+def _nearest_points(why: FailoverExplanation) -> dict[int, tuple[int, int]]:
+    """Place in the cohort -> its next own point from the topic's hash on, and the distance to it."""
+    ring: FailoverRing = failover_ring(tuple(consumer.name for consumer in why.cohort))
+    distances = (ring.points - why.topic_hash.value) % ring.space
+    forward = np.argsort(distances, kind="stable")
+    places, first = np.unique(ring.owners[forward], return_index=True)
+    nearest = forward[first]
+    return {
+        place: (point, distance)
+        for place, point, distance in zip(
+            places.tolist(), ring.points[nearest].tolist(), distances[nearest].tolist(), strict=True
+        )
+    }

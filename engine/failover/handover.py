@@ -1,8 +1,10 @@
-"""How the active role changes hands on a persistent topic, and how reads, flow and redelivery meet it.
+"""The dispatcher of a single active consumer: who connects, who is active, and how the role is handed over.
 
-Source: ``PersistentDispatcherSingleActiveConsumer``. Pure functions from a state to an ``Outcome``; time is a number in
-milliseconds that the caller gives. The delay exists so that late acknowledgements of the former active consumer can
-arrive before the cursor is rewound: delivery is at least once across a hand-over, with or without it.
+Source: ``AbstractDispatcherSingleActiveConsumer`` (connect, disconnect, close) and
+``PersistentDispatcherSingleActiveConsumer`` (hand-over, reads, flow, redelivery). Pure functions from a state to an
+``Outcome``; time is a number in milliseconds that the caller gives. The delay exists so that late acknowledgements of
+the former active consumer can arrive before the cursor is rewound: delivery is at least once across a hand-over, with
+or without it.
 
 Example, delay 1000: the first consumer connects at 0, its flow at 5 is counted only, and at 1000 the task rewinds,
 notifies and reads for it.
@@ -10,10 +12,17 @@ notifies and reads for it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from enum import Enum
 
+from engine.errors import Rejection
+from engine.failover.choose import choose
 from engine.failover.state import (
     NOTICE_PROTOCOL_VERSION,
+    ActiveConsumerChanged,
+    Connection,
+    ConsumerDisconnected,
     DispatcherState,
     Effect,
     EntriesDispatched,
@@ -35,9 +44,9 @@ from engine.failover.state import (
 
 
 def start_handover(state: DispatcherState, now_ms: int) -> Outcome:
-    """What follows the choice of another active consumer (``scheduleReadOnActiveConsumer``).
+    """Start the hand-over to a newly chosen active consumer (``scheduleReadOnActiveConsumer``).
 
-    Nothing but notices on a non-persistent topic, and those only in releases with #26482.
+    On a non-persistent topic only notices are sent, and only by releases with #26482.
     """
     terms = state.terms
     if not terms.persistent:
@@ -54,7 +63,7 @@ def start_handover(state: DispatcherState, now_ms: int) -> Outcome:
 
 
 def advance_to(state: DispatcherState, now_ms: int) -> Outcome:
-    """Let time pass: a hand-over task that is due by ``now_ms`` runs, for whoever is active then (or nobody)."""
+    """Let time pass: a hand-over task that is due by ``now_ms`` runs for the consumer that is active then."""
     if state.handover_due_ms is None or now_ms < state.handover_due_ms:
         return Outcome(state)
     return _rewind_notify_read(replace(state, handover_due_ms=None))
@@ -80,7 +89,7 @@ def read_completed(state: DispatcherState, entries: int, *, transferring: bool =
 def read_failed(state: DispatcherState) -> Outcome:
     """The pending read fails; this is the moment **after** its retry back-off.
 
-    Everybody is told who is active if that is not the one the read was for; then the read is tried again, not rewound.
+    If another consumer has become active meanwhile, all are notified. Then the read is retried without a rewind.
     """
     pending = state.pending_read
     assert pending is not None, "no read is pending"
@@ -115,13 +124,13 @@ def redeliver(state: DispatcherState, consumer_id: int) -> Outcome:
     if reason:
         return Outcome(state, (RedeliveryIgnored(consumer_id, reason),))
     state, cancelled = _cancel_pending_read(state)
-    # Why: Pulsar forgets the pending read here even when it could not be cancelled, and starts another beside it.
+    # Why: Pulsar drops its record of the pending read even when it could not cancel it, and starts a second one.
     state, rewound = _rewind(replace(state, pending_read=None))
     return _then((*cancelled, rewound), _read_more(state))
 
 
 def acknowledge(state: DispatcherState, *entries: int) -> DispatcherState:
-    """Acknowledgements count whoever sends them, also late ones of a former active consumer."""
+    """Acknowledge entries; a late acknowledgement by a former active consumer counts like any other."""
     return replace(state, cursor=state.cursor.acknowledge(*entries))
 
 
@@ -134,7 +143,9 @@ def notice(state: DispatcherState, consumer_id: int) -> tuple[Effect, ...]:
     """The notice to one consumer; none for type Exclusive, without an active consumer, or to a client before v12."""
     if state.active_id is None or state.terms.subscription_type is not SubscriptionType.FAILOVER:
         return ()
-    version = next(each.protocol_version for each in state.connections if each.consumer_id == consumer_id)
+    version = next(
+        connection.protocol_version for connection in state.connections if connection.consumer_id == consumer_id
+    )
     if version < NOTICE_PROTOCOL_VERSION:
         return ()
     return (Notified(consumer_id, consumer_id == state.active_id),)
@@ -177,3 +188,113 @@ def _deaf_to(state: DispatcherState, consumer_id: int) -> IgnoredBecause | None:
 
 def _then(effects: tuple[Effect, ...], outcome: Outcome) -> Outcome:
     return Outcome(outcome.state, (*effects, *outcome.effects))
+
+
+class Liveness(Enum):
+    """The result of pinging the connected Exclusive consumer when a second one connects."""
+
+    ALIVE = "alive"
+    UNKNOWN = "unknown"
+    DEAD = "dead, and still listed when the connect is tried again"
+    GONE = "dead, and no longer listed when the connect is tried again"
+
+
+def connect(
+    state: DispatcherState, connection: Connection, now_ms: int = 0, *, liveness: Sequence[Liveness] = (Liveness.ALIVE,)
+) -> Outcome | Rejection:
+    """Connect a consumer (``addConsumer``).
+
+    ``liveness`` matters only when a second Exclusive consumer connects: the results of the successive checks of the
+    first one's connection. After the last of them the connection counts as alive.
+
+    Refused as ``ConsumerBusy`` when the limit of consumers is reached (Failover) or one is connected (Exclusive).
+    """
+    if state.closed:
+        return Outcome(state, (ConsumerDisconnected(connection.consumer_id),))
+    terms = state.terms
+    gone: tuple[Effect, ...] = ()
+    if terms.subscription_type is SubscriptionType.EXCLUSIVE and state.connections:
+        refusal = _exclusive_refusal(liveness, terms.behaviour.exclusive_attempts)
+        if refusal is not None:
+            return refusal
+        state, gone = _without_dead_consumer(state)
+    if terms.subscription_type is SubscriptionType.FAILOVER and 0 < terms.max_consumers <= len(state.connections):
+        return Rejection("ConsumerBusy", "Subscription reached max consumers limit", field="consumer")
+    listed = replace(state, connections=(*state.connections, connection))
+    outcome = _choose_again(listed, now_ms)
+    effects = (*gone, *outcome.effects)
+    if outcome.state.active_id == state.active_id:
+        effects = (*effects, *notice(outcome.state, connection.consumer_id))
+    return Outcome(outcome.state, effects)
+
+
+def disconnect(state: DispatcherState, consumer_id: int, now_ms: int = 0) -> Outcome | Rejection:
+    """Disconnect a consumer (``removeConsumer``): one of its entries is removed from the list.
+
+    **A standby that leaves can move the role between two others**: the number of consumers changes. The one that leaves
+    gets no notice. When the last consumer leaves, no notice is sent and a scheduled hand-over task stays scheduled.
+    """
+    at = next((i for i, connection in enumerate(state.connections) if connection.consumer_id == consumer_id), None)
+    if at is None:
+        return Rejection("ServerMetadata", "Consumer was not connected", field="consumer_id")
+    left = (*state.connections[:at], *state.connections[at + 1 :])
+    permits = state.permits
+    if all(each.consumer_id != consumer_id for each in left):
+        permits = {known: count for known, count in permits.items() if known != consumer_id}
+    listed = replace(state, connections=left, permits=permits)
+    if left and not state.closed:
+        return _choose_again(listed, now_ms)
+    changed: tuple[Effect, ...] = ()
+    if not left:
+        listed = replace(listed, active_id=None)
+        changed = (ActiveConsumerChanged(state.active_id, None),)
+    outcome = cancel_pending_read(listed)
+    return Outcome(outcome.state, (*changed, *outcome.effects))
+
+
+def can_unsubscribe(state: DispatcherState, consumer_id: int) -> bool:
+    """Whether a consumer may unsubscribe: only when it is alone and active."""
+    return len(state.connections) == 1 and state.connections[0].consumer_id == consumer_id == state.active_id
+
+
+def close(state: DispatcherState) -> DispatcherState:
+    """Close the dispatcher: from now on no consumer is chosen, and consumers that connect are disconnected."""
+    return replace(state, closed=True)
+
+
+def _choose_again(state: DispatcherState, now_ms: int) -> Outcome:
+    terms = state.terms
+    choice = choose(
+        [connection.consumer for connection in state.connections],
+        terms.topic,
+        terms.partition_index,
+        consistent_hashing=terms.consistent_hashing,
+        behaviour=terms.behaviour,
+    )
+    assert choice is not None, "somebody is connected"
+    by_id = {connection.consumer_id: connection for connection in state.connections}
+    order = tuple(by_id[consumer.consumer_id] for consumer in choice.order)
+    previous_id, active_id = state.active_id, choice.active.consumer_id
+    state = replace(state, connections=order, active_id=active_id)
+    if active_id == previous_id:
+        return Outcome(state)
+    outcome = start_handover(state, now_ms)
+    return Outcome(outcome.state, (ActiveConsumerChanged(previous_id, active_id), *outcome.effects))
+
+
+def _exclusive_refusal(liveness: Sequence[Liveness], attempts: int) -> Rejection | None:
+    message = "Exclusive consumer is already connected"
+    for attempt in range(attempts):
+        answer = liveness[attempt] if attempt < len(liveness) else Liveness.ALIVE
+        if answer is Liveness.GONE:
+            return None
+        if answer is not Liveness.DEAD:
+            return Rejection("ConsumerBusy", message, field="consumer")
+    after = f" after {attempts} attempts" if attempts > 1 else ""
+    return Rejection("ConsumerBusy", message + after, field="consumer")
+
+
+def _without_dead_consumer(state: DispatcherState) -> tuple[DispatcherState, tuple[Effect, ...]]:
+    outcome = disconnect(state, state.connections[0].consumer_id)
+    assert isinstance(outcome, Outcome)
+    return outcome.state, outcome.effects

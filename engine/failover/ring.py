@@ -118,7 +118,7 @@ class FailoverRing:
         return owners
 
     def claims(self, point: int) -> tuple[Claim, ...]:
-        """Everybody who claims a point, in sorted order: the **last** one owns it. Empty when it is no point."""
+        """The claims on a point in sorted order; the **last** one owns it. Empty where there is no point."""
         low = int(np.searchsorted(self._claim_values, point, side="left"))
         high = int(np.searchsorted(self._claim_values, point, side="right"))
         return tuple(self._claim(int(flat)) for flat in self._claim_order[low:high])
@@ -128,20 +128,20 @@ class FailoverRing:
         return self._claim_values, self._claim_order // POINTS_PER_CONSUMER
 
     def collided_points(self) -> tuple[int, ...]:
-        """The points with more than one claim, ascending (names that extend one another by digits, equal names)."""
+        """The points with several claims, ascending (equal names, or one name extending another by digits)."""
         values = self._claim_values
         return tuple(np.unique(values[1:][values[1:] == values[:-1]]).tolist())
 
     def losses(self) -> tuple[Loss, ...]:
-        """Which consumer lost how many points to which, by loser then winner; empty for a ring without collisions."""
+        """The points each consumer lost to another, sorted by loser, then winner; empty without collisions."""
         values, claimants = self._claim_values, self._claim_order // POINTS_PER_CONSUMER
         winners = self.owners[np.searchsorted(self.points, values)]
         lost = Counter(zip(claimants.tolist(), winners.tolist(), strict=True))
         return tuple(Loss(loser, to, count) for (loser, to), count in sorted(lost.items()) if loser != to)
 
     def point_counts(self) -> tuple[int, ...]:
-        """How many points each consumer owns, by index; 100 where nobody took one away."""
-        # The last name loses no point to another one, so there is a count for every name.
+        """How many points each consumer owns, by index; 100 where none was lost."""
+        # The last name never loses a point to another name, so every name has a count.
         return tuple(np.bincount(self.owners).tolist())
 
     def shares(self) -> tuple[float, ...]:
@@ -217,7 +217,7 @@ def scalar_ring(cohort: tuple[Consumer, ...] = (), space: int = HASH_SPACE_SIZE)
 
 @lru_cache(maxsize=16_384)
 def _points_of(name: str) -> NDArray[np.int64]:
-    """``failover_points`` before they are narrowed: rings of one subscription share nearly all of their names."""
+    """``failover_points`` before narrowing; cached because rings of one subscription share nearly all names."""
     data = utf8(name)
     return np.array([mmh3.hash(data + suffix, 0, False) for suffix in _SUFFIXES], dtype=np.int64)
 

@@ -53,7 +53,7 @@ class Cursor:
         return replace(self, read_position=self.mark_delete + 1)
 
     def acknowledge(self, *entries: int) -> Cursor:
-        """Acknowledge entries one by one, whoever sends it: a late acknowledgement of a former active consumer counts.
+        """Acknowledge entries one by one; a late acknowledgement by a former active consumer counts too.
 
         >>> Cursor(read_position=3).acknowledge(1).acknowledge(0)
         Cursor(read_position=3, mark_delete=1, acknowledged=frozenset())
@@ -71,7 +71,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class ActiveConsumerChanged:
-    """The role passed from one consumer id to another; None stands for nobody. The clients are not told by this."""
+    """The active role passed from one consumer id to another (None: no consumer); no client is notified by this."""
 
     previous_id: int | None
     active_id: int | None
@@ -115,7 +115,7 @@ class HandoverScheduled:
 
 @dataclass(frozen=True, slots=True)
 class HandoverAlreadyWaiting:
-    """A hand-over task waits since an earlier change; its clock is not started again."""
+    """A hand-over task from an earlier change is still scheduled; its delay does not start again."""
 
     due_ms: int
 
@@ -205,7 +205,7 @@ class SubscriptionType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What never changes while a dispatcher lives.
+    """The constants of one dispatcher.
 
     ``topic`` is the full name with ``-partition-N``; ``partition_index`` is -1 for a non-partitioned topic.
     ``max_consumers`` 0 means no limit. ``delay_ms`` is ``activeConsumerFailoverDelayTimeMillis``.
@@ -243,10 +243,10 @@ class PendingRead:
 
 @dataclass(frozen=True, slots=True)
 class DispatcherState:
-    """Everything one dispatcher knows.
+    """The state of one dispatcher.
 
-    ``connections`` stand in the order the last choice left them. ``permits`` is, by consumer id, how many entries that
-    client still asks for. ``handover_due_ms`` is set while a hand-over task waits.
+    ``connections`` are in the order of the last choice. ``permits``: by consumer id, how many entries that client still
+    accepts. ``handover_due_ms`` is set while a hand-over task waits.
     """
 
     terms: Terms

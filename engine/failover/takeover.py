@@ -1,7 +1,7 @@
 """What happens between the old and the new active consumer of a topic, step by step in simulated milliseconds.
 
-Nothing is decided here: a dispatcher (:mod:`engine.failover.dispatcher`) with the consumers from before lives through
-what changed, and what it does is written down with its times.
+A dispatcher (:mod:`engine.failover.handover`) with the earlier consumers is taken through the changes, and its effects
+are recorded with their times.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.failover.choose import choose
-from engine.failover.dispatcher import connect, disconnect
-from engine.failover.handover import advance_to, flow, read_completed
+from engine.failover.handover import advance_to, connect, disconnect, flow, read_completed
 from engine.failover.model import Consumer
 from engine.failover.state import (
     ActiveConsumerChanged,
@@ -73,7 +72,7 @@ class Takeover:
 def takeover(
     terms: Terms, before: Sequence[Consumer], after: Sequence[Consumer], unacked_messages: int
 ) -> Takeover | None:
-    """The way from the active consumer of ``before`` to that of ``after``: those that leave do so before others join.
+    """The hand-over from the active consumer of ``before`` to that of ``after``; leaves happen before joins.
 
     ``unacked_messages`` were sent to the first and are not acknowledged. All clients ask for messages and know notices
     (protocol version 12). None where the active consumer stays, where nobody is connected on one side, and where more
@@ -110,7 +109,7 @@ def takeover(
 
 
 def _settled(terms: Terms, consumers: Sequence[Consumer], *, sending: bool) -> DispatcherState:
-    """Everybody is connected, the hand-overs of the past are over, and a read for the active one waits for messages."""
+    """The dispatcher with all consumers connected, no hand-over scheduled, and a read of the active one pending."""
     choice = choose(
         consumers,
         terms.topic,
@@ -124,7 +123,7 @@ def _settled(terms: Terms, consumers: Sequence[Consumer], *, sending: bool) -> D
     state = DispatcherState(terms, order, choice.active.consumer_id)
     for consumer in consumers:
         state = flow(state, consumer.consumer_id, _PERMITS).state
-    # One message stands for all that are in flight: the cursor has something to go back to, or it has not.
+    # One message represents all in flight: what matters is whether the cursor has anything to rewind to.
     return read_completed(state, 1).state if sending and state.pending_read is not None else state
 
 

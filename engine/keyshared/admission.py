@@ -15,8 +15,7 @@ from engine.keyshared.autosplit import auto_split_selector
 from engine.keyshared.delivery_state import DeliveryTerms, OrderRule
 from engine.keyshared.model import Selector
 from engine.keyshared.ring import RingForm, ring_selector
-from engine.keyshared.sticky import sticky_selector
-from engine.keyshared.sticky_legacy import legacy_sticky_selector
+from engine.keyshared.sticky import legacy_sticky_selector, sticky_selector
 
 
 class SubscriptionType(Enum):

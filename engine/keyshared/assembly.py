@@ -14,8 +14,7 @@ from engine.keyshared.admission import KeySharedMode, selector_for
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.model import Consumer, Selector
 from engine.keyshared.ring import MAX_RING_POINTS, RingForm, RingMember, RingSelector, refuse_ring
-from engine.keyshared.sticky import StickySelector, policy_problem
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector, StickySelector, policy_problem
 from engine.ranges import HashRange
 
 
@@ -91,7 +90,9 @@ def _sticky(empty: StickySelector | LegacyStickySelector, consumers: Sequence[Co
 
 def _pieces(consumers: Sequence[Consumer]) -> list[tuple[int, int, int]]:
     """Start, end and consumer id of all declared ranges, ascending."""
-    return sorted((start, end, each.consumer_id) for each in consumers for start, end in each.declared or ())
+    return sorted(
+        (start, end, consumer.consumer_id) for consumer in consumers for start, end in consumer.declared or ()
+    )
 
 
 def _overlap(consumers: Sequence[Consumer]) -> bool:

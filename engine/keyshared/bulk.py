@@ -14,13 +14,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bulk_points import point_hashes
+from engine.bulk_hashing import point_hashes
 from engine.hashing import utf8, utf16_order
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.model import Consumer, SlotSpace
 from engine.keyshared.ring import RingForm, RingMember, RingSelector, point_key
-from engine.keyshared.sticky import StickySelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector, StickySelector
 
 NO_CONSUMER: Final = -1
 """The owner of a slot that nobody has; ids of consumers are 0 or more."""

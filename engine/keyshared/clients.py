@@ -54,7 +54,7 @@ def comment_mark(language: ClientLanguage) -> str:
 
 
 def _java(name: str, ranges: Sequence[HashRange]) -> tuple[str, ...]:
-    pieces = [f"Range.of({each.start}, {each.end})" for each in ranges]
+    pieces = [f"Range.of({piece.start}, {piece.end})" for piece in ranges]
     body = _rows(pieces, indent=8, ends_with_comma=False)
     return (f"KeySharedPolicy {name} = KeySharedPolicy.stickyHashRange().ranges(", *body[:-1], f"{body[-1]});")
 
@@ -64,15 +64,15 @@ def _python(name: str, ranges: Sequence[HashRange]) -> tuple[str, ...]:
         f"{name} = pulsar.ConsumerKeySharedPolicy(",
         "    key_shared_mode=pulsar.KeySharedMode.Sticky,",
         "    sticky_ranges=[",
-        *_rows([f"({each.start}, {each.end})" for each in ranges], indent=8),
+        *_rows([f"({piece.start}, {piece.end})" for piece in ranges], indent=8),
         "    ],",
         ")",
     )
 
 
 def _go(name: str, ranges: Sequence[HashRange]) -> tuple[str, ...]:
-    pairs = [f"{each.start}, {each.end}" for each in ranges]
-    if all(each.size > 1 for each in ranges):
+    pairs = [f"{piece.start}, {piece.end}" for piece in ranges]
+    if all(piece.size > 1 for piece in ranges):
         # What the constructor refuses stands in its second answer, so it is taken and not dropped.
         return (f"{name}, err := pulsar.NewKeySharedPolicySticky([]int{{", *_rows(pairs, indent=1, tabs=True), "})")
     return (

@@ -33,14 +33,14 @@ class RecentlyJoined:
         """A consumer left; the only one of the ``left`` ones that remains waits for nobody."""
         if left <= 1:
             return RecentlyJoined()
-        return RecentlyJoined(tuple(each for each in self.marks if each[0] != consumer_id))
+        return RecentlyJoined(tuple(mark for mark in self.marks if mark[0] != consumer_id))
 
     def released(self, first_unacked: int) -> RecentlyJoined:
         """Without those that everything before their joining is acknowledged for.
 
         Pulsar stops at the first that still waits; as it keeps them by position since #23802, that is the same.
         """
-        return RecentlyJoined(tuple(each for each in self.marks if each[1] > first_unacked))
+        return RecentlyJoined(tuple(mark for mark in self.marks if mark[1] > first_unacked))
 
     def limit(self, consumer_id: int, *, replay: bool) -> int | None:
         """The position from which on a consumer must wait; None when it may have anything.

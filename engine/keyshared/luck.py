@@ -11,7 +11,7 @@ from typing import Final
 from engine.keyshared.chance import Spread, binomial_at_least, binomial_quantiles, equal_shares, expected_spread
 from engine.keyshared.fairness import CHANCE_LEVEL, Cause, fairness_of
 from engine.keyshared.model import Selector
-from engine.keyshared.placement import Placement, place
+from engine.keyshared.ownership import Placement, place
 from engine.keyshared.ring import RingSelector
 
 LIKELY_BETWEEN: Final = (0.05, 0.95)
@@ -96,12 +96,12 @@ class Luck:
     @property
     def busiest_keys(self) -> int:
         """The keys of the consumer that has most of them, as observed."""
-        return max((each.keys for each in self.consumers), default=0)
+        return max((consumer.keys for consumer in self.consumers), default=0)
 
     @property
     def time_over_ideal(self) -> float:
         """How many times as long all messages take as with an even share, when all consumers are equally fast."""
-        most = max((each.messages for each in self.consumers), default=0.0)
+        most = max((consumer.messages for consumer in self.consumers), default=0.0)
         return most * len(self.consumers) / self.messages if self.messages else 1.0
 
     @property
@@ -117,7 +117,7 @@ class Luck:
     @property
     def idle(self) -> int:
         """How many consumers have no key, as observed."""
-        return sum(not each.keys for each in self.consumers)
+        return sum(not consumer.keys for consumer in self.consumers)
 
 
 def luck_of(
@@ -265,7 +265,7 @@ def _keys_for_half(carried: Sequence[float]) -> int:
 
 
 def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: Weights) -> Verdict:
-    """What explains a placement, in the order that ``luck_of`` tells; sums are enough, so also of folded traces."""
+    """What explains a placement, in the order of ``luck_of``; sums are enough, so folded traces work too."""
     if placement.misplaced:
         return Verdict.DEFECT
     if len(placement.ids) < 2:
@@ -289,7 +289,7 @@ def _verdict_on_shares(selector: Selector, placement: Placement) -> Verdict:
     """The cause of the share that is furthest from an equal one; on a ring the points may have fallen so by chance."""
     fair = 1 / len(placement.ids)
     shares = fairness_of(selector).consumers
-    by_distance = sorted(shares, key=lambda each: -abs(each.share - fair))
+    by_distance = sorted(shares, key=lambda share: -abs(share.share - fair))
     cause = next((each.cause for each in by_distance if each.cause is not None), None)
     if cause is not None:
         return _VERDICT_OF[cause]

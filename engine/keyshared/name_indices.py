@@ -1,7 +1,7 @@
 """Name indices of namesakes on a Key_Shared ring, read off the ranges that a broker reported.
 
 Since #23327 namesakes have points of their own by a name index, the smallest that is free when they join. Statistics do
-not tell it: where one of them left, the one that stays keeps a higher index than its order suggests.
+not show it: after one of them left, the one that stays keeps a higher index than its order suggests.
 """
 
 from __future__ import annotations

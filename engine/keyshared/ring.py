@@ -26,7 +26,7 @@ class RingForm(Enum):
     """The forms of the ring, oldest first; the values are the names the golden vectors give them.
 
     ``NAME_I`` (2.7): point key is name + number, all claimants of a point share it by ``hash mod how many``.
-    ``NAME_NUL_I`` (#22053): a NUL between name and number. ``INDEXED_REPLACE`` (#23327): namesakes are told apart by
+    ``NAME_NUL_I`` (#22053): a NUL between name and number. ``INDEXED_REPLACE`` (#23327): namesakes are distinguished by
     a name index; a newcomer takes a point away for good. ``CURRENT`` (#23441, #23447): the first claimant keeps it.
     """
 
@@ -97,7 +97,7 @@ def refuse_ring(consumers: int, points: int) -> Rejection | None:
 
 @dataclass(frozen=True, slots=True)
 class RingMember:
-    """A consumer on the ring. ``name_index`` tells namesakes apart; it is free again when its owner leaves.
+    """A consumer on the ring. ``name_index`` distinguishes namesakes; it becomes free when its owner leaves.
 
     ``lost`` are points that newcomers took away for good (only in the form ``INDEXED_REPLACE``).
     """

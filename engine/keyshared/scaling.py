@@ -140,10 +140,10 @@ class ScalingPlan:
         Nothing overlaps in that order, since a node that keeps its index only loses slots to nodes that start last, or
         only gains those of nodes that stopped first; so fewer slots stall than when all stop.
         """
-        stays = tuple(each.node for each in self.nodes if each.index_before == each.index_after)
-        others = tuple(each for each in self.nodes if each.index_before != each.index_after)
-        stops = tuple(each.node for each in others if each.index_before is not None)
-        return stops, stays, tuple(each.node for each in others if each.index_after is not None)
+        stays = tuple(node.node for node in self.nodes if node.index_before == node.index_after)
+        others = tuple(node for node in self.nodes if node.index_before != node.index_after)
+        stops = tuple(other.node for other in others if other.index_before is not None)
+        return stops, stays, tuple(other.node for other in others if other.index_after is not None)
 
 
 def plan_scaling(
@@ -185,7 +185,7 @@ def plan_scaling(
     owners = SlotOwners(_owners(told_before, range(before)), _owners(told_after, places))
     nodes = _nodes(change, places, told_before, told_after, owners=owners, slots=slots)
     moves = _moves(owners)
-    running = tuple(each.node for each in nodes if each.index_after is not None)
+    running = tuple(node.node for node in nodes if node.index_after is not None)
     return ScalingPlan(
         form=form,
         points=points,

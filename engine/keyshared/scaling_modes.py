@@ -119,10 +119,10 @@ def ring_moves(points: int, change: NodeChange, key_hashes: NDArray[np.int64]) -
     """The same change on the broker's ring in its current form, with as many points."""
     empty = ring_selector(points=points)
     assert not isinstance(empty, Rejection), "the number of points has been checked"
-    members = tuple(RingMember(each, 0) for each in _consumers(range(change.before)))
+    members = tuple(RingMember(consumer, 0) for consumer in _consumers(range(change.before)))
     gone = frozenset(change.leaving)
-    stay = tuple(each for each in members if each.consumer.consumer_id not in gone)
-    come = tuple(RingMember(each, 0) for each in _consumers(change.joining))
+    stay = tuple(member for member in members if member.consumer.consumer_id not in gone)
+    come = tuple(RingMember(consumer, 0) for consumer in _consumers(change.joining))
     before, after = replace(empty, members=members), replace(empty, members=(*stay, *come))
     return _selector_moves(ScalingMode.CONSISTENT_AUTO_SPLIT, before, after, key_hashes, change)
 

@@ -8,9 +8,8 @@ from typing import Final
 
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles, namespace_bundles
 from engine.bundles.plan import LoadManager
-from engine.cluster.facts import behaviour_in
-from engine.cluster.listing import topic_loads
-from engine.cluster.state import ClusterState
+from engine.cluster.bundles import topic_loads
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase

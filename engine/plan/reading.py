@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 
 from engine.bundles.boundaries import MAX_BUNDLES
 from engine.bundles.occupancy import MAX_BROKERS, MAX_TOPICS
-from engine.cluster.keys.nodes import declared_by
 from engine.cluster.keys.state import SharingMode
+from engine.cluster.keys.subscriptions import declared_by
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import Rejection
-from engine.explain import Division
-from engine.hashing import murmur3_32_raw, utf8, utf16_order
+from engine.hashing import Division, murmur3_32_raw, utf8, utf16_order
 from engine.routing.keys import HashingScheme, Message, key_hash
-from engine.routing.producer import send
-from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES, PartitionedProducer, ProducersState, SendResult
+from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES, PartitionedProducer, ProducersState, SendResult
+from engine.routing.producers.producer import send
 from engine.routing.routers import (
     BatchRoundRobinRouter,
     PartialRoundRobinRouter,

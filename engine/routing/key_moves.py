@@ -49,7 +49,7 @@ class KeyMoves:
     @property
     def moved(self) -> tuple[KeyPlaces, ...]:
         """The keys that change their partition, in the order given."""
-        return tuple(each for each in self.places if each.differ)
+        return tuple(place for place in self.places if place.differ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Disagreements:
     @property
     def disagreeing(self) -> tuple[KeyPlaces, ...]:
         """The keys that the two put into different partitions, in the order given."""
-        return tuple(each for each in self.places if each.differ)
+        return tuple(place for place in self.places if place.differ)
 
 
 def moved_keys(
@@ -104,10 +104,10 @@ def expected_moved_share(before: int, after: int) -> float:
 
 def moved_keys_by_scheme(keys: Iterable[str], before: int, after: int) -> dict[HashingScheme, KeyMoves] | Rejection:
     """``moved_keys`` for each hashing scheme: which keys move depends on the client, how many hardly."""
-    told = tuple(keys)
+    all_keys = tuple(keys)
     found: dict[HashingScheme, KeyMoves] = {}
     for hashing in HASHING_SCHEMES:
-        moves = moved_keys(told, before, after, hashing)
+        moves = moved_keys(all_keys, before, after, hashing)
         if isinstance(moves, Rejection):
             return moves
         found[hashing] = moves

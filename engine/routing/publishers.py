@@ -185,16 +185,16 @@ def aggregate_publishers(
     >>> [(each.producer_name, each.msg_rate_in_msgs_per_sec) for each in aggregate_publishers([one, two]).listed()]
     [(None, 3.0)]
     """
-    told = tuple(partitions)
+    all_partitions = tuple(partitions)
     named: dict[str, PublisherStats] = {}
-    for partition in told:
+    for partition in all_partitions:
         for publisher in partition.named:
             name = publisher.producer_name
             assert name is not None, "the named group has names"
             named[name] = named.get(name, PublisherStats(name, supports_partial_producer=True)).plus(publisher)
     unnamed = [
-        reduce(PublisherStats.plus, (told[at].unnamed[place] for at, place in entry), PublisherStats())
-        for entry in unnamed_entries(told, behaviour)
+        reduce(PublisherStats.plus, (all_partitions[at].unnamed[place] for at, place in entry), PublisherStats())
+        for entry in unnamed_entries(all_partitions, behaviour)
     ]
     return PublisherGroups(tuple(unnamed), tuple(named.values()))
 
@@ -204,7 +204,7 @@ def unnamed_entries(
 ) -> list[list[tuple[int, int]]]:
     """Which publishers make each unnamed entry of the aggregate, in the order they are added to it.
 
-    A publisher is told by the place of its partition and its own place in that partition's unnamed group.
+    A publisher is identified by the place of its partition and its own place in that partition's unnamed group.
 
     >>> two = grouped([PublisherStats("b"), PublisherStats("a")])
     >>> unnamed_entries([two, grouped([PublisherStats("c")])])

@@ -146,11 +146,11 @@ def aggregate(partitions: Iterable[TopicStats], behaviour: ReleaseBehaviour = CU
     >>> aggregate([TopicStats(average_msg_size_bytes=size) for size in (1.0, 5.0, 0.0)]).average_msg_size_bytes
     2.0
     """
-    told = tuple(partitions)
+    all_partitions = tuple(partitions)
     total = TopicStats()
     subscriptions: dict[str, SubscriptionStats] = {}
     replication: dict[str, ReplicatorStats] = {}
-    for new in told:
+    for new in all_partitions:
         total = _plus_numbers(total, new)
         for name, subscription in new.subscriptions.items():
             subscriptions[name] = subscriptions.get(name, SubscriptionStats()).plus(subscription)
@@ -158,7 +158,7 @@ def aggregate(partitions: Iterable[TopicStats], behaviour: ReleaseBehaviour = CU
             replication[name] = added(replication.get(name, ReplicatorStats()), replicator)
     return replace(
         total,
-        publishers=aggregate_publishers((each.publishers for each in told), behaviour),
+        publishers=aggregate_publishers((partition.publishers for partition in all_partitions), behaviour),
         subscriptions=MappingProxyType(subscriptions),
         replication=MappingProxyType(replication),
     )

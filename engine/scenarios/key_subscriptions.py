@@ -8,17 +8,18 @@ from itertools import pairwise
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot
-from engine.cluster.keys.events import (
+from engine.cluster.keys.evolve import dispatcher_of, folded
+from engine.cluster.keys.state import (
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeyDispatcherStarted,
     KeyEvent,
     KeyIntervalsSeen,
+    KeySubscription,
     KeySubscriptionCreated,
+    SharingMode,
 )
-from engine.cluster.keys.evolve import dispatcher_of, folded
-from engine.cluster.keys.restarts import KEY_SETTINGS
-from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.keys.subscriptions import KEY_SETTINGS
 from engine.cluster.tables.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection

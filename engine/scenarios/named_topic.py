@@ -14,7 +14,7 @@ from engine.failover.model import Consumer
 from engine.names import TopicName, parse_topic_name
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import MAX_CONSUMERS, MAX_PARTITIONS_IN_ALL
-from engine.views.counting import counted
+from engine.text import counted
 
 SUBSCRIPTION = "planned"
 

@@ -18,7 +18,7 @@ from engine.admin.load_reports import all_bundles
 from engine.admin.moments import Moment, combined, read_dump
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
-from engine.cluster.facts import active_consumers
+from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable

@@ -7,13 +7,13 @@ from typing import Final
 
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.tables.synthetic import made_up_loads, made_up_topics
+from engine.cluster.tables.loads import made_up_loads, made_up_topics
 from engine.cluster.tables.topics import Recipe
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import InputError, Rejection
 from engine.failover.model import Consumer
 from engine.scenarios.opening import Opened
-from engine.views.counting import counted
+from engine.text import counted
 
 NAMESPACE: Final = "public/default"
 SUBSCRIPTION: Final = "billing"

@@ -9,16 +9,15 @@ from typing import Final
 from engine.cluster.commands import ShareKeys
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
-from engine.cluster.keys.events import KeyConsumerJoined, KeysSeen, KeySubscriptionCreated
-from engine.cluster.keys.restarts import started
-from engine.cluster.keys.state import SharingMode
+from engine.cluster.keys.state import KeyConsumerJoined, KeysSeen, KeySubscriptionCreated, SharingMode
+from engine.cluster.keys.subscriptions import started
 from engine.cluster.state import ClusterState
-from engine.cluster.tables.synthetic import load_of
+from engine.cluster.tables.loads import load_of
 from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.counting import counted
+from engine.text import counted
 
 SUBSCRIPTION: Final = "orders"
 DEFAULT_MODE: Final = SharingMode.CONSISTENT_AUTO_SPLIT.value

@@ -8,14 +8,14 @@ from typing import Final
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.producers.commands import AddProducers
-from engine.cluster.producers.events import ProducerPlan, ProducersSeen
-from engine.cluster.producers.rules import BROKERS
+from engine.cluster.producers.decide import BROKERS
+from engine.cluster.producers.state import ProducerPlan, ProducersSeen
 from engine.cluster.tables.loads import LoadTable
 from engine.config import CURRENT
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.scenarios.synthetic import synthetic_state
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.failover.model import Notice
 
 MAX_BROKERS: Final = 1_000

@@ -25,6 +25,7 @@ from pipeline.lists import Key
 from pipeline.pieces import Piece, read_pieces
 from pipeline.policies import Policy
 from pipeline.schemas import ASSIGNMENTS, Table
+from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.writing import PartWriter
 
@@ -68,6 +69,7 @@ class AssignPlan:
     policies: Sequence[Policy]
     groups: BrokerGroups
     folder: Place
+    stamp: Stamp
 
 
 def assign_pieces(plan: AssignPlan, pieces: Sequence[Piece], number: int) -> bytes:
@@ -133,7 +135,7 @@ class _Task:
 
     def __post_init__(self) -> None:
         folder = self.plan.folder
-        self.writer = PartWriter(ASSIGNMENTS, folder / ASSIGNMENTS.name, self.number, few=FEW_WORDS)
+        self.writer = PartWriter(ASSIGNMENTS, folder / ASSIGNMENTS.name, self.number, self.plan.stamp, few=FEW_WORDS)
         slots = int(self.plan.change.new_slots.start[-1])
         self.sums = {policy: np.zeros((5, slots)) for policy in self.plan.policies}
         self.words = Words(self.plan.change)

@@ -46,6 +46,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.stamps import Stamp
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.failover import chunk_number, chunk_of, failover_rows, sorted_by_unit
@@ -108,7 +109,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     need_tables(source, (SUBSCRIPTIONS, CONSUMER_SETS))
     asked = asked_of(options.settings)
     with replacing(target, JOB) as draft, spark_faults(JOB):
-        this = _Assign(spark, source, draft, asked, pieces_of(SUBSCRIPTIONS, source), broker_groups(source))
+        stamp = options.stamp_of(source)
+        this = _Assign(spark, source, draft, asked, pieces_of(SUBSCRIPTIONS, source), broker_groups(source), stamp)
         keys = this.units()
         this.hear_witnesses()
         this.find_rules(keys)
@@ -118,10 +120,10 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             options.say(f"assign: {this.account['rows']:,} rows written")
         _check_killed(asked.changes, this.killed)
         told = [*asked.told, *_lists_of_nobody(asked, keys)]
-        write_rows(CONSUMER_LOADS, draft.table(CONSUMER_LOADS), this.consumers)
-        write_rows(SUBSCRIPTION_LOADS, draft.table(SUBSCRIPTION_LOADS), this.subscriptions)
-        write_rows(ASSIGN_QUARANTINE, draft.table(ASSIGN_QUARANTINE), told)
-        ensure_part(ASSIGNMENTS, draft.table(ASSIGNMENTS))
+        write_rows(CONSUMER_LOADS, draft.table(CONSUMER_LOADS), this.consumers, stamp)
+        write_rows(SUBSCRIPTION_LOADS, draft.table(SUBSCRIPTION_LOADS), this.subscriptions, stamp)
+        write_rows(ASSIGN_QUARANTINE, draft.table(ASSIGN_QUARANTINE), told, stamp)
+        ensure_part(ASSIGNMENTS, draft.table(ASSIGNMENTS), stamp)
         summary = _summary(this)
         write_json(draft.folder, f"{JOB}.json", summary)
     if this.account["in_no_brokers_order"]:
@@ -142,6 +144,7 @@ class _Assign:
     asked: Asked
     pieces: list[Piece]
     groups: BrokerGroups
+    stamp: Stamp
     account: Counter[str] = field(default_factory=Counter)
     reported: Counter[str] = field(default_factory=Counter)
     agreeing: Counter[str] = field(default_factory=Counter)
@@ -219,7 +222,7 @@ class _Assign:
             (folder / table.name).mkdir(exist_ok=True)
         change = change_of(before, after, [self.rules[key[3]] for key in keys])
         units = {key: place for place, key in enumerate(keys)}
-        plan = AssignPlan(units, change, asked.policies, self.groups, folder)
+        plan = AssignPlan(units, change, asked.policies, self.groups, folder, self.stamp)
         answers = self._answers(plan, number, chunks)
         self._collect([msgspec.msgpack.decode(each, type=AssignAccount) for each in answers], folder)
         sums = LoadSums(keys, change.new.lists, asked.policies, change.new_slots, change.new.rules.flag)

@@ -22,6 +22,7 @@ from pipeline.schemas import (
     BUNDLE_TOPICS,
     OCCUPANCY,
 )
+from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.topic_blocks import Share, blocks_of, together
 from pipeline.writing import PartWriter
@@ -54,6 +55,7 @@ class BundlePlan:
     visiting: Sequence[str]
     settings: BrokerSettings
     folder: Place
+    stamp: Stamp
 
 
 def sender(shares: Sequence[Share], parts: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
@@ -98,7 +100,9 @@ class BundleTask:
 
     def __post_init__(self) -> None:
         folder = self.plan.folder
-        self._writers = {table.name: PartWriter(table, folder / table.name, self.number) for table in WRITTEN}
+        self._writers = {
+            table.name: PartWriter(table, folder / table.name, self.number, self.plan.stamp) for table in WRITTEN
+        }
 
     def run(self, tables: Iterator[Any]) -> BundleAccount:
         """Take every table, then close the parts; a failure leaves none behind."""

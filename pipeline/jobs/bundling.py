@@ -40,6 +40,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.stamps import Stamp
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import need_tables
 from pipeline.topic_blocks import READ, Share, blocks_of
@@ -65,7 +66,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         folder = draft.aside("staged")
         for table in WRITTEN:
             (folder / table.name).mkdir()
-        plan = plan_of(source, settings, folder)
+        stamp = options.stamp_of(source)
+        plan = plan_of(source, settings, folder, stamp)
         listed = options.settings.get("listed", "true") != "false"
         pieces = {table.name: pieces_of(table, source) for table in READ if listed or table is not LISTED}
         answers = _answers(spark, plan, pieces)
@@ -79,7 +81,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
                 " 'pulsar-admin namespaces bundles' prints for each, and import again"
             )
         _collect(draft, folder, accounts)
-        write_rows(BROKER_LOADS, draft.table(BROKER_LOADS), _broker_rows(accounts))
+        write_rows(BROKER_LOADS, draft.table(BROKER_LOADS), _broker_rows(accounts), stamp)
         summary = _summary(draft, accounts, settings)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
@@ -119,7 +121,7 @@ def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
     return replace(settings)
 
 
-def plan_of(source: Place, settings: BrokerSettings, folder: Place) -> BundlePlan:
+def plan_of(source: Place, settings: BrokerSettings, folder: Place, stamp: Stamp) -> BundlePlan:
     """What the tasks need of the small tables under ``source``; they write below ``folder``."""
     boundaries: dict[str, list[int]] = {}
     for part in parts_of(source / BUNDLES.name):
@@ -130,7 +132,7 @@ def plan_of(source: Place, settings: BrokerSettings, folder: Place) -> BundlePla
             assert len(bounds) == position + 1, f"the bundles of {namespace} are out of order"
             bounds.append(upper)
     owners, brokers = _owners(source)
-    return BundlePlan(boundaries, owners, visiting_order(brokers), settings, folder)
+    return BundlePlan(boundaries, owners, visiting_order(brokers), settings, folder, stamp)
 
 
 def _owners(source: Place) -> tuple[dict[str, str], list[str]]:

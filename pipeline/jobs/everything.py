@@ -64,7 +64,9 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             from_answers = job == "import" or (job == "keys" and has_traces(source))
             place = source if from_answers else target
             try:
-                result = job_called(job)(spark, place, target, JobOptions(given[job], options.say, failed))
+                result = job_called(job)(
+                    spark, place, target, JobOptions(given[job], options.say, failed, options.run_id)
+                )
             except RingsideError as fault:
                 if job in _NEEDED:
                     raise

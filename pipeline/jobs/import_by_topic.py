@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.jobs.import_answers import best_rows, claimed_twice, pieces_in, told_twice, topics_told
 from pipeline.reading.rows import Row
 from pipeline.schemas import CONSUMERS, FILES, PUBLISHERS, QUARANTINE, SUBSCRIPTIONS, TOPICS, Table
+from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.transforms import superseding
 from pipeline.writing import Draft, PartWriter, ensure_part
@@ -30,6 +31,7 @@ class ByTopic:
     spark: SparkSession
     staged: Place
     draft: Draft
+    stamp: Stamp
     position: Mapping[str, int]
 
     def __post_init__(self) -> None:
@@ -61,11 +63,11 @@ class ByTopic:
         lost: list[Row] = []
         for table in BY_TOPIC:
             place = self.draft.table(table)
-            writer = PartWriter(table, place, _PART)
+            writer = PartWriter(table, place, _PART, self.stamp)
             for rows in best_rows(table, pieces_in(self.staged / table.name), answers, lost):
                 writer.write(rows)
             writer.close()
-            ensure_part(table, place)
+            ensure_part(table, place, self.stamp)
         return lost
 
     def _frame(self, table: Table) -> DataFrame:
@@ -95,5 +97,5 @@ class ByTopic:
         return True
 
     def _save(self, table: Table, rows: DataFrame) -> None:
-        rows.write.mode("overwrite").parquet(str(self.draft.table(table)))
-        ensure_part(table, self.draft.table(table))
+        self.stamp.on_frame(rows).write.mode("overwrite").parquet(str(self.draft.table(table)))
+        ensure_part(table, self.draft.table(table), self.stamp)

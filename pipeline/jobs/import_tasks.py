@@ -36,6 +36,7 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
+from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.writing import PartWriter
 
@@ -94,6 +95,8 @@ def read_in_tasks(
     groups: Sequence[Sequence[FoundFile]],
     told: Mapping[str, FileContext],
     folder: Place,
+    stamp: Stamp,
+    *,
     limit_bytes: int = MAX_INPUT_BYTES,
 ) -> list[TaskAccount]:
     """One task a group; parts are written to ``folder/<table>``, which every executor must be able to write to.
@@ -104,7 +107,7 @@ def read_in_tasks(
     small = len(dealt) == 1 and sum(file.size_bytes for file in dealt[0]) <= SMALL_BYTES
 
     def read(number: int) -> bytes:
-        return msgspec.msgpack.encode(read_group(dealt[number], told, folder, number, limit_bytes))
+        return msgspec.msgpack.encode(read_group(dealt[number], told, folder, number, stamp, limit_bytes=limit_bytes))
 
     accounts = here(len(dealt), read) if small else in_tasks(spark, len(dealt), read)
     return [msgspec.msgpack.decode(each, type=TaskAccount) for each in accounts]
@@ -128,10 +131,12 @@ def read_group(
     told: Mapping[str, FileContext],
     folder: Place,
     number: int,
+    stamp: Stamp | None = None,
+    *,
     limit_bytes: int = MAX_INPUT_BYTES,
 ) -> TaskAccount:
     """Read some files and write their rows; a failure leaves no part behind."""
-    writers = {table.name: PartWriter(table, folder / table.name, number) for table in WRITTEN}
+    writers = {table.name: PartWriter(table, folder / table.name, number, stamp) for table in WRITTEN}
     account = TaskAccount()
     rows = Rows()
     counts: Counter[str] = Counter()

@@ -36,6 +36,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.stamps import Stamp, time_of_files
 from pipeline.storage import Place, for_arrow
 from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, move_part, replacing, write_json, write_rows
 
@@ -55,10 +56,11 @@ class _Import:
     draft: Draft
     staged: Place
     account: ImportAccount
+    stamp: Stamp
     limit_bytes: int
 
     def read(self, files: Sequence[FoundFile], told: dict[str, FileContext]) -> None:
-        for task in read_in_tasks(self.spark, deal(files), told, self.staged, self.limit_bytes):
+        for task in read_in_tasks(self.spark, deal(files), told, self.staged, self.stamp, limit_bytes=self.limit_bytes):
             self.account.add(task)
 
 
@@ -70,11 +72,12 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     """
     found, limit_bytes = asked_of(source, target, options)
     options.say(f"import: {len(found.files):,} files found")
+    stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in found.files]))
     with replacing(target, JOB) as draft, spark_faults(JOB):
         staged = draft.aside("staged")
         for table in WRITTEN:
             (staged / table.name).mkdir()
-        this = _Import(spark, found, draft, staged, ImportAccount(), limit_bytes)
+        this = _Import(spark, found, draft, staged, ImportAccount(), stamp, limit_bytes)
         _read_all(this, contexts_of(found.files))
         for table in WRITTEN:
             keep_only(staged / table.name, this.account.parts.get(table.name, set()))
@@ -152,7 +155,7 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
 
 def _append(this: _Import, table: Table, rows: list[Row], task: int) -> None:
     """Rows of the driver's own."""
-    writer = PartWriter(table, this.staged / table.name, task)
+    writer = PartWriter(table, this.staged / table.name, task, this.stamp)
     writer.write(table.columns_of(rows))
     part = writer.close()
     if part is not None:
@@ -166,12 +169,12 @@ def _finish(this: _Import) -> Counter[str]:
     rows_in["files"] += len(this.found.problems)
     sets = merge_consumer_sets(this.staged / CONSUMER_SETS.name)
     check_sets(sets)
-    write_rows(CONSUMER_SETS, this.draft.table(CONSUMER_SETS), sets)
+    write_rows(CONSUMER_SETS, this.draft.table(CONSUMER_SETS), sets, this.stamp)
     bundles, replaced, count = merge_boundary_lists(this.staged / BOUNDARY_LISTS.name, this.found.files)
-    write_rows(BUNDLES, this.draft.table(BUNDLES), bundles)
+    write_rows(BUNDLES, this.draft.table(BUNDLES), bundles, this.stamp)
     rows_in["bundles"] += count
     told += replaced
-    write_rows(FILES, this.draft.table(FILES), _file_rows(this))
+    write_rows(FILES, this.draft.table(FILES), _file_rows(this), this.stamp)
     by_topic = _by_topic(this)
     told += notices(this.staged, [] if by_topic is None else by_topic.claims())
     # With joins the quarantine is written as it is staged by then.
@@ -199,7 +202,7 @@ def _by_topic(this: _Import) -> ByTopic | None:
     if len(told) < 2 and not any(file.kind == AnswerKind.MANY.value for file in told):
         return None
     position = {file.name: file.position for file in this.found.files}
-    return ByTopic(this.spark, this.staged, this.draft, position)
+    return ByTopic(this.spark, this.staged, this.draft, this.stamp, position)
 
 
 _TELL_TOPICS: Final = {
@@ -218,7 +221,7 @@ def _move(this: _Import, table: Table) -> None:
     place = this.draft.table(table)
     for part in parts_of(this.staged / table.name):
         move_part(part, place)
-    ensure_part(table, place)
+    ensure_part(table, place, this.stamp)
 
 
 _COUNTED: Final = (

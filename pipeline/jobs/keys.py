@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +43,7 @@ from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, deal_pieces, find_traces, has_traces
 from pipeline.schemas import (
+    FILES,
     HOT_KEYS,
     INSEPARABLE,
     KEY_LOADS,
@@ -51,6 +53,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.stamps import Stamp, time_of_files, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
 from pipeline.transforms.keys import parts_together
 from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, replacing, write_json, write_rows
@@ -77,6 +80,7 @@ class Asked:
     settings: BrokerSettings
     rules: RulesInForce
     told: tuple[Row, ...] = ()
+    snapshot_time: datetime | None = None
 
     @property
     def behaviour(self) -> ReleaseBehaviour:
@@ -111,8 +115,9 @@ def asked_of(given: Mapping[str, str], target: Place, setting: Setting | None = 
         given_lists, told = read_key_consumers(Path(own["consumers-from"]))
         lists |= given_lists
         several = {key: count for key, count in several.items() if key not in given_lists}
+    when = time_of_table(tables / FILES.name)
     told += [_one_list_of(key, count) for key, count in sorted(several.items())]
-    return Asked(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(told))
+    return Asked(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(told), when)
 
 
 def _one_list_of(key: tuple[str, str], count: int) -> Row:
@@ -143,7 +148,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     if not any(key[1] for key in asked.lists) or has_traces(source):
         pieces, problems = find_traces(source, target)
     with replacing(target, JOB) as draft, spark_faults(JOB):
-        this = _Keys(spark, draft, asked, [quarantine_row(each, "key_events", 0, BAD) for each in problems])
+        stamp = Stamp(options.run_id, asked.snapshot_time or time_of_files(source, {piece.name for piece in pieces}))
+        this = _Keys(spark, draft, asked, stamp, [quarantine_row(each, "key_events", 0, BAD) for each in problems])
         this.fold(pieces)
         options.say(f"keys: {this.account['good']:,} rows of traces, {this.account['keys']:,} keys")
         this.judge()
@@ -160,6 +166,7 @@ class _Keys:
     spark: SparkSession
     draft: Draft
     asked: Asked
+    stamp: Stamp
     quarantine: list[Row]
     account: Counter[str] = field(default_factory=Counter)
     folds: dict[str, dict[int, Folded]] = field(default_factory=dict)
@@ -254,10 +261,10 @@ class _Keys:
     def write(self) -> None:
         """All tables."""
         for table in (KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
-            write_rows(table, self.draft.table(table), self.rows[table.name])
-        write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine)
+            write_rows(table, self.draft.table(table), self.rows[table.name], self.stamp)
+        write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine, self.stamp)
         place = self.draft.table(KEY_SLOTS)
-        writer = PartWriter(KEY_SLOTS, place, 0)
+        writer = PartWriter(KEY_SLOTS, place, 0, self.stamp)
         for space, folds in sorted(self.folds.items()):
             namespace, _, subscription = space.partition(SPACE_SEPARATOR)
             for number, fold in sorted(folds.items()):
@@ -267,7 +274,7 @@ class _Keys:
                 columns += [pa.array(each) for each in (fold.slots, fold.keys, fold.rows, fold.msgs)]
                 writer.write(pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names)))
         writer.close()
-        ensure_part(KEY_SLOTS, place)
+        ensure_part(KEY_SLOTS, place, self.stamp)
 
 
 def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:

@@ -14,8 +14,7 @@ from engine.keyshared.chance import Spread, equal_shares, expected_spread
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import LIKELY_BETWEEN, Weights, consumers_of, odds_of, verdict_of
 from engine.keyshared.model import Consumer, Selector, SlotSpace
-from engine.keyshared.ownership import slots_by_consumer
-from engine.keyshared.placement import Placement
+from engine.keyshared.ownership import Placement, slots_by_consumer
 from pipeline.batches import codes_of
 from pipeline.jobs.keys_tasks import folded
 from pipeline.key_policies import KeyPolicy, selector_of, slot_space

@@ -75,8 +75,10 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
+        stamp = options.stamp_of(source)
+        rows = stamp.on_frame(rows)
         rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(str(folder))
-        ensure_part(FINDINGS, folder)
+        ensure_part(FINDINGS, folder, stamp)
         summary = _summary(folder, world)
         write_json(draft.folder, f"{JOB}.json", summary)
     options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")

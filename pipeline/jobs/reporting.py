@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -86,7 +85,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     if unknown or not top.isdecimal():
         raise InputError(f"report knows the option top, a number, and not {unknown[0] if unknown else top!r}")
     with replacing(target, JOB) as draft, spark_faults(JOB):
-        this = _Report(spark, source, draft, options.failed)
+        this = _Report(spark, source, draft, options)
         this.write_worst()
         summary = this.summary(int(top))
         (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
@@ -99,8 +98,9 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 class _Report:
     """One run over the tables of one folder."""
 
-    def __init__(self, spark: SparkSession, source: Place, draft: Draft, failed: Mapping[str, str]) -> None:
-        self._spark, self._source, self._draft, self._failed = spark, source, draft, failed
+    def __init__(self, spark: SparkSession, source: Place, draft: Draft, options: JobOptions) -> None:
+        self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
+        self._stamp = options.stamp_of(source)
         self._told = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         settings = settings_of(source, {})
         self._in_force = frozenset(self._told["assign"].get("in_force", ()))
@@ -127,8 +127,8 @@ class _Report:
 
     def _write(self, table: Table, rows: DataFrame) -> None:
         place = self._draft.table(table)
-        rows.write.mode("overwrite").parquet(str(place))
-        ensure_part(table, place)
+        self._stamp.on_frame(rows).write.mode("overwrite").parquet(str(place))
+        ensure_part(table, place, self._stamp)
 
     def summary(self, top: int) -> FleetSummary:
         """The page, from what was written and from what each job said of itself."""
@@ -204,7 +204,7 @@ class _Report:
         """The first rows; Spark names the parts of a sorted result in its order."""
         found: list[Any] = []
         for part in parts_of(self._draft.folder / table.name):
-            found += pq.read_table(for_arrow(part)).slice(0, top - len(found)).to_pylist()
+            found += pq.read_table(for_arrow(part), columns=list(table.names)).slice(0, top - len(found)).to_pylist()
             if len(found) >= top:
                 break
         return [msgspec.convert(row, kind) for row in found]

@@ -31,6 +31,7 @@ from pipeline.schemas import (
     Table,
     parts_of,
 )
+from pipeline.stamps import Stamp
 from pipeline.storage import Place, for_arrow
 from pipeline.writing import PartWriter, ensure_part, write_rows
 
@@ -103,9 +104,9 @@ def carry_history(table: Table, before: Path | None, target: Place) -> None:
         shutil.copyfile(str(part), str(target / part.name))
 
 
-def add_history(table: Table, target: Place, batch: int, rows: list[tuple[object, ...]]) -> None:
+def add_history(table: Table, target: Place, batch: int, rows: list[tuple[object, ...]], stamp: Stamp) -> None:
     """The rows of one batch, under a name that the same batch gives again."""
-    write_rows(table, target, rows)
+    write_rows(table, target, rows, stamp)
     shutil.move(str(target / "part-000000.parquet"), str(target / f"part-batch-{batch:09d}.parquet"))
 
 

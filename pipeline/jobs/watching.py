@@ -197,7 +197,9 @@ class _Watch:
             link = folder / "files" / os.path.relpath(path, self.source)
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(path)
-        importing.run(self.spark, folder / "files", folder / "tables", JobOptions(self.asked.reading))
+        importing.run(
+            self.spark, folder / "files", folder / "tables", JobOptions(self.asked.reading, run_id=self.options.run_id)
+        )
 
     def _place(self, batch: int, folder: Path) -> None:
         before = current_run(self.target, JOB)
@@ -207,9 +209,13 @@ class _Watch:
             for table in HISTORIES:
                 carry_history(table, before, draft.table(table))
             assigned = folder / "assigned"
-            assigning.run(self.spark, draft.folder, assigned, JobOptions({"policies": "pulsar", **self.asked.assign}))
-            add_history(IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), batch, imbalance_rows(batch, assigned))
-            add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), batch, broker_rows(batch, draft.folder))
+            assign = JobOptions({"policies": "pulsar", **self.asked.assign}, run_id=self.options.run_id)
+            assigning.run(self.spark, draft.folder, assigned, assign)
+            stamp = self.options.stamp_of(folder / "tables")
+            add_history(
+                IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), batch, imbalance_rows(batch, assigned), stamp
+            )
+            add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), batch, broker_rows(batch, draft.folder), stamp)
             write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
             write_json(draft.folder, _STATE, {"batch": batch, "query": self._query()})
 

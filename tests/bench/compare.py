@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from engine.cluster.commands import KillConsumer
-from engine.cluster.facts import active_ids, columns_of
+from engine.cluster.owners import active_ids, columns_of
 from engine.cluster.state import ClusterState
 from engine.compare.heirs import losses, one_loss, without
 from engine.compare.names import Fit, Work, fit_names, score_of

@@ -14,6 +14,7 @@ from pipeline.batches import whole_groups
 from pipeline.jobs.bundle_tasks import WRITTEN, BundleTask
 from pipeline.jobs.bundling import plan_of, settings_of
 from pipeline.pieces import pieces_of
+from pipeline.stamps import Stamp
 from pipeline.topic_blocks import READ, Share, blocks_of, together
 from tests.bench_spark.comparing import check_same
 
@@ -25,7 +26,7 @@ def _task(source: Path, target: Path) -> BundleTask:
         (target / table.name).mkdir(parents=True, exist_ok=True)
         for part in (target / table.name).iterdir():
             part.unlink()
-    return BundleTask(plan_of(source, settings_of(source, {}), target), 0)
+    return BundleTask(plan_of(source, settings_of(source, {}), target, Stamp()), 0)
 
 
 def by_duckdb(source: Path, target: Path, threads: int) -> None:

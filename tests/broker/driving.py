@@ -24,10 +24,9 @@ from tests.broker.standalone import Broker
 from tests.broker.wire import Client
 from tests.patience import HANG_S
 from tui.sources.cluster.access import Access
-from tui.sources.cluster.dump import write_moment
-from tui.sources.cluster.once import Source
-from tui.sources.cluster.reading import ClusterReading, moments_read
+from tui.sources.cluster.reading import ClusterReading, moments_read, write_moment
 from tui.sources.cluster.scope import Scope
+from tui.sources.cluster.source import Source
 
 NAMESPACE: Final = "public/default"
 FOUND: Final = Path(__file__).parents[2] / "build" / "broker"

@@ -17,9 +17,8 @@ from tui.cli.commands.live import Pictures
 from tui.kit.screen import DashboardScreen
 from tui.scene import Scene
 from tui.sources.cluster.access import Access
-from tui.sources.cluster.feed import Feed
-from tui.sources.cluster.once import Source
 from tui.sources.cluster.scope import Scope
+from tui.sources.cluster.source import Feed, Source
 
 SETTINGS = {"activeConsumerFailoverConsistentHashing": "true", "activeConsumerFailoverDelayTimeMillis": "0"}
 

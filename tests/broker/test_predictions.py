@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.admin.facts import SubscriptionFacts
-from engine.cluster.facts import active_consumers
+from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState
 from engine.keyshared.ownership import owned_ranges
 from tests.broker.conftest import Brokers

@@ -15,9 +15,9 @@ from engine.scenarios.opening import open_moments
 from tests.broker.conftest import Brokers
 from tests.broker.standalone import Broker
 from tui.sources.cluster.access import Access
-from tui.sources.cluster.once import Source
 from tui.sources.cluster.reading import moments_read
 from tui.sources.cluster.scope import Scope
+from tui.sources.cluster.source import Source
 
 SETTINGS = {
     "activeConsumerFailoverConsistentHashing": "true",

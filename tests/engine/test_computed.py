@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.computed import Computed
+from engine.memo import Computed
 
 
 class Tens(Computed[int]):

@@ -16,7 +16,7 @@ from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import split_command
 from engine.bundles.preview import preview_all
 from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
-from engine.shell_lines import path_word, shell_line
+from engine.text import path_word, shell_line
 from tests.patience import HANG_S
 
 HOSTILE = (

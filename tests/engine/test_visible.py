@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.visible import BLANK_LETTERS, visible
+from engine.text import BLANK_LETTERS, visible
 
 
 @pytest.mark.parametrize(

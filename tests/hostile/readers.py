@@ -179,7 +179,7 @@ def _refused(error: Exception) -> int:
 
 
 def _visible(text: str) -> str:
-    from engine.visible import visible
+    from engine.text import visible
 
     return visible(text)
 

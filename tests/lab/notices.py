@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.errors import Rejection
-from engine.failover.dispatcher import connect, disconnect
-from engine.failover.handover import advance_to
+from engine.failover.handover import advance_to, connect, disconnect
 from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms
 from engine.names import NON_PERSISTENT, partition_index
 from engine.verify.report import Ledger

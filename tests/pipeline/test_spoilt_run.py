@@ -16,7 +16,7 @@ from engine.errors import InputError
 from engine.views.fleet import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from pipeline.schemas import FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS
+from pipeline.schemas import EVERY_TABLE, FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS
 
 
 def topic(rate: Any = 1.0, kind: str = "Failover", names: tuple[Any, ...] = ("a", "b")) -> dict[str, Any]:
@@ -63,12 +63,18 @@ def spoil(source: Path) -> None:
 def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSession, tmp_path: Path) -> None:
     source, out = tmp_path / "in", tmp_path / "out"
     spoil(source)
-    job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, run_id="this run"))
     summary = read_summary((out / "summary.json").read_bytes())
     assert summary.jobs == ("import", "assign", "keys", "bundles", "lint")
     aside: Counter[tuple[str, str]] = Counter()
     for each in summary.quarantine:
         aside[each.source, each.table] += each.rows
+    latest = max(path.stat().st_mtime for path in source.rglob("*.json*") if path.suffix != ".jsonl")
+    for table in (table for table in EVERY_TABLE if (out / table.name).exists()):
+        stamps = pq.read_table(out / table.name, columns=["run_id", "snapshot_time"])
+        assert set(stamps["run_id"].to_pylist()) <= {"this run"}, table.name
+        for moment in set(stamps["snapshot_time"].to_pylist()):
+            assert moment.timestamp() == pytest.approx(latest, abs=1e-5), table.name
     told = json.loads((out / "import.json").read_bytes())
     for table, rows in told["rows_in"].items():
         assert rows == told["rows_out"][table] + aside["import", table], table

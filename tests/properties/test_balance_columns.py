@@ -14,8 +14,7 @@ from engine.balance.model import BalanceCycle
 from engine.balance.start import BalancedTopic, BalanceStart, balance_start
 from engine.balance.topic_columns import TopicColumns
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.bulk_curve import flow_curve_of_columns
-from engine.bundles.curve import flow_curve
+from engine.bundles.curve import flow_curve, flow_curve_of_columns
 from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, PickedNames
 from engine.bundles.loads import RATE_FIELDS, TopicLoad

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from engine.bundles.algorithms import range_equally_divide, specified_positions_divide, topic_count_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.bulk import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
-from engine.bundles.bulk_flow import pack_topics
-from engine.bundles.bulk_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
+from engine.bundles.bulk_splits import (
+    Answer,
+    Cuts,
+    flow_cuts,
+    pack_topics,
+    range_cuts,
+    specified_cuts,
+    topic_count_cuts,
+)
 from engine.bundles.flow import FlowLimits, flow_or_qps_equally_divide
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bulk_hashing import LONGEST, ByteColumn, crc32_bulk, murmur3_bulk, murmur3_of_buffer
-from engine.bulk_points import point_hashes
+from engine.bulk_hashing import LONGEST, ByteColumn, crc32_bulk, murmur3_bulk, murmur3_of_buffer, point_hashes
 from engine.hashing import crc32_hash, murmur3_32, utf8
 
 TEXTS = st.lists(st.text(alphabet=st.characters(codec=None), max_size=40), max_size=30)

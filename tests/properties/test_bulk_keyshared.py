@@ -24,8 +24,7 @@ from engine.keyshared.model import (
     owner_of_key,
 )
 from engine.keyshared.ring import RingForm, ring_selector
-from engine.keyshared.sticky import sticky_selector
-from engine.keyshared.sticky_legacy import legacy_sticky_selector
+from engine.keyshared.sticky import legacy_sticky_selector, sticky_selector
 from tests.engine.keyshared.selectors import accepted
 from tests.properties.strategies import consumer_names
 

@@ -11,12 +11,13 @@ from engine.bundles.boundaries import (
     FULL_UPPER_BOUND,
     BundleRange,
     NamespaceBundles,
+    SplitResult,
     compare_bundles,
     default_boundaries,
     namespace_bundles,
     parse_range,
+    split_bundles,
 )
-from engine.bundles.children import SplitResult, split_bundles
 from engine.bundles.loads import TopicLoad, topics_in
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import preview_all

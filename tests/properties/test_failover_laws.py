@@ -10,8 +10,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from engine.failover.choose import choose, choose_many, sort_consumers
-from engine.failover.dispatcher import connect, disconnect
-from engine.failover.handover import advance_to
+from engine.failover.handover import advance_to, connect, disconnect
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_points, scalar_ring
 from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms

@@ -10,8 +10,7 @@ from engine.keyshared.explain import explain_key
 from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
 from engine.keyshared.ownership import gaps_of, slots_by_consumer
-from engine.keyshared.sticky import policy_problem, sticky_selector
-from engine.keyshared.sticky_legacy import legacy_sticky_selector
+from engine.keyshared.sticky import legacy_sticky_selector, policy_problem, sticky_selector
 from tests.engine.keyshared.selectors import accepted
 
 ENDS = st.integers(-3, 40) | st.sampled_from((65_534, 65_535, 65_536, 2**31 - 1, 2**31, -(2**31), -(2**40)))

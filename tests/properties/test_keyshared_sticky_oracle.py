@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector
-from engine.keyshared.sticky import sticky_selector
-from engine.keyshared.sticky_legacy import LegacyStickySelector, legacy_sticky_selector
+from engine.keyshared.sticky import LegacyStickySelector, legacy_sticky_selector, sticky_selector
 from engine.ranges import HashRange, join_neighbours
 from tests.engine.keyshared.selectors import accepted
 from tests.oracles.selectors import OldSticky, Sticky

@@ -20,13 +20,12 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import ProducerPlan
-from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.producers.state import ProducerPlan, ProducerTopic
 from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.tables.topics import Topic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.routing.producer_settings import ACCESS_MODES
+from engine.routing.producers.settings import ACCESS_MODES
 from engine.views.producers.answers import send_answer, statistics_view
 from engine.views.producers.model import FRESH, LOST, REASON
 from engine.views.producers.view import producers_view

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from engine.routing.explain import RouteExplanation, explain_route
 from engine.routing.key_moves import HASHING_SCHEMES, KeyMoves, moved_keys
 from engine.routing.keys import HashingScheme, Message, boost_hash, key_hash, partition_of_key
-from engine.routing.producer_counts import Workload, counts_over_partitions
-from engine.routing.producer_model import ProducersState, ProducersStep, Sent
-from engine.routing.producer_settings import CLIENTS, ProducerSettings, RouterKind, Routing, queue_limit
-from engine.routing.producers import add_producers, counts_of, producers_state, send_by_all, send_by_one
+from engine.routing.producers.costs import Workload, counts_over_partitions
+from engine.routing.producers.model import ProducersState, ProducersStep, Sent
+from engine.routing.producers.settings import CLIENTS, ProducerSettings, RouterKind, Routing, queue_limit
+from engine.routing.producers.steps import add_producers, counts_of, producers_state, send_by_all, send_by_one
 from engine.routing.routers import route
 from tests.properties.test_routing_laws import CLOCK_MS, keys, routers
 

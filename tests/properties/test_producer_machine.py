@@ -18,10 +18,10 @@ from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
 from engine.routing.keys import boost_hash
-from engine.routing.producer_model import Created, OpenReason, ProducerEvent, ProducersState, ProducersStep, Sent
-from engine.routing.producer_settings import CLIENTS, AccessMode, ProducerSettings, RouterKind, Routing
-from engine.routing.producer_stats import PartitionedPublishers, partitioned_publishers
-from engine.routing.producers import (
+from engine.routing.producers.model import Created, OpenReason, ProducerEvent, ProducersState, ProducersStep, Sent
+from engine.routing.producers.settings import CLIENTS, AccessMode, ProducerSettings, RouterKind, Routing
+from engine.routing.producers.statistics import PartitionedPublishers, partitioned_publishers
+from engine.routing.producers.steps import (
     add_producers,
     advance,
     close_producer,

@@ -10,13 +10,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.bulk_flow import first_fit_cuts
-from engine.bundles.bulk_splits import flow_cuts_of_one, half_cut_of_one
+from engine.bundles.bulk_splits import first_fit_cuts, flow_cuts_of_one, half_cut_of_one
 from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.load_columns import LoadColumns, PickedNames
 from engine.bundles.loads import TopicLoad, topics_in
 from engine.bundles.plan import SplitPlan, topic_findings
 from engine.bundles.preview import preview_all
+from engine.cluster.bundles import topic_loads
 from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
@@ -30,13 +30,11 @@ from engine.cluster.commands import (
     SetSetting,
     SplitBundle,
 )
-from engine.cluster.facts import active_consumers, behaviour_in, bundles_of
 from engine.cluster.journal.invariants import faults
-from engine.cluster.listing import topic_loads
 from engine.cluster.moves import moves
-from engine.cluster.owners import owner_ids
+from engine.cluster.owners import active_consumers, owner_ids
 from engine.cluster.partitions import partition_columns
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.cluster.tables.topics import Load
 from engine.cluster.timeline import Timeline
 from engine.config import SPLIT_ALGORITHMS

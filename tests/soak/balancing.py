@@ -9,9 +9,8 @@ from random import Random
 from engine.balance.forecast import simulate
 from engine.balance.model import Balance
 from engine.balance.start import BalancedTopic, BalanceStart, balance_start
-from engine.cluster.facts import behaviour_in, bundles_of
-from engine.cluster.listing import topic_loads
-from engine.cluster.state import ClusterState
+from engine.cluster.bundles import topic_loads
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection
 from tests.oracles import balance as oracle
 from tests.oracles.cluster import Cluster

@@ -16,8 +16,12 @@ from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
     Command,
+    End,
+    GoTo,
+    Home,
     KillConsumer,
     PassTime,
+    Redo,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
@@ -28,6 +32,9 @@ from engine.cluster.commands import (
     ShareKeys,
     SplitBundle,
     SubscribeKeyShared,
+    SwitchBranch,
+    TimelineCommand,
+    Undo,
 )
 from engine.cluster.producers.commands import (
     AddProducers,
@@ -36,10 +43,9 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.config import SPLIT_ALGORITHMS
 
 T = TypeVar("T")

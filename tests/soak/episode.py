@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
 
-from engine.cluster.commands import Command
+from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.topics import Load, Topic
 from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer
 from tests.oracles.hashes import SHAPES, Hashes, Hashing

@@ -10,14 +10,14 @@ import numpy as np
 
 from engine.bundles.loads import topics_in
 from engine.bundles.occupancy import count_occupancy
-from engine.cluster.facts import active_consumers, bundles_of
+from engine.cluster.bundles import topic_loads
 from engine.cluster.keys.state import KeySubscription
-from engine.cluster.listing import topic_loads
-from engine.cluster.state import ClusterState
+from engine.cluster.owners import active_consumers
+from engine.cluster.state import ClusterState, bundles_of
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.bulk import slot_owners
-from engine.routing.producer_stats import partitioned_publishers
+from engine.routing.producers.statistics import partitioned_publishers
 from engine.views.failover.splits import split_preview
 from tests.oracles import bundles
 from tests.oracles.cluster import Cluster

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.cluster.commands import TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.grammar.text import command_text
 from engine.cluster.journal.file import Journal, recover
-from engine.cluster.navigation import navigate
-from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.timeline import Timeline, navigate
 from engine.errors import Rejection
 from tests.soak.episode import Terms
 from tests.soak.session import Session

@@ -14,7 +14,6 @@ import mmh3
 import numpy as np
 
 import engine.bulk_hashing
-import engine.bulk_points
 import engine.hashing
 from tests.oracles.hashes import Hashing, is_looked_up
 
@@ -73,7 +72,7 @@ def _changes(hashing: Hashing) -> list[tuple[Any, str, Any]]:
         (mmh3, "mmh3_32_digest", lambda data: unsigned(data).to_bytes(4, "little")),
         # Columns of names hold topics, and the other module makes nothing but points.
         (engine.bulk_hashing, "finish", finishing(looked_up=True)),
-        (engine.bulk_points, "finish", finishing(looked_up=False)),
+        (engine.bulk_hashing, "finish", finishing(looked_up=False)),
         # Journals are sealed with the whole CRC-32: only the rules see another one.
         (engine.hashing, "zlib", crc),
         (engine.bulk_hashing, "zlib", crc),

@@ -18,9 +18,9 @@ import engine.keyshared.autosplit
 import engine.keyshared.delivery_state
 import engine.keyshared.draining
 import engine.keyshared.ring
-import engine.keyshared.sticky_legacy
+import engine.keyshared.sticky
 import engine.ring
-import engine.routing.producer
+import engine.routing.producers.producer
 import engine.routing.routers
 from engine.cluster.timeline import Timeline
 
@@ -96,7 +96,7 @@ def one_consumer_that_is_left_still_waits(patch: pytest.MonkeyPatch) -> None:
 
 def a_range_inside_another_is_free(patch: pytest.MonkeyPatch) -> None:
     """Only end points within a range stand in its way, not a range around it."""
-    patch.setattr(engine.keyshared.sticky_legacy.LegacyStickySelector, "_surrounding", lambda self, start, end: None)
+    patch.setattr(engine.keyshared.sticky.LegacyStickySelector, "_surrounding", lambda self, start, end: None)
 
 
 def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
@@ -116,13 +116,13 @@ def the_cut_is_one_too_high(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_lazy_start_costs_no_turn(patch: pytest.MonkeyPatch) -> None:
-    create = engine.routing.producer.create
+    create = engine.routing.producers.producer.create
 
     def forgetful(settings: Any, router: Any, *rest: Any, **named: Any) -> Any:
         step = create(settings, router, *rest, **named)
         return replace(step, producer=replace(step.producer, router=router))
 
-    patch.setattr(engine.routing.producer, "create", forgetful)
+    patch.setattr(engine.routing.producers.producer, "create", forgetful)
 
 
 def the_cursor_is_not_written(patch: pytest.MonkeyPatch) -> None:

@@ -9,16 +9,15 @@ from typing import Final
 from unittest.mock import patch
 
 SMALL: Final = {
-    "engine.bundles.bulk_flow": {"AT_ONCE": 2},
+    "engine.bundles.bulk_splits": {"AT_ONCE": 2},
     "engine.bundles.load_columns": {"FEW": 1},
-    "engine.cluster.differences": {"FEW_RUNS": 2},
+    "engine.cluster.moves": {"FEW_RUNS": 2},
     "engine.cluster.owners": {"FEW_CHANGES": 1, "LIVE_KEPT": 1},
     "engine.cluster.tables.topics": {"CHUNK": 3},
-    "engine.cluster.remember": {"REMEMBERED_ANSWERS": 2},
+    "engine.memo": {"REMEMBERED_ANSWERS": 2},
     "engine.cluster.tables.texts": {"CHUNK": 3},
     "engine.cluster.timeline": {"SNAPSHOT_EVERY": 5},
-    "engine.bulk_hashing": {"STEP": 3, "CHUNK": 3, "LONGEST": 30},
-    "engine.bulk_points": {"_FEW": 50, "_LONG_NAME": 2},
+    "engine.bulk_hashing": {"STEP": 3, "CHUNK": 3, "LONGEST": 30, "_FEW": 50, "_LONG_NAME": 2},
     "engine.failover.bulk_ring": {"FEW": 2, "CHUNK": 3},
     "engine.views.history": {"STATES_KEPT": 2},
     "engine.views.step_lines": {"LINES_KEPT": 4},

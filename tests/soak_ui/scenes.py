@@ -18,7 +18,7 @@ from textual.app import App
 
 from engine.admin.snapshot import read_answers
 from engine.cluster.journal.file import Journal
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.embedded import SCENES, embedded

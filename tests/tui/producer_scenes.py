@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic_producers import synthetic_producers
 from tui.app import RingsideApp

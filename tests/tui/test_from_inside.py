@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
+from engine.cluster.commands import TimelineCommand
 from engine.cluster.grammar.reading import parse_command
-from engine.cluster.navigation import navigate
-from engine.cluster.timeline import BranchSummary, Timeline
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.timeline import BranchSummary, Timeline, navigate
 from engine.errors import Rejection
 from engine.scenarios.script.run import SHIPPED_SCRIPTS
 from tests.tui.screens_under_test import app_of, cluster, main_screen, text_of

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from engine.bundles.bulk_curve import CurvePoints
-from engine.bundles.curve import FlowCurve
+from engine.bundles.curve import CurvePoints, FlowCurve
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.wording import bytes_per_sec, counted, quantity
 

@@ -19,8 +19,8 @@ from textual.style import Style
 from textual.visual import Visual
 
 from engine.errors import Rejection
+from engine.text import visible
 from engine.views.failover.details import SplitOption, SplitPreviewView
-from engine.visible import visible
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from tui.cli.output import say
 
 if TYPE_CHECKING:
-    from tui.sources.cluster.once import Source
     from tui.sources.cluster.reading import ClusterReading, Progress
+    from tui.sources.cluster.source import Source
 
 SETTINGS_ASSUMED: Final = (
     "the brokers' settings cannot be read; Pulsar's defaults are assumed where --set NAME=VALUE gives none"

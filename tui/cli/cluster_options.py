@@ -12,7 +12,7 @@ import click
 from tui.cli.options import Size, collected
 
 if TYPE_CHECKING:
-    from tui.sources.cluster.once import Source
+    from tui.sources.cluster.source import Source
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(ms|s|m|h|d|)", re.IGNORECASE)
@@ -51,10 +51,9 @@ class ClusterChoice:
         """The cluster at an address. Raises ``InputError`` for what cannot be used; reads files of secrets."""
         from tui.sources.cluster.access import AccessChoice, access_of
         from tui.sources.cluster.client import require_usable
-        from tui.sources.cluster.once import Source
         from tui.sources.cluster.pace import Limits
         from tui.sources.cluster.scope import Scope, require_namespaces
-        from tui.sources.cluster.settings import require_settings
+        from tui.sources.cluster.source import Source, require_settings
 
         given = self.given
         files = ("token_file", "basic_file", "client_conf", "ca_file", "cert_file", "key_file")

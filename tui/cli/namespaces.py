@@ -26,8 +26,8 @@ def bundle_named(text: str, namespace: str | None, state: ClusterState) -> tuple
     Raises ``InputError`` with the bundles there are, ``UsageError`` where several namespaces could be meant.
     """
     from engine.bundles.split import resolve_target
-    from engine.cluster.facts import bundles_of
-    from engine.cluster.listing import topic_loads
+    from engine.cluster.bundles import topic_loads
+    from engine.cluster.state import bundles_of
     from engine.errors import InputError, Rejection
 
     asked = text

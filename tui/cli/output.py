@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final
 
 from engine.errors import InputError, Problem
-from engine.visible import visible
+from engine.text import visible
 from tui.cli.exits import ClosedPipe
 
 SHOWN_PROBLEMS = 20

@@ -11,7 +11,7 @@ import click
 from tui.cli.options import collected
 
 if TYPE_CHECKING:
-    from engine.cluster.producers.events import ProducerPlan
+    from engine.cluster.producers.state import ProducerPlan
 
 CLIENTS: Final = ("java", "python", "cpp")
 ROUTERS: Final = ("round-robin", "single", "partial")
@@ -52,7 +52,7 @@ class ProducerChoice:
 
     def plan(self, count: int) -> ProducerPlan:
         """The plan for so many producers. Raises ``UsageError`` where two options contradict each other."""
-        from engine.cluster.producers.events import ProducerPlan
+        from engine.cluster.producers.state import ProducerPlan
 
         given = self.given
         batching: str | None = given["batching"]

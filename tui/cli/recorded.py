@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.cluster.grammar.text import subscription_keys
+from engine.cluster.state import subscription_keys
 from tui.cli.key_options import SharingChoice
 from tui.cli.options import WhatIf
 from tui.cli.session import Session, applied

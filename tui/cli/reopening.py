@@ -6,7 +6,7 @@ from pathlib import Path
 
 from engine.cluster.journal.file import Journal, JournalFailure, recover
 from engine.errors import InputError
-from engine.shell_lines import path_word, shell_line
+from engine.text import path_word, shell_line
 from tui.cli.output import say
 from tui.cli.session import Session
 from tui.cli.states import HEAD_BYTES, HEADER

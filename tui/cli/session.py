@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.admin.moments import Moment
+from engine.cluster.commands import TimelineCommand
 from engine.cluster.evolve import evolve
-from engine.cluster.facts import behaviour_in
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.journal.file import Journal
-from engine.cluster.keys.restarts import KEY_SETTINGS, restarts
-from engine.cluster.navigation import navigate
-from engine.cluster.state import ClusterState
-from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts
+from engine.cluster.state import ClusterState, behaviour_in, shown_places
+from engine.cluster.timeline import Timeline, navigate
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
@@ -27,7 +25,7 @@ from engine.views.keys.model import KeysView
 from engine.views.keys.view import keys_view
 from engine.views.producers.answers import statistics_view
 from engine.views.producers.model import ProducersView, StatisticsView
-from engine.views.producers.view import producers_view, shown_places
+from engine.views.producers.view import producers_view
 from engine.views.reported.loads import with_load_reports
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported

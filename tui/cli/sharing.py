@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.cluster.facts import behaviour_in
 from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.state import behaviour_in
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.keyshared.admission import KeySharedMode

@@ -17,7 +17,7 @@ from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
-    from tui.sources.cluster.once import Source
+    from tui.sources.cluster.source import Source
 
 SCHEMA_VERSION: Final = 2
 SHOWN_DIFFERENCES: Final = 50

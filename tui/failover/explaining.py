@@ -6,8 +6,7 @@ from itertools import groupby
 from typing import Final
 
 from engine.failover.choose import Rule
-from engine.failover.explain import FailoverExplanation, RingStep, RuleReason
-from engine.failover.rivals import Rival, WhyNot, rivals_of
+from engine.failover.explain import FailoverExplanation, RingStep, Rival, RuleReason, WhyNot, rivals_of
 from engine.failover.takeover import TakeoverEvent, TakeoverStep
 from engine.views.failover.details import TopicExplanation
 from tui.kit.remarks import Remark, bytes_text

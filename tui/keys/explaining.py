@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.keyshared.explain import KeyExplanation
-from engine.keyshared.rivals import Rival, WhyNot
+from engine.keyshared.explain import KeyExplanation, Rival, WhyNot
 from engine.views.keys.model import KeyAnswer
 from tui.keys.words import key_shown
 from tui.kit.remarks import Remark, bytes_text

@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 from engine.errors import InputError
 from engine.exporting import export_records, path_typed, saved
-from engine.visible import visible
+from engine.text import visible
 from tui.kit.columns import Value
 from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable

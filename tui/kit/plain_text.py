@@ -16,7 +16,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Label, Static
 
-from engine.visible import visible
+from engine.text import visible
 
 NEW_LINE: Final = Content("\n")
 EMPTY_LINE: Final = Content("\n\n")

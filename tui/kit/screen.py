@@ -18,8 +18,8 @@ from textual.containers import Container
 from textual.reactive import var
 from textual.widget import Widget
 
+from engine.cluster.commands import End, Home, Redo, Undo
 from engine.cluster.grammar.reading import COMMAND_FORMS
-from engine.cluster.timeline_commands import End, Home, Redo, Undo
 from engine.compare.verdict import Verdict
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import parent_of

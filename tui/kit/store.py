@@ -14,12 +14,10 @@ from textual.message import Message
 
 from engine.admin.facts import Snapshot
 from engine.admin.moments import Moment, combined
-from engine.cluster.commands import Command, SubscribeKeyShared
+from engine.cluster.commands import Command, End, Home, SubscribeKeyShared, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
-from engine.cluster.navigation import navigate
-from engine.cluster.state import ClusterState
-from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import End, Home, TimelineCommand
+from engine.cluster.state import ClusterState, shown_places
+from engine.cluster.timeline import Timeline, navigate
 from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.why import diagnose_all
@@ -44,7 +42,7 @@ from engine.views.keys.view import keys_view
 from engine.views.producers.answers import known_keys_view, send_answer, statistics_view
 from engine.views.producers.growth import GrowthView
 from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
-from engine.views.producers.view import producers_view, shown_places
+from engine.views.producers.view import producers_view
 from engine.views.reported.loads import with_load_reports
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported

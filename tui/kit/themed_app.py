@@ -19,7 +19,7 @@ from textual.notifications import SeverityLevel
 from textual.theme import Theme, ThemeProvider
 from textual.widgets import Input
 
-from engine.visible import visible
+from engine.text import visible
 from themes.palettes import Depth, Palette, ThemeName, palette
 from tui.drawing.glyphs import ascii_text
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
@@ -35,7 +35,7 @@ COMMANDS: Final = re.compile(
 class VisibleFilter(LineFilter):
     """Takes out what would command the terminal.
 
-    Texts show their hidden characters as escapes long before (``engine.visible``); this is for what a text field holds
+    Texts show their hidden characters as escapes long before (``engine.text``); this is for what a text field holds
     and for what was forgotten. Columns stay as they were arranged: what has no width goes, what has one is replaced.
     """
 

@@ -17,7 +17,7 @@ from textual.reactive import reactive, var
 from engine.diagnosis.causes.worst import listed
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import parent_of
-from engine.visible import visible
+from engine.text import visible
 from themes.palettes import Palette, hex_colour, palette
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.explain_panel import remark_lines

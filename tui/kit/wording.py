@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, chop_cells
 
-from engine.visible import visible
+from engine.text import visible
 
 if TYPE_CHECKING:
     from engine.views.failover.model import EventLine

@@ -12,9 +12,9 @@ from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
 from engine.cluster.producers.commands import AddProducers, SendByProducers
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
-from engine.routing.producer_settings import ACCESS_MODES
+from engine.routing.producers.settings import ACCESS_MODES
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel
 from tui.kit.prompt import TypedLine

@@ -19,7 +19,7 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
 from engine.views.producers.growth import GrowthView
 from engine.views.producers.model import (

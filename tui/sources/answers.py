@@ -19,7 +19,7 @@ from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import DEFAULT_SCENE, embedded_answers, embedded_default
 from engine.scenarios.opening import Opened, open_moments
-from engine.shell_lines import path_word, shell_line
+from engine.text import path_word, shell_line
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 HEAD_BYTES: Final = 4096

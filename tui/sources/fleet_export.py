@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 
 from engine.exporting import Exported, chosen, neutral, saved
-from engine.visible import BLANK_LETTERS
+from engine.text import BLANK_LETTERS
 from tui.sources.fleet_listing import Listing
 
 _BATCH: Final = 65_536

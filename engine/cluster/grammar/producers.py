@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from engine.cluster.grammar.line_reader import LineReader
+from engine.cluster.grammar.words import LineReader
 from engine.cluster.producers.commands import (
     AddProducers,
     CloseProducer,
@@ -18,8 +18,8 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import ProducerPlan
-from engine.routing.producer_model import DEFAULT_MSG_SIZE_BYTES
+from engine.cluster.producers.state import ProducerPlan
+from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 
 PRODUCER_FORMS: Final[Mapping[str, str]] = {
     "partition": "partition fail N [on TOPIC], or partition recover N [on TOPIC]",

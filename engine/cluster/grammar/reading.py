@@ -34,8 +34,12 @@ from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
     Command,
+    End,
+    GoTo,
+    Home,
     KillConsumer,
     PassTime,
+    Redo,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
@@ -46,14 +50,15 @@ from engine.cluster.commands import (
     ShareKeys,
     SplitBundle,
     SubscribeKeyShared,
+    SwitchBranch,
+    TimelineCommand,
+    Undo,
 )
-from engine.cluster.grammar.line_reader import LineReader, RefusedLine
 from engine.cluster.grammar.producers import PRODUCER_FORMS, PRODUCER_PARSERS
 from engine.cluster.grammar.text import command_text
-from engine.cluster.grammar.words import split_words
+from engine.cluster.grammar.words import LineReader, RefusedLine, split_words
 from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState
-from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.config import DEFAULTS
 from engine.errors import Rejection
 

@@ -10,8 +10,12 @@ from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
     Command,
+    End,
+    GoTo,
+    Home,
     KillConsumer,
     PassTime,
+    Redo,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
@@ -22,12 +26,90 @@ from engine.cluster.commands import (
     ShareKeys,
     SplitBundle,
     SubscribeKeyShared,
+    SwitchBranch,
+    TimelineCommand,
+    Undo,
 )
-from engine.cluster.grammar.producer_text import producer_command_text
 from engine.cluster.grammar.words import quote
 from engine.cluster.keys.state import SharingMode
-from engine.cluster.state import ClusterState
-from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
+from engine.cluster.producers.commands import (
+    AddProducers,
+    CloseProducer,
+    FailPartition,
+    ProducerCommand,
+    RecoverPartition,
+    SendByProducers,
+)
+from engine.cluster.producers.state import ProducerPlan
+from engine.cluster.state import (
+    ClusterState,
+    consumers_of,
+    producer_topics_meant,
+    producers_named,
+    subscription_keys,
+)
+from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
+
+_DEFAULTS: Final = ProducerPlan()
+
+
+def producer_command_text(command: ProducerCommand, state: ClusterState | None = None) -> str:
+    """One line that reads back as the same command; names and a sole topic as in ``command_text``.
+
+    >>> producer_command_text(AddProducers("orders", ProducerPlan(count=100, lazy=True, router="partial", limit=3)))
+    'producer add count 100 lazy partial 3 on orders'
+    """
+    where = _topic(command.topic, state)
+    match command:
+        case AddProducers(_, plan):
+            return f"producer add{_plan(plan)}{where}"
+        case SendByProducers(topic, number, key, times, size_bytes):
+            who = "all" if number is None else _producer(topic, number, state)
+            what = "" if key is None else f" key {quote(key)}"
+            amount = f" times {times}" if times != 1 else ""
+            size = f" size {size_bytes}" if size_bytes != DEFAULT_MSG_SIZE_BYTES else ""
+            return f"producer send {who}{what}{amount}{size}{where}"
+        case CloseProducer(topic, number):
+            return f"producer close {_producer(topic, number, state)}{where}"
+        case FailPartition(_, partition):
+            return f"partition fail {partition}{where}"
+        case RecoverPartition(_, partition):
+            return f"partition recover {partition}{where}"
+
+
+def _plan(plan: ProducerPlan) -> str:
+    words = [f"count {plan.count}"] if plan.count != _DEFAULTS.count else []
+    words += ["lazy"] if plan.lazy else []
+    if plan.router == "partial":
+        words.append(f"partial {plan.limit}")
+    else:
+        words += [f"router {quote(plan.router)}"] if plan.router != _DEFAULTS.router else []
+        words += [f"limit {plan.limit}"] if plan.limit else []
+    words += ["above"] if plan.allow_limit_above else []
+    words += [f"client {quote(plan.client)}"] if plan.client != _DEFAULTS.client else []
+    words += [f"named {quote(plan.name)}"] if plan.name is not None else []
+    words += [f"access {quote(plan.access_mode)}"] if plan.access_mode != _DEFAULTS.access_mode else []
+    words += [f"hashing {quote(plan.hashing)}"] if plan.hashing is not None else []
+    words += [f"batching {'on' if plan.batching else 'off'}"] if plan.batching is not None else []
+    words += [f"queue {plan.max_pending_messages}"] if plan.max_pending_messages else []
+    across = plan.max_pending_messages_across_partitions
+    words += [f"across {across}"] if across else []
+    return "".join(f" {word}" for word in words)
+
+
+def _producer(topic: str, number: int, state: ClusterState | None) -> str:
+    found = next((each for each in state.producer_topics if each.topic == topic), None) if state is not None else None
+    if found is not None and 0 <= number < len(found.producers.producers):
+        name = found.producers.producers[number].producer_name
+        if name is not None and producers_named(found, name) == [number]:
+            return quote(name, ("all",))
+    return f"#{number}"
+
+
+def _topic(topic: str, state: ClusterState | None) -> str:
+    sole = state is not None and producer_topics_meant(state) == [topic]
+    return "" if sole else f" on {quote(topic)}"
+
 
 OPTION_WORDS: Final = frozenset(
     {
@@ -163,22 +245,6 @@ def _consumer(key: str, consumer_id: int, state: ClusterState | None, reserved: 
         if len(names) == 1 and sum(name == names[0] for _, name in consumers) == 1:
             return quote(names[0], reserved)
     return f"#{consumer_id}"
-
-
-def consumers_of(state: ClusterState, key: str) -> list[tuple[int, str]]:
-    """(id, name) of the consumers of a subscription of either type; empty for an unknown one."""
-    for subscription in state.subscriptions:
-        if subscription.key == key:
-            return [(each.consumer_id, each.name) for each in subscription.consumers]
-    for shared in state.key_subscriptions:
-        if shared.key == key:
-            return [(each.consumer_id, each.name) for each in shared.consumers]
-    return []
-
-
-def subscription_keys(state: ClusterState) -> list[str]:
-    """The keys of all subscriptions: Failover first, then Key_Shared."""
-    return [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
 
 
 def _subscription(word: str, key: str, state: ClusterState | None) -> str:

@@ -7,11 +7,21 @@ single quotes, and outside of quotes, it is an ordinary character.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Final
+from difflib import get_close_matches
+from typing import Final, NoReturn, TypeVar
 
+from engine.cluster.state import (
+    ClusterState,
+    consumers_of,
+    producer_topic_names,
+    producer_topics_meant,
+    producers_named,
+    subscription_keys,
+)
 from engine.errors import Rejection
+from engine.names import TopicName, parse_topic_name
 
 LINE_LIMIT_CHARS: Final = 1_000_000
 """A longer command line is refused; the longest name that is allowed fits with every character escaped."""
@@ -106,3 +116,164 @@ def _written(char: str) -> str:
     if char.isprintable():
         return char
     return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
+
+
+V = TypeVar("V")
+
+_WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_RANGE: Final = re.compile(r"([+-]?[0-9]{1,10})-([+-]?[0-9]{1,10})")
+_ID: Final = re.compile(r"#([0-9]{1,19})")
+
+
+class RefusedLine(Exception):  # noqa: N818 - it never leaves the room; the grammar turns it into its value
+    """The line cannot be read on; ``rejection`` says why."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__(rejection.message)
+        self.rejection = rejection
+
+
+class LineReader:
+    """The words behind the command word. Every method that takes a word raises ``RefusedLine`` when it does not fit."""
+
+    def __init__(self, words: tuple[Word, ...], form: str, state: ClusterState, subscription_key: str | None) -> None:
+        self.state = state
+        self._words = words
+        self._form = form
+        self._at = 1
+        self._subscription_key = subscription_key
+
+    def at_end(self) -> bool:
+        return self._at == len(self._words)
+
+    def word(self, what: str) -> Word:
+        """The next word; ``what`` names it in the refusal when there is none."""
+        if self.at_end():
+            self.refuse("SyntaxError", f"{what} is missing; write {self._form}", self._words[-1].text)
+        self._at += 1
+        return self._words[self._at - 1]
+
+    def take(self, what: str) -> str:
+        return self.word(what).text
+
+    def rest(self, what: str) -> list[str]:
+        """All words that are left, at least one."""
+        found = [self.take(what)]
+        while not self.at_end():
+            found.append(self.take(what))
+        return found
+
+    def number(self, what: str) -> int:
+        text = self.take(what)
+        if not _WHOLE_NUMBER.fullmatch(text):
+            self.refuse("SyntaxError", f"{text[:40]!r} is no whole number; write {self._form}", text)
+        return int(text)
+
+    def option(self, *names: str) -> str | None:
+        """The next word when it is one of these and not in quotes; else nothing is taken."""
+        if self.at_end():
+            return None
+        word = self._words[self._at]
+        if word.quoted or word.text not in names:
+            return None
+        self._at += 1
+        return word.text
+
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """``0-99,200-299``; a dash is none at all. Whether they are possible is for the broker to say."""
+        text = self.take("START-END,...")
+        if text == "-":
+            return ()
+        found: list[tuple[int, int]] = []
+        for piece in text.split(","):
+            match = _RANGE.fullmatch(piece)
+            if match is None:
+                self.refuse("SyntaxError", f"{piece[:40]!r} is no range; write 0-16383,32768-49151", piece)
+            found.append((int(match[1]), int(match[2])))
+        return tuple(found)
+
+    def keyword(self, name: str) -> None:
+        if self.option(name) is None:
+            found = self._words[min(self._at, len(self._words) - 1)].text
+            self.refuse("SyntaxError", f"the word {name!r} is missing before {found[:40]!r}; write {self._form}", found)
+
+    def once(self, option: str, before: V | None, value: V) -> V:
+        """The value of an option that may stand once."""
+        if before is not None:
+            self.refuse("SyntaxError", f"{option!r} stands twice; write {self._form}", option)
+        return value
+
+    def finish(self) -> None:
+        """Refuses words that are left over."""
+        if not self.at_end():
+            word = self._words[self._at].text
+            advice = "put a text with blanks in quotes"
+            self.refuse("SyntaxError", f"{word[:40]!r} is too much; write {self._form} ({advice})", word)
+
+    def subscription_option(self, name: str) -> str:
+        return self.subscription(self.take("SUBSCRIPTION") if self.option(name) else None)
+
+    def subscription(self, named: str | None) -> str:
+        """The key that was named, else the one in view, else the sole one."""
+        keys = subscription_keys(self.state)
+        chosen = named if named is not None else self._subscription_key
+        if chosen is None and len(keys) == 1:
+            chosen = keys[0]
+        if chosen is None:
+            listed = ", ".join(map(repr, keys[:5])) + (", ..." if len(keys) > 5 else "")
+            what = f"name one of {listed}" if keys else "there is none"
+            self.refuse("SubscriptionNotFound", f"which subscription? {what}; write {self._form}", self._words[0].text)
+        return chosen
+
+    def consumer(self, who: Word, key: str) -> int:
+        """The id that ``#ID`` spells, or that of the only consumer of that name in a subscription."""
+        spelt = None if who.quoted else _ID.fullmatch(who.text)
+        if spelt is not None:
+            return int(spelt[1])
+        consumers = consumers_of(self.state, key)
+        found = [consumer_id for consumer_id, name in consumers if name == who.text]
+        if len(found) > 1:
+            ids = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
+            message = f"{len(found)} consumers of {key} are named {who.text[:60]!r}; use one of {ids}"
+            self.refuse("AmbiguousConsumer", message, who.text)
+        if not found:
+            message = f"no consumer of {key} is named {who.text[:60]!r}"
+            self.refuse("UnknownConsumer", message, who.text, [name for _, name in consumers])
+        return found[0]
+
+    def producer_topic(self, named: str | None) -> str:
+        """The topic that was named, else the one in view, else the sole one with producers or with partitions."""
+        if named is not None:
+            return named
+        if self._subscription_key is not None and self._subscription_key in producer_topic_names(self.state):
+            return self._subscription_key
+        found = producer_topics_meant(self.state)
+        if len(found) != 1:
+            listed = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+            what = f"say on TOPIC, one of {listed}" if found else "there is no partitioned topic"
+            self.refuse("ProducersNotFound", f"producers of which topic? {what}", self._words[0].text)
+        return found[0]
+
+    def producer(self, who: Word, topic: str) -> int:
+        """The number that ``#N`` spells, or that of the only producer of that name on a topic."""
+        spelt = None if who.quoted else _ID.fullmatch(who.text)
+        if spelt is not None:
+            return int(spelt[1])
+        name = parse_topic_name(topic)
+        complete = name.complete if isinstance(name, TopicName) else topic
+        known = next((each for each in self.state.producer_topics if each.topic == complete), None)
+        found = producers_named(known, who.text) if known is not None else []
+        if len(found) > 1:
+            numbers = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
+            message = f"{len(found)} producers are named {who.text[:60]!r}; use one of {numbers}"
+            self.refuse("AmbiguousProducer", message, who.text)
+        if not found:
+            names = (each.producer_name or "" for each in known.producers.producers) if known is not None else ()
+            message = f"no producer is named {who.text[:60]!r}; write #0, #1 ... for their numbers"
+            self.refuse("ProducerNotFound", message, who.text, names)
+        return found[0]
+
+    def refuse(self, error: str, message: str, field: str, candidates: Iterable[str] = ()) -> NoReturn:
+        near = get_close_matches(field[:100], [each for each in candidates if len(each) <= 200], n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise RefusedLine(Rejection(error, message + hint, field))

@@ -15,14 +15,27 @@ import msgspec
 
 from engine.cluster.commands import Command
 from engine.cluster.events import Event
-from engine.cluster.journal.columns import columns_from_plain, columns_to_plain, loads_from_plain, loads_to_plain
 from engine.cluster.journal.invariants import faults, load_faults
-from engine.cluster.journal.plain import convert, decode, encode, fail, from_plain, list_of, member, tagged, to_plain
-from engine.cluster.keys.events import KeyEvent
+from engine.cluster.journal.plain import (
+    columns_from_plain,
+    columns_to_plain,
+    convert,
+    decode,
+    encode,
+    fail,
+    from_plain,
+    list_of,
+    loads_from_plain,
+    loads_to_plain,
+    member,
+    tagged,
+    to_plain,
+)
 from engine.cluster.keys.evolve import folded
-from engine.cluster.partition_bounds import count_faults
-from engine.cluster.producers.events import ProducerTopicEvent
+from engine.cluster.keys.state import KeyEvent
+from engine.cluster.limits import count_faults
 from engine.cluster.producers.evolve import folded_producers
+from engine.cluster.producers.state import ProducerTopicEvent
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable

@@ -8,8 +8,7 @@ from typing import Final
 
 from engine.bundles.boundaries import namespace_bundles
 from engine.cluster.keys.state import KeySubscription
-from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
-from engine.cluster.partition_bounds import without_statistics
+from engine.cluster.limits import IDS, INT_32, MAX_PARTITIONS, MAX_WITHOUT_STATISTICS, without_statistics
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from engine.cluster.folding import fold
-from engine.cluster.keys.events import (
+from engine.cluster.events import fold
+from engine.cluster.keys.state import (
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeyDispatcherStarted,
@@ -16,11 +16,12 @@ from engine.cluster.keys.events import (
     KeysAcknowledged,
     KeysPublished,
     KeysSeen,
+    KeySubscription,
     KeySubscriptionCreated,
     KeyTimePassed,
 )
-from engine.cluster.keys.state import KeySubscription
 from engine.cluster.limits import IDS, INT_64, MAX_KEY_MESSAGES
+from engine.cluster.state import ClusterState
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, delivery_terms, selector_for
@@ -30,6 +31,7 @@ from engine.keyshared.delivery_state import Delivery, DeliveryState
 from engine.keyshared.key_text import key_of_text
 from engine.keyshared.model import Consumer
 from engine.keyshared.ring import RingSelector, refuse_ring
+from engine.names import refuse_namespace, refuse_subscription
 
 SENT_KEPT: Final = 200
 """How many of the messages that went out are remembered."""
@@ -240,3 +242,35 @@ def _interval_objection(subscription: KeySubscription, event: KeyIntervalsSeen) 
     if sorted(owner for _, owner in event.intervals) != sorted(each.consumer_id for each in selector.consumers):
         return "each connected consumer has one interval"
     return ""
+
+
+def key_event_objection(state: ClusterState, event: KeyEvent) -> str:
+    """Say why an event of a Key_Shared subscription cannot follow this state, "" when it can."""
+    known = next((each for each in state.key_subscriptions if each.key == event.subscription), None)
+    if isinstance(event, KeySubscriptionCreated):
+        if known is not None or any(each.key == event.subscription for each in state.subscriptions):
+            return f"subscription {event.subscription!r} exists"
+        refusal = refuse_subscription(event.name) or refuse_namespace(event.namespace)
+        if refusal is not None:
+            return refusal.message
+        unknown = [topic for topic in event.topics if topic not in state.topics]
+        return f"there is no topic {unknown[0]!r}" if unknown else ""
+    if known is None:
+        return f"there is no Key_Shared subscription {event.subscription!r}"
+    return key_objection(known, event)
+
+
+def with_key_event(state: ClusterState, event: KeyEvent) -> ClusterState:
+    """Return the state after an event of a Key_Shared subscription; the others are the same objects as before."""
+    if isinstance(event, KeySubscriptionCreated):
+        return replace(state, key_subscriptions=(*state.key_subscriptions, created(event)))
+    next_id = state.next_consumer_id
+    if isinstance(event, KeyConsumerJoined):
+        next_id = max(next_id, event.consumer_id + 1)
+    return replace(
+        state,
+        key_subscriptions=tuple(
+            after(each, event) if each.key == event.subscription else each for each in state.key_subscriptions
+        ),
+        next_consumer_id=next_id,
+    )

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
-from engine.cluster.folding import fold
-from engine.cluster.limits import INT_64, MAX_PARTITIONS
-from engine.cluster.producers.bounds import refuse_more_messages, refuse_more_producers, senders_of
-from engine.cluster.producers.events import (
+from engine.cluster.events import fold
+from engine.cluster.limits import (
+    INT_64,
+    MAX_PARTITIONS,
+    MAX_PRODUCER_CELLS,
+    MAX_PRODUCER_MESSAGES,
+    MAX_PRODUCER_OBJECTS,
+    MAX_PRODUCERS,
+)
+from engine.cluster.producers.commands import plan_settings
+from engine.cluster.producers.state import (
     PartitionFailed,
     PartitionRecovered,
     ProducerClosed,
     ProducerPartitionsGrown,
+    ProducerPlan,
     ProducersAdded,
     ProducersSeen,
     ProducersSent,
     ProducerTimePassed,
+    ProducerTopic,
     ProducerTopicEvent,
+    Tally,
 )
-from engine.cluster.producers.plan import plan_settings
-from engine.cluster.producers.state import ProducerTopic, Tally
-from engine.cluster.remember import Remembered
+from engine.cluster.state import ClusterState, find_producer_topic
 from engine.errors import Rejection
-from engine.routing import producers as model
-from engine.routing.producer_model import (
+from engine.memo import Remembered
+from engine.routing.producers import steps as model
+from engine.routing.producers.model import (
     Closed,
     Created,
     Disconnected,
@@ -35,6 +45,39 @@ from engine.routing.producer_model import (
     Sent,
     Updated,
 )
+
+
+def refuse_more_producers(topic: ProducerTopic, plan: ProducerPlan, *, lazily: bool) -> Rejection | None:
+    """Why no more producers are modelled; ``lazily``: each opens one partition at first."""
+    count, partitions = len(topic.producers.producers) + plan.count, topic.partitions
+    if count > MAX_PRODUCERS or count * partitions > MAX_PRODUCER_CELLS:
+        message = (
+            f"{count} producers on {partitions} partitions: up to {MAX_PRODUCERS} producers, and"
+            f" {MAX_PRODUCER_CELLS} pairs of producer and partition, are modelled here"
+        )
+        return Rejection("TooManyProducers", message, "count")
+    objects = topic.objects + plan.count * (1 if lazily else partitions)
+    return _too_many_objects(objects, "count") if objects > MAX_PRODUCER_OBJECTS else None
+
+
+def senders_of(topic: ProducerTopic, producer: int | None) -> int:
+    """How many producers send where one is named, or (None) all that are not closed."""
+    return 1 if producer is not None else sum(each.state != "Closed" for each in topic.producers.producers)
+
+
+def refuse_more_messages(topic: ProducerTopic, messages: int) -> Rejection | None:
+    """Why no more messages are sent in one step."""
+    if messages > MAX_PRODUCER_MESSAGES:
+        text = f"{messages} messages: up to {MAX_PRODUCER_MESSAGES} are sent in one step here"
+        return Rejection("TooManyMessages", text, "times")
+    objects = topic.objects + messages
+    return _too_many_objects(objects, "times") if objects > MAX_PRODUCER_OBJECTS + MAX_PRODUCER_MESSAGES else None
+
+
+def _too_many_objects(objects: int, field: str) -> Rejection:
+    message = f"{objects} producer objects on brokers: up to {MAX_PRODUCER_OBJECTS} are modelled here; start lazily"
+    return Rejection("TooManyProducers", message, field)
+
 
 RECENT_KEPT: Final = 200
 """How many of the producers' last events are remembered."""
@@ -201,3 +244,51 @@ def tally_of(events: Iterable[ProducerEvent]) -> Tally:
                 counts["lost_msgs"] += event.lost_msgs
         error = error or (refusal.message if refusal is not None else "")
     return Tally(**counts, error=error)
+
+
+def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> str:
+    """Why an event cannot follow this state, "" when it can."""
+    found = find_producer_topic(state, event.topic)
+    if isinstance(event, ProducerPartitionsGrown):
+        return "producers see a growth by that of their topic only"
+    if not isinstance(event, ProducersSeen):
+        return f"there are no producers of {event.topic!r}" if found is None else producer_objection(found, event)
+    topic = state.topics.get(event.topic)
+    if found is not None:
+        return producer_objection(found, event)
+    if topic is None or topic.partitions == 0:
+        return f"there is no partitioned topic {event.topic!r}"
+    if topic.partitions != event.partitions:
+        return f"{event.topic!r} has {topic.partitions} partitions, not {event.partitions}"
+    return seen_objection(event)
+
+
+def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> ClusterState:
+    """The state after an event of producers; the producers of other topics are the same objects as before."""
+    if isinstance(event, ProducersSeen):
+        return replace(state, producer_topics=(*state.producer_topics, seen(event)))
+    changed = (after(each, event) if each.topic == event.topic else each for each in state.producer_topics)
+    return replace(state, producer_topics=tuple(changed))
+
+
+def grown_producers(state: ClusterState, topic: str, partitions: int) -> tuple[ProducerTopic, ...]:
+    """The producers of all topics after one of these has more partitions."""
+    event = ProducerPartitionsGrown(topic, partitions)
+    return tuple(after(each, event) if each.topic == topic else each for each in state.producer_topics)
+
+
+def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection | None:
+    """Why the producers of a topic keep it from having so many partitions here; Pulsar knows no such limit."""
+    found = find_producer_topic(state, topic)
+    if found is None:
+        return None
+    producers = found.producers.producers
+    eager = sum(each.state == "Ready" and not each.settings.starts_lazily for each in producers)
+    objects = found.objects + eager * (partitions - found.partitions)
+    if len(producers) * partitions <= MAX_PRODUCER_CELLS and objects <= MAX_PRODUCER_OBJECTS:
+        return None
+    message = (
+        f"{len(producers)} producers on {partitions} partitions would be {objects} producer objects; up to"
+        f" {MAX_PRODUCER_OBJECTS}, and {MAX_PRODUCER_CELLS} pairs of producer and partition, are modelled here"
+    )
+    return Rejection("TooManyProducers", message, "partitions")

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from engine.bulk_hashing import ByteColumn
-from engine.computed import Computed
+from engine.memo import Computed
 
 CHUNK: Final = 1 << 16
 """Names made at a time where all of them are looked at."""

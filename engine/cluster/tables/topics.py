@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from engine.bulk_hashing import crc32_bulk, murmur3_bulk
 from engine.cluster.tables.texts import CHUNK, Texts
-from engine.computed import Computed
 from engine.failover.bulk import SortedTopics, sort_topics
 from engine.hashing import murmur3_32
+from engine.memo import Computed
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name
 
 MANY: Final = 8

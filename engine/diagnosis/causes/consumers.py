@@ -7,8 +7,8 @@ from typing import Final
 from engine.diagnosis.causes.worst import listed, worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import FAILOVER, ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.lint.words import counted
 from engine.shell_lines import shell_line
+from engine.text import counted
 
 TOPIC_NOT_LOADED: Final = "topic_not_loaded"
 NO_CONSUMERS: Final = "no_consumers"

@@ -8,7 +8,7 @@ from typing import Final
 from engine.diagnosis.causes.worst import listed, natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.lint.words import counted
+from engine.text import counted
 
 DRAINING: Final = "keyshared_draining"
 LOOK_AHEAD: Final = "keyshared_lookahead"

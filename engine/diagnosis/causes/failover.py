@@ -13,9 +13,9 @@ from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
 from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer
-from engine.lint.words import counted
 from engine.names import partition_index
-from engine.shell_lines import shell_line
+from engine.text import shell_line
+from engine.text import counted
 
 HAND_OVER: Final = "failover_handover"
 TAKES_NOTHING: Final = "failover_active_not_served"

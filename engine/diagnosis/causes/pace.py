@@ -8,8 +8,8 @@ from engine.diagnosis.causes.consumers import RECEIVER_QUEUE
 from engine.diagnosis.causes.worst import listed, worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.lint.words import counted
-from engine.shell_lines import shell_line
+from engine.text import shell_line
+from engine.text import counted
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
 DELAYED: Final = "delayed_messages"

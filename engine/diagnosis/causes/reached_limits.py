@@ -10,8 +10,8 @@ from typing import Final
 from engine.diagnosis.causes.worst import listed, worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
-from engine.lint.words import counted
-from engine.shell_lines import shell_line
+from engine.text import shell_line
+from engine.text import counted
 
 BROKER: Final = "broker_unacked_limit"
 SUBSCRIPTION: Final = "subscription_unacked_limit"

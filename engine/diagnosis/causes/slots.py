@@ -18,8 +18,8 @@ from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, Selector
 from engine.keyshared.name_indices import with_namesakes_gone
 from engine.keyshared.ownership import impact_of
 from engine.keyshared.ring import RingSelector
-from engine.lint.words import counted
 from engine.ranges import HashRange, join_neighbours
+from engine.text import counted
 
 STICKY_GAP: Final = "keyshared_sticky_gap"
 FEW_KEYS: Final = "keyshared_few_keys"

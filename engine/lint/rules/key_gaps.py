@@ -7,11 +7,11 @@ from typing import Final
 
 from engine.keyshared.model import owner_of_key
 from engine.keyshared.ownership import gaps_of, owned_ranges
-from engine.keyshared.sticky import StickySelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector, StickySelector
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted, listed
+from engine.text import counted
+from engine.wording import listed
 
 ID: Final = "key-gaps"
 _EFFECT: Final = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted
 from engine.ranges import HashRange, join_neighbours
+from engine.text import counted
 
 ID: Final = "key-gaps-served"
 _ADVICE: Final = "before an upgrade to 4.0.7, 3.3.9, 3.0.14 or later let somebody declare these slots"
@@ -21,7 +21,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     Releases before #24730 keep only the ends of ranges; after an upgrade nobody owns these slots any more.
 
     >>> from engine.keyshared.model import Consumer
-    >>> from engine.keyshared.sticky_legacy import legacy_sticky_selector
+    >>> from engine.keyshared.sticky import legacy_sticky_selector
     >>> from engine.lint.model import World
     >>> sticky = legacy_sticky_selector().join(Consumer(1, "a", ((0, 99), (200, 65535))))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)

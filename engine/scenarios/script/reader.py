@@ -23,7 +23,7 @@ from typing import Final
 from engine.cluster.grammar.reading import COMMAND_FORMS
 from engine.cluster.grammar.words import split_words
 from engine.cluster.keys.state import SharingMode
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Problem, Rejection
 from engine.scenarios.embedded import SCENES
 from engine.scenarios.script.expectations import parse_expectation

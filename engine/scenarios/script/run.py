@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from engine.admin.reading import MAX_INPUT_BYTES, read_path
-from engine.cluster.commands import Command
+from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
-from engine.cluster.navigation import navigate
-from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import TimelineCommand
+from engine.cluster.timeline import Timeline, navigate
 from engine.config import CURRENT
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.embedded import embedded

@@ -17,21 +17,19 @@ from engine.balance.start import BalanceStart, balance_start
 from engine.balance.topic_columns import TopicColumns
 from engine.balance.topics import loads_at
 from engine.bundles.boundaries import parse_range
-from engine.bundles.bulk_curve import flow_curve_of_columns
-from engine.bundles.curve import FlowCurve, FlowRule
+from engine.bundles.curve import FlowCurve, FlowRule, flow_curve_of_columns
 from engine.bundles.flow import flow_limits
 from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed
-from engine.cluster.facts import behaviour_in, bundles_of
-from engine.cluster.listing import listed_numbers, topic_loads
+from engine.cluster.bundles import listed_numbers, topic_loads
 from engine.cluster.partitions import partition_columns
-from engine.cluster.remember import Remembered
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection
+from engine.memo import Remembered
 from engine.names import partition_name
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 from engine.views.bundles.frames import attempt_row, frame_of, range_of
 from engine.views.bundles.model import (
     AttemptRow,

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from engine.cluster.differences import aligned
-from engine.cluster.facts import NEW_PARTITION, active_ids, columns_of
+from engine.cluster.moves import aligned
+from engine.cluster.owners import NEW_PARTITION, active_ids, columns_of
 from engine.cluster.partitions import Traffic, traffic
 from engine.cluster.state import ClusterState, Subscription
+from engine.memo import LazyRows
 from engine.views.failover.table import Busiest
-from engine.views.lazy import LazyRows
 
 HandoverKind = Literal["moved", "taken up", "orphaned", "appeared", "vanished"]
 

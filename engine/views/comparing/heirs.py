@@ -9,12 +9,12 @@ from typing import Any, Final
 from engine.cluster.commands import KillConsumer
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import dispatch_order
-from engine.cluster.remember import Remembered
 from engine.cluster.state import ClusterState, Subscription
 from engine.compare.evenness import shares
 from engine.compare.heirs import Loss, losses, without
 from engine.compare.verdict import Judgement, Verdict, carried_out, subscription_of, verdict_between
 from engine.errors import Rejection
+from engine.memo import Remembered
 from engine.views.comparing.handovers import HandoverKind, HandoverRow, handovers
 from engine.views.keys.moves import key_moves, keys_verdict
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key

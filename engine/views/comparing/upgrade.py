@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from engine.cluster.commands import SetRelease
-from engine.cluster.facts import behaviour_in
 from engine.cluster.keys.state import SharingMode
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.compare.releases import (
     BUNDLES,
     DIRECT_MEMORY,
@@ -24,8 +23,8 @@ from engine.compare.releases import (
 from engine.compare.verdict import carried_out
 from engine.config import behaviour_of
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.comparing.difference import DifferenceView, difference_document, difference_view
-from engine.views.counting import counted
 from engine.views.keys.slice import keys_slice_by_key
 
 FORMAT: Final = "ringside.upgrade/1"

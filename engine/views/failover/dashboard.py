@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
-from engine.cluster.facts import NO_STATISTICS
-from engine.cluster.grammar.text import subscription_keys
+from engine.cluster.state import NO_STATISTICS, subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, flag_change, preview
 from engine.errors import Rejection
+from engine.memo import LazyRows
 from engine.views.events import event_lines, timeline_view
 from engine.views.failover.details import SplitPreviewView, TopicExplanation
 from engine.views.failover.explanations import explain_topic
@@ -22,7 +22,6 @@ from engine.views.failover.splits import split_preview
 from engine.views.failover.table import busiest_partition, consumer_rows, partition_rows, table_foot
 from engine.views.failover.tree import EMPTY, hashed_topics, namespace_nodes
 from engine.views.history import colour_numbers, state_before
-from engine.views.lazy import LazyRows
 
 FAILOVER: Final = "Failover"
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.cluster.facts import NO_STATISTICS, dispatched_load
-from engine.cluster.state import ClusterState
+from engine.cluster.state import NO_STATISTICS, ClusterState, dispatched_load
 from engine.errors import Rejection
 from engine.failover.explain import FailoverExplanation, explain_choice
 from engine.failover.state import Terms

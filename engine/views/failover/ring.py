@@ -8,11 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.facts import columns_of
-from engine.cluster.owners import busiest_by_ring
-from engine.cluster.remember import Remembered
+from engine.cluster.owners import busiest_by_ring, columns_of
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE
+from engine.memo import Remembered
 from engine.views.failover.model import ConsumerRow, RingView, RuleInForce
 from engine.views.failover.slice import Changes, Slice
 from engine.views.failover.table import per_consumer

@@ -11,16 +11,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.differences import Difference, aligned, difference
-from engine.cluster.facts import NEW_PARTITION, active_ids, behaviour_in, columns_of, rules_of
-from engine.cluster.owners import dispatch_order, places_by_modulo, places_in, runs_of
+from engine.cluster.moves import Difference, aligned, difference
+from engine.cluster.owners import (
+    NEW_PARTITION,
+    active_ids,
+    columns_of,
+    dispatch_order,
+    places_by_modulo,
+    places_in,
+    rules_of,
+    runs_of,
+)
 from engine.cluster.partitions import Ids, PartitionNames, Places, traffic
-from engine.cluster.remember import Remembered
-from engine.cluster.state import ClusterState, Subscription
+from engine.cluster.state import ClusterState, Subscription, behaviour_in
 from engine.config import ReleaseBehaviour
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, failover_ring
+from engine.memo import Remembered
 from engine.views.failover.model import RuleInForce
 
 Integers = Ids

@@ -7,11 +7,10 @@ from engine.bundles.load_columns import sum_in_order
 from engine.bundles.plan import SplitPlan
 from engine.bundles.preview import SplitPreview, hangs_on_order, preview_all
 from engine.bundles.split import HOT, LARGEST, resolve_target
+from engine.cluster.bundles import in_listing_order, loads_of, topic_loads
 from engine.cluster.commands import SplitBundle
-from engine.cluster.facts import behaviour_in, bundles_of
 from engine.cluster.grammar.text import command_text
-from engine.cluster.listing import in_listing_order, loads_of, topic_loads
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
 from engine.views.failover.details import SplitOption, SplitPiece, SplitPreviewView

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles
-from engine.cluster.remember import Remembered
 from engine.compare.evenness import shares
 from engine.hashing import crc32_hash
+from engine.memo import LazyRows, Remembered
 from engine.names import TopicName, parse_topic_name
 from engine.views.failover.model import ConsumerRow, PartitionRow, TableFoot
 from engine.views.failover.slice import Changes, Slice
-from engine.views.lazy import LazyRows
 
 NOBODY_COLOUR = 0
 SORTED_AT_ONCE: Final = 1_024

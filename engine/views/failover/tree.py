@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
 from engine.bundles.load_columns import LoadColumns, equal_rows
-from engine.cluster.listing import in_listing_order, loads_of
-from engine.cluster.remember import Remembered
+from engine.cluster.bundles import in_listing_order, loads_of
 from engine.cluster.state import BundleSplit, ClusterState, Namespace
 from engine.cluster.tables.topics import NumberedNames, TopicTable
+from engine.memo import Remembered
 from engine.views.failover.model import BundleNode, NamespaceNode
 
 _NUMBER_BITS: Final = 31

@@ -6,11 +6,10 @@ from collections import Counter
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.keyshared.explain import KeyExplanation, explain_key
+from engine.keyshared.explain import KeyExplanation, explain_key, rivals_of
 from engine.keyshared.key_text import key_of_text, text_of_key
-from engine.keyshared.rivals import rivals_of
 from engine.keyshared.waits import Wait, WaitReason, waits
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.history import state_before
 from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeyRow
 from engine.views.keys.moves import key_moves

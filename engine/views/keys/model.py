@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.keyshared.explain import KeyExplanation
-from engine.keyshared.rivals import Rival
+from engine.keyshared.explain import KeyExplanation, Rival
 from engine.views.failover.model import EventLine, Notice, RingView, TimelineView
 from engine.views.reported.model import ReportedConsumer, ReportedView
 

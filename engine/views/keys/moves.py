@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.keys.events import KeyDispatcherStarted
-from engine.cluster.keys.state import SharingMode
+from engine.cluster.keys.state import KeyDispatcherStarted, SharingMode
 from engine.compare.evenness import NO_EVENNESS, Evenness, evenness_of
 from engine.compare.verdict import Verdict, judge
 from engine.keyshared.ownership import OwnedSlots
 from engine.ranges import HashRange
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.keys.model import StepMoves
 from engine.views.keys.slice import KeysSlice
 

@@ -8,8 +8,8 @@ from typing import Final
 from engine.cluster.keys.state import SharingMode
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.ring import RingSelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
-from engine.views.counting import counted
+from engine.keyshared.sticky import LegacyStickySelector
+from engine.text import counted
 from engine.views.failover.model import Notice
 from engine.views.keys.slice import KeysSlice, fairness
 

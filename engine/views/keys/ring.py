@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.cluster.keys.state import SharingMode
 from engine.keyshared.ring import RingSelector
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.failover.model import RingView
 from engine.views.failover.ring import CENTRE_WIDTH
 from engine.views.keys.moves import KeyMoves

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from engine.cluster.grammar.text import ranges_text, subscription_keys
-from engine.cluster.keys.events import KeyConsumerJoined
-from engine.cluster.keys.state import KeySubscription, SharingMode
-from engine.cluster.remember import Remembered
+from engine.cluster.grammar.text import ranges_text
+from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, SharingMode
+from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import Luck, luck_of
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.waits import Wait, waits
+from engine.memo import Remembered
 from engine.views.events import event_lines, timeline_view
 from engine.views.failover.model import Notice
 from engine.views.failover.table import letter_tag, max_over_mean

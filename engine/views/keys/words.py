@@ -9,7 +9,7 @@ from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.luck import Luck, Verdict
 from engine.keyshared.model import CLASSIC_RING_SLOTS
 from engine.keyshared.ring import RingForm, RingSelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector
 from engine.keyshared.waits import WaitReason
 
 ORDER_RULES: Final = {

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.cluster.facts import behaviour_in
-from engine.cluster.producers.apply import find_producer_topic
 from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.remember import Remembered
+from engine.cluster.state import behaviour_in, find_producer_topic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
+from engine.memo import Remembered
 from engine.routing.explain import explain_send
-from engine.routing.producer_stats import MergedPublishers, PartitionedPublishers, partitioned_publishers
-from engine.views.counting import counted
+from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
+from engine.text import counted
 from engine.views.history import state_before
 from engine.views.producers.growth import GrowthView, growth_view
 from engine.views.producers.model import SendAnswer, StatisticsRow, StatisticsView

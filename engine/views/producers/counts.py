@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.remember import Remembered
 from engine.errors import Rejection
-from engine.routing.producer_counts import CountsAt, Workload, counts_over_partitions
-from engine.routing.producer_settings import RouterKind
+from engine.memo import Remembered
+from engine.routing.producers.costs import CountsAt, Workload, counts_over_partitions
+from engine.routing.producers.settings import RouterKind
 from engine.routing.routers import PartialRoundRobinRouter, SinglePartitionRouter
 from engine.views.producers.model import CountsView, CurvePoint
 

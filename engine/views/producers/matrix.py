@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.remember import Remembered
-from engine.routing.producer_model import OpenReason, PartitionedProducer, PartitionProducer
+from engine.memo import Remembered
+from engine.routing.producers.model import OpenReason, PartitionedProducer, PartitionProducer
 from engine.views.producers.model import FRESH, LOST, REASON
 
 CODES = {reason: code for code, reason in enumerate(OpenReason, start=1)}

@@ -8,9 +8,9 @@ from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.routing.key_moves import client_disagreements
-from engine.routing.producer_model import PartitionedProducer
+from engine.routing.producers.model import PartitionedProducer
 from engine.routing.routers import PartialRoundRobinRouter
-from engine.views.counting import counted
+from engine.text import counted
 from engine.views.failover.model import Notice
 
 DOWN: Final = "producers-down"

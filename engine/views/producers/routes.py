@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.cluster.producers.events import ProducerPlan
-from engine.cluster.producers.plan import plan_settings
+from engine.cluster.producers.commands import plan_settings
+from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.explain import RouteExplanation, explain_route
 from engine.routing.key_moves import HASHING_SCHEMES
 from engine.routing.keys import Message, partition_of_key
-from engine.routing.producer_settings import new_router
+from engine.routing.producers.settings import new_router
 
 
 @dataclass(frozen=True, slots=True)

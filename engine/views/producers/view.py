@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.commands import PassTime, RepartitionTopic
-from engine.cluster.grammar.producer_text import producer_topic_names
-from engine.cluster.grammar.text import subscription_keys
-from engine.cluster.producers.apply import find_producer_topic
 from engine.cluster.producers.commands import ProducerCommand
 from engine.cluster.producers.state import ProducerTopic
-from engine.cluster.state import ClusterState
+from engine.cluster.state import (
+    ClusterState,
+    find_producer_topic,
+    shown_places,
+)
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import Rejection
 from engine.routing.key_moves import moved_keys
-from engine.routing.producer_model import PartitionedProducer
-from engine.routing.producers import counts_of
+from engine.routing.producers.model import PartitionedProducer
+from engine.routing.producers.steps import counts_of
 from engine.views.events import kind_of, timeline_view
 from engine.views.failover.model import Notice
 from engine.views.failover.table import letter_tag
@@ -79,11 +80,6 @@ def producers_view(timeline: Timeline, topic: str, *, notes: Iterable[Notice] = 
         notices=(*producer_notices(state, now), *notes),
         deliveries=_deliveries(now),
     )
-
-
-def shown_places(state: ClusterState) -> tuple[str, ...]:
-    """All that a screen can show in the order of ``n``: subscriptions, Failover first, then topics with producers."""
-    return (*subscription_keys(state), *producer_topic_names(state))
 
 
 def _before(before: ProducerTopic | None, now: ProducerTopic, earlier: ClusterState | None) -> Matrix | None:

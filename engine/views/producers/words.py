@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.cluster.producers.state import Tally
-from engine.routing.producer_model import (
+from engine.routing.producers.model import (
     Closed,
     Created,
     Disconnected,

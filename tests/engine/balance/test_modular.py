@@ -14,8 +14,7 @@ from engine.balance.modular import (
     visiting_order,
     why_no_run,
 )
-from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.children import split_bundles
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, split_bundles
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 
 QUARTERS = ("0x00000000_0x40000000", "0x40000000_0x80000000", "0x80000000_0xc0000000", "0xc0000000_0xffffffff")

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from engine.bundles.balls_in_bins import _seldom_below, expected_empty, expected_fullest, occupied_below
+from engine.bundles.occupancy import _seldom_below, expected_empty, expected_fullest, occupied_below
 from tests.oracles import balls as exact
 
 

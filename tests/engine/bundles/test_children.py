@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from engine.bundles import children
-from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
-from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
+from engine.bundles import boundaries as children
+from engine.bundles.boundaries import (
+    FULL_UPPER_BOUND,
+    BundleRange,
+    NamespaceBundles,
+    SplitRefusal,
+    SplitResult,
+    split_bundles,
+)
 
 WHOLE = NamespaceBundles("t/n", (0, FULL_UPPER_BOUND))
 HALVES = NamespaceBundles("t/n", (0, 0x80000000, FULL_UPPER_BOUND))

@@ -8,8 +8,7 @@ import pytest
 
 from engine.balance.start import BalancedTopic
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.bulk_curve import flow_curve_of_columns
-from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve
+from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve, flow_curve_of_columns
 from engine.bundles.flow import FlowLimits
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from engine.bundles.balls_in_bins import expected_empty, expected_fullest, occupied_below
 from engine.bundles.boundaries import NamespaceBundles, default_boundaries
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.bundles.occupancy import (
@@ -18,7 +17,10 @@ from engine.bundles.occupancy import (
     CountedOccupancy,
     ExpectedOccupancy,
     count_occupancy,
+    expected_empty,
+    expected_fullest,
     expected_occupancy,
+    occupied_below,
 )
 from engine.bundles.sizing import BundlesNeeded, bundles_needed
 from engine.errors import Rejection

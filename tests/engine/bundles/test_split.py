@@ -7,8 +7,14 @@ from typing import Any
 
 import pytest
 
-from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
-from engine.bundles.children import SplitRefusal, SplitResult, split_bundles
+from engine.bundles.boundaries import (
+    FULL_UPPER_BOUND,
+    BundleRange,
+    NamespaceBundles,
+    SplitRefusal,
+    SplitResult,
+    split_bundles,
+)
 from engine.bundles.loads import BundleAverage, TopicLoad, hottest_bundle, largest_bundle, with_partitions
 from engine.bundles.plan import SplitPlan, pulsar_admin_command
 from engine.bundles.split import carry_out, plan_split

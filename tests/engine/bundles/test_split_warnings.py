@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
-from engine.bundles.children import SplitResult
+from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles, SplitResult
 from engine.bundles.loads import BundleAverage
 from engine.bundles.plan import SplitWarning
 from engine.bundles.split import Target, carry_out, resolve_target

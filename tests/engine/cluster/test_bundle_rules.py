@@ -7,13 +7,11 @@ from dataclasses import replace
 import pytest
 
 from engine.bundles.loads import bundle_of_topic
-from engine.cluster.bundle_rules import NEVER_ANSWERED, NOTHING_TO_SPLIT, SplitWithoutEffect
+from engine.cluster.bundles import NEVER_ANSWERED, NOTHING_TO_SPLIT, SplitWithoutEffect, topic_loads
 from engine.cluster.commands import AddTopic, SplitBundle
 from engine.cluster.decide import decide
 from engine.cluster.events import BundleWasSplit
-from engine.cluster.facts import bundles_of
-from engine.cluster.listing import topic_loads
-from engine.cluster.state import Namespace
+from engine.cluster.state import Namespace, bundles_of
 from engine.cluster.tables.topics import Load
 from engine.config import BrokerSettings
 from tests.engine.cluster.support import ORDERS, after, cluster, quarter_boundaries, refusal

@@ -7,7 +7,7 @@ from dataclasses import replace
 from engine.cluster.commands import AddConsumer, KillConsumer, RenameConsumer, SetPriorityLevel
 from engine.cluster.decide import decide
 from engine.cluster.events import ConsumerAdded, ConsumerRemoved
-from engine.cluster.facts import active_consumers
+from engine.cluster.owners import active_consumers
 from engine.cluster.state import Subscription
 from engine.config import BrokerSettings
 from engine.failover.model import Consumer

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic, RenameConsumer, RepartitionTopic, SetSetting
-from engine.cluster.facts import active_consumers, partition_names
 from engine.cluster.moves import moves
-from engine.cluster.remember import REMEMBERED_ANSWERS, Remembered
+from engine.cluster.owners import active_consumers, partition_names
 from engine.cluster.tables.topics import Load
 from engine.config import BrokerSettings
 from engine.failover.choose import choose
 from engine.hashing import murmur3_32
+from engine.memo import REMEMBERED_ANSWERS, Remembered
 from engine.names import partition_index
 from tests.engine.cluster.support import AUDIT, ORDERS, after, cluster
 

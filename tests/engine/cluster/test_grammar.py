@@ -12,7 +12,11 @@ from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
     Command,
+    End,
+    GoTo,
+    Home,
     KillConsumer,
+    Redo,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
@@ -20,12 +24,14 @@ from engine.cluster.commands import (
     SetRelease,
     SetSetting,
     SplitBundle,
+    SwitchBranch,
+    TimelineCommand,
+    Undo,
 )
 from engine.cluster.grammar.reading import COMMAND_FORMS, parse_command
 from engine.cluster.grammar.text import command_text
 from engine.cluster.grammar.words import LINE_LIMIT_CHARS, quote, split_words
 from engine.cluster.state import ClusterState, Subscription
-from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.errors import Rejection
 from engine.failover.model import Consumer
 from tests.engine.cluster.commands_strategy import any_text, commands

@@ -13,7 +13,7 @@ from engine.cluster.decide import decide
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded
 from engine.cluster.evolve import objection
 from engine.cluster.journal.codec import parse_state, serialise_state
-from engine.cluster.keys.events import KeySubscriptionCreated
+from engine.cluster.keys.state import KeySubscriptionCreated
 from engine.errors import InputError, Rejection
 from tests.engine.cluster.support import cluster
 

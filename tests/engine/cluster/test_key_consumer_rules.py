@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, RenameConsumer, SendKeys, ShareKeys
 from engine.cluster.decide import decide
-from engine.cluster.keys.events import KeyConsumerJoined, KeyConsumerLeft
-from engine.cluster.keys.nodes import nodes_of
+from engine.cluster.keys.state import KeyConsumerJoined, KeyConsumerLeft
+from engine.cluster.keys.subscriptions import nodes_of
 from engine.cluster.state import ClusterState
 from engine.keyshared.consistent_sticky import node_ranges
 from tests.engine.cluster.key_states import KEY, key_cluster, shared, who

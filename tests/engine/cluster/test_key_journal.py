@@ -10,7 +10,8 @@ import pytest
 from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, RemoveTopic, SendKeys, ShareKeys
 from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.journal.lines import header_line, read_lines, step_line
-from engine.cluster.keys.events import (
+from engine.cluster.keys.evolve import folded
+from engine.cluster.keys.state import (
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeyDispatcherStarted,
@@ -19,11 +20,10 @@ from engine.cluster.keys.events import (
     KeysAcknowledged,
     KeysPublished,
     KeysSeen,
+    KeySubscription,
     KeySubscriptionCreated,
     KeyTimePassed,
 )
-from engine.cluster.keys.evolve import folded
-from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.key_states import KEY, key_cluster, shared

@@ -20,13 +20,13 @@ from engine.cluster.commands import (
 )
 from engine.cluster.decide import decide
 from engine.cluster.events import SettingChanged
-from engine.cluster.keys.events import KeyConsumerJoined, KeyConsumerLeft, KeyDispatcherStarted, KeyTimePassed
-from engine.cluster.keys.restarts import KEY_SETTINGS, RING_FLAG
+from engine.cluster.keys.state import KeyConsumerJoined, KeyConsumerLeft, KeyDispatcherStarted, KeyTimePassed
+from engine.cluster.keys.subscriptions import KEY_SETTINGS, RING_FLAG
 from engine.cluster.state import ClusterState
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.delivery_state import OrderRule
 from engine.keyshared.ring import RingSelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector
 from tests.engine.cluster.key_states import KEY, key_cluster, shared, who
 from tests.engine.cluster.support import ORDERS, after
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.bundles.loads import TopicLoad, topic_load
-from engine.cluster.listing import in_listing_order, listed_numbers, topic_loads
+from engine.cluster.bundles import in_listing_order, listed_numbers, topic_loads
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import Load, Topic
 from engine.names import NON_PERSISTENT, TopicName, parse_topic_name

@@ -32,7 +32,8 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
-from engine.cluster.producers.events import (
+from engine.cluster.producers.evolve import folded_producers
+from engine.cluster.producers.state import (
     PartitionFailed,
     ProducerClosed,
     ProducerPartitionsGrown,
@@ -42,7 +43,6 @@ from engine.cluster.producers.events import (
     ProducersSent,
     ProducerTimePassed,
 )
-from engine.cluster.producers.evolve import folded_producers
 from engine.cluster.state import ClusterState
 from engine.errors import InputError, Rejection
 from tests.engine.cluster.commands_strategy import any_text

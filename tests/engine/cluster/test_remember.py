@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.cluster.remember import REMEMBERED_ANSWERS, Remembered
+from engine.memo import REMEMBERED_ANSWERS, Remembered
 
 
 def test_an_answer_is_computed_once_for_the_same_parts() -> None:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from engine.cluster.commands import AddConsumer, AddTopic, KillConsumer, SetSetting
+from engine.cluster.commands import (
+    AddConsumer,
+    AddTopic,
+    End,
+    GoTo,
+    Home,
+    KillConsumer,
+    Redo,
+    SetSetting,
+    SwitchBranch,
+    Undo,
+)
 from engine.cluster.journal.codec import serialise_state
 from engine.cluster.limits import MAX_STEPS
-from engine.cluster.navigation import navigate
-from engine.cluster.timeline import SNAPSHOT_EVERY, Branch, Timeline
-from engine.cluster.timeline_commands import End, GoTo, Home, Redo, SwitchBranch, Undo
+from engine.cluster.timeline import SNAPSHOT_EVERY, Branch, Timeline, navigate
 from tests.engine.cluster.support import cluster
 
 

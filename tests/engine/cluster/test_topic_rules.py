@@ -8,7 +8,7 @@ from itertools import permutations
 from engine.cluster.commands import AddConsumer, AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.decide import decide
 from engine.cluster.events import NamespaceSeen, TopicAdded
-from engine.cluster.facts import active_consumers, partition_names
+from engine.cluster.owners import active_consumers, partition_names
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.topics import Load, Topic
 from engine.config import BrokerSettings

@@ -13,8 +13,7 @@ from engine.cluster.journal.invariants import faults
 from engine.cluster.journal.lines import header_line, read_lines
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.edits import with_topic, without_loads, without_topic
-from engine.cluster.tables.loads import LoadTable
-from engine.cluster.tables.synthetic import load_of, made_up_loads, made_up_topics
+from engine.cluster.tables.loads import LoadTable, load_of, made_up_loads, made_up_topics
 from engine.cluster.tables.texts import Texts
 from engine.cluster.tables.topics import Load, Recipe, Topic, TopicTable
 from engine.cluster.timeline import Timeline

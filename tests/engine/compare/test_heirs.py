@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from engine.cluster.facts import behaviour_in
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.compare.heirs import Loss, losses, one_loss, without
 from engine.failover.choose import choose_many
 from engine.names import partition_index

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 
 from engine.cluster.commands import AddConsumer, Command, KillConsumer, SetPriorityLevel, SetSetting
-from engine.cluster.facts import behaviour_in
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.tables.topics import Load
 from engine.compare.evenness import Evenness, evenness, evenness_of
 from engine.compare.verdict import Verdict, carried_out, flag_change, judge, preview

@@ -12,12 +12,10 @@ from engine.failover import choose as module
 from engine.failover.bulk import assign
 from engine.failover.bulk_ring import NOBODY, build_rings, cohorts
 from engine.failover.choose import levels_overflow, sort_consumers, sort_once
-from engine.failover.explain import explain_choice
-from engine.failover.live import LiveRing, no_moves
-from engine.failover.live_points import Membership
+from engine.failover.explain import WhyNot, explain_choice, rivals_of
+from engine.failover.live import LiveRing, Membership, no_moves
 from engine.failover.model import Consumer
 from engine.failover.ring import FailoverRing, scalar_ring
-from engine.failover.rivals import WhyNot, rivals_of
 from engine.hashing import murmur3_32
 
 HIGHEST = 2**31 - 1

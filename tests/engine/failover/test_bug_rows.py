@@ -6,9 +6,8 @@ import pytest
 
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.choose import Rule, choose_many
-from engine.failover.dispatcher import connect, disconnect
 from engine.failover.explain import explain_choice
-from engine.failover.handover import advance_to, flow, read_completed
+from engine.failover.handover import advance_to, connect, disconnect, flow, read_completed
 from engine.failover.model import Consumer
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_ring, scalar_ring
 from engine.failover.state import (

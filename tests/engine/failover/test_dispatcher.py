@@ -7,8 +7,7 @@ import pytest
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.choose import choose
-from engine.failover.dispatcher import Liveness, can_unsubscribe, close, connect, disconnect
-from engine.failover.handover import advance_to
+from engine.failover.handover import Liveness, advance_to, can_unsubscribe, close, connect, disconnect
 from engine.failover.model import Consumer
 from engine.failover.state import (
     ActiveConsumerChanged,

@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.config import ReleaseBehaviour, behaviour_of
-from engine.explain import hashed_by_crc32, hashed_by_murmur3
 from engine.failover.choose import Rule, choose
 from engine.failover.explain import RuleReason, explain_choice
 from engine.failover.model import Consumer
-from engine.hashing import HASH_SPACE_SIZE, crc32_hash, murmur3_32
+from engine.hashing import HASH_SPACE_SIZE, crc32_hash, hashed_by_crc32, hashed_by_murmur3, murmur3_32
 from tests.properties.strategies import cohorts, topics
 
 THREE = (Consumer(1, "c"), Consumer(2, "a"), Consumer(3, "b"))

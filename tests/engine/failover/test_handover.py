@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.failover.dispatcher import connect, disconnect
-from engine.failover.handover import acknowledge, advance_to, flow, read_completed, read_failed, redeliver
+from engine.failover.handover import (
+    acknowledge,
+    advance_to,
+    connect,
+    disconnect,
+    flow,
+    read_completed,
+    read_failed,
+    redeliver,
+)
 from engine.failover.model import Consumer
 from engine.failover.state import (
     ActiveConsumerChanged,

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.choose import Rule
-from engine.failover.explain import explain_choice
+from engine.failover.explain import Rival, WhyNot, explain_choice, rivals_of
 from engine.failover.model import Consumer
-from engine.failover.rivals import Rival, WhyNot, rivals_of
 from engine.hashing import HASH_SPACE_SIZE, murmur3_32
 from tests.properties.strategies import cohorts, topics
 

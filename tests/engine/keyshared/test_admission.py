@@ -17,8 +17,7 @@ from engine.keyshared.admission import (
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.delivery_state import DeliveryTerms, OrderRule
 from engine.keyshared.ring import RingSelector
-from engine.keyshared.sticky import StickySelector
-from engine.keyshared.sticky_legacy import LegacyStickySelector
+from engine.keyshared.sticky import LegacyStickySelector, StickySelector
 from tests.engine.keyshared.selectors import accepted
 
 PLAIN = SubscriptionTerms()

@@ -15,8 +15,7 @@ from engine.keyshared.explain import explain_key
 from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.keyshared.ownership import gaps_of, slots_by_consumer
 from engine.keyshared.ring import ring_selector
-from engine.keyshared.sticky import RangeConflict, policy_problem, sticky_selector
-from engine.keyshared.sticky_legacy import legacy_sticky_selector
+from engine.keyshared.sticky import RangeConflict, legacy_sticky_selector, policy_problem, sticky_selector
 from engine.ranges import HashRange
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky, texts
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import Rejection
-from engine.keyshared.known_key_ranges import known_key_ranges, known_key_slot
+from engine.keyshared.consistent_sticky import known_key_ranges, known_key_slot
 from engine.keyshared.model import Consumer, Selector, owner_of_key
 from engine.keyshared.sticky import RangeConflict, sticky_selector
 from engine.ranges import HashRange

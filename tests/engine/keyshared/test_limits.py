@@ -17,8 +17,7 @@ from engine.keyshared.model import CLASSIC_RING_SLOTS, LEGACY_RING_SLOTS, RANGE_
 from engine.keyshared.ownership import OwnedSlots
 from engine.keyshared.ring import RingForm, RingSelector, refuse_ring, ring_selector
 from engine.keyshared.scaling_modes import ModeMoves, NodeChange, ScalingMode, auto_split_moves
-from engine.keyshared.sticky import declared_problem
-from engine.keyshared.sticky_legacy import legacy_sticky_selector
+from engine.keyshared.sticky import declared_problem, legacy_sticky_selector
 from engine.ranges import HashRange
 from tests.engine.keyshared.selectors import accepted
 

@@ -14,7 +14,7 @@ from engine.keyshared.chance import binomial_at_least, binomial_quantiles
 from engine.keyshared.fairness import CHANCE_LEVEL
 from engine.keyshared.luck import Luck, Verdict, Weights, luck_of, odds_of, verdict_of
 from engine.keyshared.model import Consumer, RangesById, Selector, SlotSpace, owner_of_key
-from engine.keyshared.placement import Placement
+from engine.keyshared.ownership import Placement
 from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky

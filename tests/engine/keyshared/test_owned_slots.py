@@ -7,11 +7,9 @@ from collections import Counter
 import pytest
 
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, SlotSpace, owner_of_key
-from engine.keyshared.ownership import OwnedSlots, gaps_of, keys_of, owned_ranges, slots_by_consumer
-from engine.keyshared.placement import place
+from engine.keyshared.ownership import OwnedSlots, gaps_of, keys_of, owned_ranges, place, slots_by_consumer
 from engine.keyshared.ring import RingForm
-from engine.keyshared.sticky import sticky_selector
-from engine.keyshared.sticky_legacy import legacy_sticky_selector
+from engine.keyshared.sticky import legacy_sticky_selector, sticky_selector
 from engine.ranges import HashRange
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
 

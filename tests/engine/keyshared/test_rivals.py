@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.keyshared.draining import DrainingHash, DrainingHashes
-from engine.keyshared.explain import explain_key
+from engine.keyshared.explain import Rival, WhyNot, explain_key, rivals_of
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ring import RingForm
-from engine.keyshared.rivals import Rival, WhyNot, rivals_of
 from engine.keyshared.sticky import sticky_selector
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky
 

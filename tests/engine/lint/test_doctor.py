@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.admin import read_answers
 from engine.admin.publishers import client_facts
-from engine.cluster.listing import topic_loads
+from engine.cluster.bundles import topic_loads
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.topics import Load, Topic
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings

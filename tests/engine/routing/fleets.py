@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from engine.errors import Rejection
-from engine.routing.producer import create
-from engine.routing.producer_model import PartitionedProducer, ProducerEvent, ProducersState, ProducersStep
-from engine.routing.producer_settings import ProducerSettings, Routing
-from engine.routing.producer_topic import PartitionedTopic
-from engine.routing.producers import add_producers, producers_state
+from engine.routing.producers.model import PartitionedProducer, ProducerEvent, ProducersState, ProducersStep
+from engine.routing.producers.producer import create
+from engine.routing.producers.settings import ProducerSettings, Routing
+from engine.routing.producers.steps import add_producers, producers_state
+from engine.routing.producers.topic import PartitionedTopic
 from engine.routing.routers import Router
 
 LAZY = ProducerSettings(lazy_start_partitioned_producers=True)

@@ -7,16 +7,16 @@ import pytest
 from engine.errors import Rejection
 from engine.routing.explain import explain_route
 from engine.routing.keys import Message, boost_hash, mix
-from engine.routing.producer import create
-from engine.routing.producer_counts import Workload, counts_over_partitions
-from engine.routing.producer_model import (
+from engine.routing.producers.costs import Workload, counts_over_partitions
+from engine.routing.producers.model import (
     DEFAULT_MSG_SIZE_BYTES,
     OpenReason,
     PartitionedProducer,
     PartitionProducer,
     ProducersState,
 )
-from engine.routing.producer_settings import (
+from engine.routing.producers.producer import create
+from engine.routing.producers.settings import (
     CPP,
     JAVA,
     PYTHON,
@@ -26,8 +26,8 @@ from engine.routing.producer_settings import (
     checked_limit,
     new_router,
 )
-from engine.routing.producer_topic import PartitionedTopic
-from engine.routing.producers import add_producers, producers_state, send_by_all, send_by_one
+from engine.routing.producers.steps import add_producers, producers_state, send_by_all, send_by_one
+from engine.routing.producers.topic import PartitionedTopic
 from engine.routing.publishers import PublisherStats
 from engine.routing.routers import (
     MAX_BATCH_BYTES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import Rejection
-from engine.explain import Division
+from engine.hashing import Division
 from engine.routing.explain import RouteExplanation, explain_route, key_step
 from engine.routing.routers import (
     BatchRoundRobinRouter,

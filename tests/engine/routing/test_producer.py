@@ -11,10 +11,10 @@ import pytest
 
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
-from engine.routing.producer import close, create, fenced, reconnect, send, terminated, update_partitions
-from engine.routing.producer_model import OpenReason, PartitionedProducer, SendResult
-from engine.routing.producer_settings import ACCESS_MODES, CPP, PYTHON, AccessMode, ProducerSettings
-from engine.routing.producer_topic import PartitionedTopic, failed, grown, recovered
+from engine.routing.producers.model import OpenReason, PartitionedProducer, SendResult
+from engine.routing.producers.producer import close, create, fenced, reconnect, send, terminated, update_partitions
+from engine.routing.producers.settings import ACCESS_MODES, CPP, PYTHON, AccessMode, ProducerSettings
+from engine.routing.producers.topic import PartitionedTopic, failed, grown, recovered
 from engine.routing.routers import PartialRoundRobinRouter, Router, SinglePartitionRouter, round_robin
 from tests.engine.routing.fleets import EAGER, LAZY, created, topic_of
 

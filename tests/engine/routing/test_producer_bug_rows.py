@@ -9,10 +9,10 @@ import pytest
 
 from engine.routing.key_moves import KeyMoves, moved_keys
 from engine.routing.keys import Message, partition_of_key
-from engine.routing.producer import create, send
-from engine.routing.producer_model import ProducersState, Sent, Updated
-from engine.routing.producer_settings import JAVA, PYTHON, Client, Routing
-from engine.routing.producers import (
+from engine.routing.producers.model import ProducersState, Sent, Updated
+from engine.routing.producers.producer import create, send
+from engine.routing.producers.settings import JAVA, PYTHON, Client, Routing
+from engine.routing.producers.steps import (
     advance,
     counts_of,
     fail_partition,

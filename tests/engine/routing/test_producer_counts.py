@@ -8,9 +8,9 @@ from statistics import fmean
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.producer_counts import CountsAt, Workload, counts_over_partitions
-from engine.routing.producer_settings import RouterKind, Routing
-from engine.routing.producers import counts_of, send_by_all
+from engine.routing.producers.costs import CountsAt, Workload, counts_over_partitions
+from engine.routing.producers.settings import RouterKind, Routing
+from engine.routing.producers.steps import counts_of, send_by_all
 from tests.engine.routing.fleets import EAGER, LAZY, done, fleet
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.routing.producer import close, create, send
-from engine.routing.producer_model import OpenReason, PartitionedProducer
-from engine.routing.producer_settings import PYTHON, ProducerSettings
-from engine.routing.producer_topic import PartitionedTopic
+from engine.routing.producers.model import OpenReason, PartitionedProducer
+from engine.routing.producers.producer import close, create, send
+from engine.routing.producers.settings import PYTHON, ProducerSettings
+from engine.routing.producers.topic import PartitionedTopic
 from engine.routing.routers import Router, SinglePartitionRouter, round_robin
 from tests.engine.routing.fleets import created, topic_of
 

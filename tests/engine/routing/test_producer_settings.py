@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import (
+from engine.routing.producers.settings import (
     CLIENTS,
     CPP,
     JAVA,

@@ -8,10 +8,10 @@ import pytest
 
 from engine.config import CURRENT, BrokerSettings
 from engine.errors import Rejection
-from engine.routing.producer_model import ProducersState
-from engine.routing.producer_settings import PYTHON, ProducerSettings, Routing
-from engine.routing.producer_stats import PartitionedPublishers, partitioned_publishers
-from engine.routing.producers import add_producers, close_producer, fail_partition, send_by_one
+from engine.routing.producers.model import ProducersState
+from engine.routing.producers.settings import PYTHON, ProducerSettings, Routing
+from engine.routing.producers.statistics import PartitionedPublishers, partitioned_publishers
+from engine.routing.producers.steps import add_producers, close_producer, fail_partition, send_by_one
 from tests.engine.routing.fleets import EAGER, LAZY, ONE_BY_ONE, done, fleet, fresh
 
 BY_NAME = BrokerSettings(aggregatePublisherStatsByProducerName=True)

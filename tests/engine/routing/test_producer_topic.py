@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.producer_settings import AccessMode
-from engine.routing.producer_topic import (
+from engine.routing.producers.settings import AccessMode
+from engine.routing.producers.topic import (
     PartitionedTopic,
     connect,
     connect_all,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.producer_model import (
+from engine.routing.producers.model import (
     Closed,
     Created,
     Disconnected,
@@ -19,8 +19,8 @@ from engine.routing.producer_model import (
     Sent,
     Updated,
 )
-from engine.routing.producer_settings import PYTHON, ProducerSettings, Routing
-from engine.routing.producers import (
+from engine.routing.producers.settings import PYTHON, ProducerSettings, Routing
+from engine.routing.producers.steps import (
     add_producers,
     advance,
     close_producer,

@@ -8,9 +8,9 @@ import pytest
 
 from engine.errors import Rejection
 from engine.routing.explain import SendExplanation, explain_send
-from engine.routing.producer_model import ProducersState, Sent
-from engine.routing.producer_settings import CPP, Routing
-from engine.routing.producers import close_producer, fail_partition, send_by_one
+from engine.routing.producers.model import ProducersState, Sent
+from engine.routing.producers.settings import CPP, Routing
+from engine.routing.producers.steps import close_producer, fail_partition, send_by_one
 from tests.engine.routing.fleets import EAGER, LAZY, done, events, fleet
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from engine.bundles.curve import FlowRule
 from engine.cluster.commands import AddConsumer, Command, KillConsumer, SetSetting
-from engine.cluster.facts import active_consumers
 from engine.cluster.journal.invariants import faults
+from engine.cluster.owners import active_consumers
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError, Rejection
 from engine.hashing import crc32_hash

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from engine.admin import read_answers
-from engine.cluster.facts import active_consumers
 from engine.cluster.journal.invariants import faults
+from engine.cluster.owners import active_consumers
 from engine.config import CURRENT
 from engine.errors import InputError
 from engine.failover.choose import choose

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from engine.admin import read_answers
-from engine.cluster.facts import active_consumers
 from engine.cluster.journal.invariants import faults
+from engine.cluster.owners import active_consumers
 from engine.cluster.timeline import Timeline
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import InputError

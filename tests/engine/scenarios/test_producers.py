@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.cluster.journal.invariants import faults
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.errors import InputError, Problem
 from engine.scenarios.script.model import StartProducers
 from engine.scenarios.script.run import Script, parse_script, run_script

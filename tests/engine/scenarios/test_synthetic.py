@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.cluster.journal.invariants import faults
-from engine.cluster.tables.synthetic import load_of
+from engine.cluster.tables.loads import load_of
 from engine.errors import InputError
 from engine.scenarios.synthetic import synthetic_state
 

@@ -11,8 +11,8 @@ import pytest
 
 from engine.balance.settings import BalanceSettings
 from engine.bundles.occupancy import CountedOccupancy
-from engine.cluster.listing import topic_loads
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.bundles import topic_loads
+from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.topics import Load
 from engine.config import SPLIT_ALGORITHMS

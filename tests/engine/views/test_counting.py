@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import doctest
 
-from engine.views import counting
+from engine import text as counting
 
 
 def test_examples() -> None:

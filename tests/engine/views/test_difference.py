@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.cluster.commands import KillConsumer, SetSetting
-from engine.cluster.facts import active_consumers
+from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace
 from engine.compare.matching import renamed
 from engine.compare.verdict import carried_out

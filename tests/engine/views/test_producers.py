@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
+from engine.cluster.state import shown_places
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
@@ -28,7 +29,7 @@ from engine.views.producers.model import (
     ProducersView,
 )
 from engine.views.producers.routes import route_answer
-from engine.views.producers.view import producers_view, shown_places
+from engine.views.producers.view import producers_view
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS
 

@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from engine.cluster.commands import Command
-from engine.cluster.producers.events import ProducerPlan
+from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
-from engine.routing.producer_settings import ACCESS_MODES, CLIENTS
+from engine.routing.producers.settings import ACCESS_MODES, CLIENTS
 from engine.scenarios.synthetic_producers import synthetic_producers
 from engine.views.events import kind_of
 from engine.views.producers.answers import statistics_view

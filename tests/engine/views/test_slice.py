@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
-from engine.cluster.facts import behaviour_in
 from engine.cluster.moves import moves
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.timeline import Timeline
 from engine.failover.choose import choose, sort_consumers
 from engine.names import partition_index

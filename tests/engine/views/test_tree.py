@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from engine.cluster.bundles import topic_loads
 from engine.cluster.commands import (
     AddConsumer,
     AddTopic,
     SplitBundle,
 )
-from engine.cluster.listing import topic_loads
 from engine.cluster.timeline import Timeline
 from engine.hashing import crc32_hash
 from engine.views.failover.dashboard import dashboard_view, partitions_of, topics_of_bundle

@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+from engine.bundles.children import SplitRefusal, split_bundles
+
 from engine.bundles.algorithms import (
     range_equally_divide,
     resolve_algorithm,
@@ -26,7 +28,6 @@ from engine.bundles.boundaries import (
     parse_range,
     validate_boundaries_at_creation,
 )
-from engine.bundles.children import SplitRefusal, split_bundles
 from engine.bundles.flow import flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.loads import (
     BundleAverage,

@@ -12,10 +12,10 @@ from typing import Final
 
 from engine.errors import Rejection
 from engine.hashing import sign_safe_mod
-from engine.routing.producer import create, send
-from engine.routing.producer_model import OpenReason, PartitionedProducer, PartitionProducer
-from engine.routing.producer_settings import Client, ProducerSettings
-from engine.routing.producer_topic import BrokerProducer, PartitionedTopic, connect, disconnect
+from engine.routing.producers.model import OpenReason, PartitionedProducer, PartitionProducer
+from engine.routing.producers.producer import create, send
+from engine.routing.producers.settings import Client, ProducerSettings
+from engine.routing.producers.topic import BrokerProducer, PartitionedTopic, connect, disconnect
 from engine.routing.publishers import PublisherGroups, PublisherStats, flag_shown, grouped
 from engine.routing.routers import PartialRoundRobinRouter, Router, SinglePartitionRouter, round_robin
 from engine.verify.rules import Rules

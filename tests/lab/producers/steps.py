@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engine.routing.keys import HashingScheme
-from engine.routing.producer_settings import (
+from engine.routing.producers.settings import (
     ACCESS_MODES,
     CPP,
     JAVA,

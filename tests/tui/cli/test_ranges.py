@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keyshared.consistent_sticky import RangeForm, moved_slots, node_ranges
-from engine.keyshared.known_key_ranges import known_key_slot
+from engine.keyshared.consistent_sticky import RangeForm, known_key_slot, moved_slots, node_ranges
 from engine.keyshared.sticky import policy_problem
 from engine.ranges import HashRange, covers_exactly
 from tests.engine.keyshared.selectors import accepted

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from engine.cluster.commands import AddConsumer, KillConsumer
+from engine.cluster.commands import AddConsumer, KillConsumer, Undo
 from engine.cluster.timeline import Timeline
-from engine.cluster.timeline_commands import Undo
 from tests.tui.screens_under_test import cluster
 from tui.kit.store import Store
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-import engine.visible
+import engine.text
 import tui.drawing.glyphs
 import tui.kit.layouts
 import tui.kit.wording
@@ -31,9 +31,7 @@ from tui.kit.wording import (
 )
 
 
-@pytest.mark.parametrize(
-    "module", [tui.kit.wording, tui.kit.wording, tui.kit.layouts, tui.drawing.glyphs, engine.visible]
-)
+@pytest.mark.parametrize("module", [tui.kit.wording, tui.kit.wording, tui.kit.layouts, tui.drawing.glyphs, engine.text])
 def test_the_examples_of_the_docstrings_hold(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
     assert result.attempted > 0

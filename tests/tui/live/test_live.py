@@ -20,9 +20,9 @@ from tui.cli.commands.live import Pictures
 from tui.kit import live_line
 from tui.kit.live_line import Freshness, freshness_parts
 from tui.scene import Scene
-from tui.sources.cluster.feed import Feed
 from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault, Gap
 from tui.sources.cluster.reading import ClusterReading
+from tui.sources.cluster.source import Feed
 
 ORIGIN = "http://broker.example:8080"
 ORDERS = "persistent/public/default/orders/partitioned-stats"

@@ -11,8 +11,8 @@ from msgspec import structs
 
 from engine.admin import read_answers
 from engine.admin.facts import BundleList, Snapshot
-from engine.cluster.facts import active_consumers
 from engine.cluster.journal.invariants import faults
+from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState
 from engine.errors import InputError
 from engine.scenarios.fleet_opening import FLAG_OF_LISTS, SEVERAL_LISTS, TOPICS_LEFT_OUT, open_fleet_part

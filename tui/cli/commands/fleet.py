@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from engine.visible import visible
+from engine.text import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import Output, ascii_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page

@@ -47,7 +47,7 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
     Example: ringside live http://localhost:8080 --every 30s --namespace shop/orders
     """
     from tui.cli.cluster import read_once
-    from tui.sources.cluster.feed import Feed
+    from tui.sources.cluster.source import Feed
 
     source = cluster.source(url)
     pictures = Pictures()

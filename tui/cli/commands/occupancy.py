@@ -43,8 +43,8 @@ def occupancy_command(
             raise click.UsageError("--topics and --bundles stand for a PATH; give either")
         return _expected(topics, bundles, brokers, as_json=as_json, ascii_only=ascii_only)
     from engine.bundles.occupancy import count_occupancy
-    from engine.cluster.facts import bundles_of
-    from engine.cluster.listing import topic_loads
+    from engine.cluster.bundles import topic_loads
+    from engine.cluster.state import bundles_of
     from engine.errors import InputError, Rejection
     from engine.views.bundles.view import broker_ids, too_many_brokers
     from tui.cli.session import begin

@@ -15,8 +15,7 @@ from tui.cli.options import ascii_option, json_option
 from tui.cli.output import say, write_out, write_page
 
 if TYPE_CHECKING:
-    from engine.keyshared.consistent_sticky import RangeForm
-    from engine.keyshared.known_key_ranges import KnownKeyRanges
+    from engine.keyshared.consistent_sticky import KnownKeyRanges, RangeForm
     from engine.ranges import HashRange
 
 
@@ -110,7 +109,7 @@ def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, outp
 
 def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | None, output: _Output) -> int:
     from engine.errors import InputError, Rejection
-    from engine.keyshared.known_key_ranges import known_key_ranges
+    from engine.keyshared.consistent_sticky import known_key_ranges
     from tui.cli.known_keys import known_keys
 
     split: KnownKeyRanges | Rejection = known_key_ranges(tuple(known_keys(known)), nodes, size)

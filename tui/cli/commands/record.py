@@ -42,8 +42,8 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
     """
     from engine.errors import RingsideError
     from tui.cli.cluster import read_once
-    from tui.sources.cluster.dump import prepare_dump, write_moment
     from tui.sources.cluster.outcomes import ClusterOutOfReachError, summed_up
+    from tui.sources.cluster.reading import prepare_dump, write_moment
 
     source = cluster.source(url)
     prepare_dump(folder)

@@ -54,7 +54,7 @@ def explain_route(
     """
     if (key is None) is not no_key:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
-    from engine.cluster.producers.events import ProducerPlan
+    from engine.cluster.producers.state import ProducerPlan
     from engine.errors import InputError, Rejection
     from engine.views.producers.routes import route_answer
 

@@ -232,7 +232,7 @@ def suggest_bundles(
     """
     import numpy as np
 
-    from engine.cluster.listing import topic_loads
+    from engine.cluster.bundles import topic_loads
     from engine.compare.bundle_sizes import bundles_for
     from engine.compare.sizes import Goal
     from engine.errors import InputError, Rejection
@@ -334,7 +334,7 @@ def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subs
 
 
 def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
-    from engine.cluster.facts import behaviour_in
+    from engine.cluster.state import behaviour_in
     from engine.compare.names import key_shared_ring
     from engine.errors import InputError, Rejection
 
@@ -358,7 +358,7 @@ def _key_work(keyed: KeySubscription, ring: RingKind) -> Work:
 def _work(state: ClusterState, subscription: Subscription, *, by: str) -> Work:
     import numpy as np
 
-    from engine.cluster.facts import columns_of
+    from engine.cluster.owners import columns_of
     from engine.cluster.partitions import traffic
     from engine.compare.names import Work
     from engine.errors import InputError

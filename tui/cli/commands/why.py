@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.admin.moments import Moment
-    from tui.sources.cluster.once import Source
+    from tui.sources.cluster.source import Source
 
 
 @click.command("why", short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.")

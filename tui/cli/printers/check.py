@@ -7,7 +7,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from engine.plan.model import Judged, Outcome
-from engine.visible import visible
+from engine.text import visible
 from tui.cli.plain import Align, table
 from tui.kit.wording import counted, percent, safe_name
 

@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from engine.diagnosis.seen import EXCLUSIVE
 from engine.diagnosis.turns import TurnExplanation
-from engine.failover.explain import FailoverExplanation
-from engine.failover.rivals import rivals_of
-from engine.lint.words import listed
+from engine.failover.explain import FailoverExplanation, rivals_of
 from engine.views.failover.details import TopicExplanation
 from engine.views.reported.whereabouts import Whereabouts
+from engine.wording import listed
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.failover.explaining import remarks_of, why_not

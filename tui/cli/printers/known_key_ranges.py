@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from engine.keyshared.consistent_sticky import KnownKeyRanges, known_key_slot
 from engine.keyshared.key_text import text_of_key
-from engine.keyshared.known_key_ranges import KnownKeyRanges, known_key_slot
 from engine.keyshared.model import RANGE_SIZE
 from tui.cli.plain import wrapped
 from tui.kit.wording import counted, safe_name

@@ -11,7 +11,7 @@ from engine.keyshared.model import RANGE_SIZE
 from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan
 from engine.keyshared.scaling_modes import ModeMoves
 from engine.ranges import HashRange
-from engine.shell_lines import shell_line
+from engine.text import shell_line
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import counted, percent, safe_name
 

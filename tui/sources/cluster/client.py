@@ -16,7 +16,7 @@ import msgspec
 
 from engine.admin.reading import size_text
 from engine.errors import InputError
-from engine.visible import visible
+from engine.text import visible
 from tui.sources.cluster.access import Access, default_port, host_of
 from tui.sources.cluster.outcomes import BY_STATUS, LONGEST_REASON, PASSING, Answer, Fault, Gap
 from tui.sources.cluster.pace import Clock, Limits, Pace, retry_after_s, wait_s

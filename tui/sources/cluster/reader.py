@@ -19,13 +19,13 @@ from engine.admin.requests import release_text
 from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
-from engine.visible import visible
-from tui.sources.cluster import details, paths
+from engine.text import visible
+from tui.sources.cluster import paths
 from tui.sources.cluster.access import HIDDEN
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import OUT_OF_REACH, Answer, ClusterOutOfReachError, Fault, Gap
 from tui.sources.cluster.reading import ClusterReading, Progress
-from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope
+from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope, detail_requests, topics_with_backlog
 
 _BROKER: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,260}")
 _MOST_PARTITIONS: Final = 100_000
@@ -73,10 +73,8 @@ class _Reading:
         asked = [name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded]
         counts = await self._partition_counts(parents)
         await self._statistics([name for name in asked if self._says_more(str(name))], counts)
-        busy = details.topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
-        await self._all(
-            self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in details.requests(busy)
-        )
+        busy = topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
+        await self._all(self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in detail_requests(busy))
         self._require_something(namespaces)
         return ClusterReading(
             self._client.access.origin,

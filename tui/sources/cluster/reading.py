@@ -1,16 +1,25 @@
-"""What one reading of a cluster brought: answers by request, gaps, and who answered."""
+"""What one reading of a cluster brought: answers by request, gaps, who answered; and the dump that keeps it.
+
+A dump mirrors the admin API, a folder a moment, and no moment is ever seen half.
+"""
 
 from __future__ import annotations
 
+import errno
+import secrets
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
-from engine.admin.files import AnswerFile
+from engine.admin.files import AnswerFile, moment_ms
 from engine.admin.moments import Moment, read_moments
+from engine.errors import InputError
 from tui.sources.cluster import paths
-from tui.sources.cluster.outcomes import Answer, Gap
+from tui.sources.cluster.outcomes import Answer, Fault, Gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +88,56 @@ def moments_read(readings: Iterable[ClusterReading], *, limit_bytes: int) -> tup
     files = [file for reading in listed for file in reading.files()]
     moments = read_moments(*files, limit_bytes=limit_bytes, title=listed[-1].origin)
     return tuple(replace(moment, snapshot=replace(moment.snapshot, source=listed[-1].origin)) for moment in moments)
+
+
+_NOT_ON_THIS_DISK: Final = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)
+_DRAFT: Final = ".ringside-"
+
+
+def prepare_dump(folder: Path) -> None:
+    """Make the folder of a dump. Raises ``InputError`` for one that holds other things than moments."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = [entry.name for entry in folder.iterdir() if not _is_ours(entry)]
+    except FileExistsError as error:
+        raise InputError(f"{folder}: is a file; name a folder for the dump") from error
+    if others:
+        shown = ", ".join(sorted(others)[:3])
+        raise InputError(f"{folder}: has other things in it ({shown}); name an empty folder, or one with moments")
+
+
+def _is_ours(entry: Path) -> bool:
+    return moment_ms(entry.name) is not None or entry.name.startswith(_DRAFT)
+
+
+def write_moment(folder: Path, reading: ClusterReading) -> tuple[Path, tuple[Gap, ...]]:
+    """Write a moment and return its folder, and what this disk has no names for.
+
+    It has its name once all of it is there. Raises OSError where it cannot be written.
+    """
+    draft = folder / f"{_DRAFT}{secrets.token_hex(8)}.part"
+    draft.mkdir()
+    left_out: list[Gap] = []
+    place = folder / reading.moment_name
+    try:
+        for file in reading.files():
+            if not _written(draft, file):
+                path = "/" + file.name.partition("/")[2].removesuffix(".json")
+                left_out.append(Gap(path, Fault.UNWRITABLE, "", reading.origin))
+        draft.rename(place)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return place, tuple(left_out)
+
+
+def _written(draft: Path, file: AnswerFile) -> bool:
+    target = draft / file.name.partition("/")[2]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.data)
+    except OSError as error:
+        if error.errno in _NOT_ON_THIS_DISK:
+            return False
+        raise
+    return True

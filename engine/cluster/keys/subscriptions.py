@@ -1,0 +1,294 @@
+"""Key_Shared subscriptions: found by their key, created, and how they share keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from engine.cluster.commands import ShareKeys, SubscribeKeyShared
+from engine.cluster.events import Event, SettingChanged
+from engine.cluster.keys.evolve import after, dispatcher_of, key_objection, refuse_join
+from engine.cluster.keys.state import (
+    KeyConsumerJoined,
+    KeyConsumerLeft,
+    KeyDispatcherStarted,
+    KeyEvent,
+    KeySubscription,
+    KeySubscriptionCreated,
+    KeyTimePassed,
+    SharingMode,
+)
+from engine.cluster.limits import refuse_long_name, short
+from engine.cluster.state import ClusterState, find_key_subscription
+from engine.config import BrokerSettings
+from engine.errors import Rejection
+from engine.keyshared.admission import SubscriptionTerms, SubscriptionType, join_refusal
+from engine.keyshared.consistent_sticky import node_ranges
+from engine.keyshared.model import RANGE_SIZE, Consumer, DeclaredRanges
+from engine.names import TopicName, parse_topic_name, refuse_subscription
+
+RING_FLAG: Final = "subscriptionKeySharedUseConsistentHashing"
+KEY_SETTINGS: Final = (
+    RING_FLAG,
+    "subscriptionKeySharedConsistentHashingReplicaPoints",
+    "subscriptionKeySharedUseClassicPersistentImplementation",
+    "keySharedLookAheadMsgInReplayThresholdPerConsumer",
+    "keySharedLookAheadMsgInReplayThresholdPerSubscription",
+    "keySharedUnblockingIntervalMs",
+    "maxUnackedMessagesPerConsumer",
+    "maxUnackedMessagesPerSubscription",
+)
+"""The broker's settings that a Key_Shared dispatcher reads when it is made."""
+
+
+def restarts(
+    state: ClusterState, settings: BrokerSettings, release: str, *, but: str = ""
+) -> list[KeyEvent] | Rejection:
+    """The broker comes back with these settings: whoever was connected connects again, in the same order.
+
+    Subscriptions whose dispatcher would be the same in the same release are left alone, and ``but``. Refused where
+    Pulsar would not take a setting: then no dispatcher of a subscription that is there could be made.
+    """
+    events: list[KeyEvent] = []
+    for each in state.key_subscriptions:
+        if each.key == but:
+            continue
+        start = started(
+            state,
+            each.key,
+            settings=settings,
+            release=release,
+            declares=each.declares,
+            points=each.points,
+            ordered=not each.allow_out_of_order_delivery,
+        )
+        made = dispatcher_of(start)
+        if isinstance(made, Rejection):
+            return made
+        latest = next((old for old in reversed(each.happened) if isinstance(old, KeyDispatcherStarted)), None)
+        if latest is None or latest.release != start.release or dispatcher_of(latest) != made:
+            events += restarted(each, start, each.consumers)
+    return events
+
+
+def started(
+    state: ClusterState,
+    key: str,
+    *,
+    settings: BrokerSettings | None = None,
+    release: str | None = None,
+    declares: bool = False,
+    points: int = 0,
+    ordered: bool = True,
+) -> KeyDispatcherStarted:
+    """The event of a dispatcher that starts in these circumstances, by default those of the state."""
+    read = settings or state.settings
+    known = tuple((name, read.text_of(name)) for name in KEY_SETTINGS)
+    return KeyDispatcherStarted(key, declares, points, not ordered, release or state.release, known)
+
+
+def restarted(
+    subscription: KeySubscription, start: KeyDispatcherStarted, consumers: Iterable[Consumer]
+) -> list[KeyEvent]:
+    """The old dispatcher goes, the new one starts; a consumer that it does not take stays out, as with a broker.
+
+    ``start`` must be a dispatcher that can be made.
+    """
+    events: list[KeyEvent] = [KeyConsumerLeft(subscription.key, each.consumer_id) for each in subscription.consumers]
+    events.append(start)
+    for event in events:
+        subscription = after(subscription, event)
+    for each in consumers:
+        joined = KeyConsumerJoined(subscription.key, each.consumer_id, each.name, each.declared)
+        if not key_objection(subscription, joined):
+            subscription = after(subscription, joined)
+            events.append(joined)
+    return events
+
+
+def accepted(subscription: KeySubscription, events: Sequence[KeyEvent]) -> tuple[KeyEvent, ...] | Rejection:
+    """The events, if the selector takes every consumer that joins; else its refusal."""
+    for event in events:
+        if isinstance(event, KeyConsumerJoined):
+            newcomer = Consumer(event.consumer_id, event.name, event.declared)
+            refusal = refuse_join(subscription, newcomer)
+            if refusal is not None:
+                return refusal
+        subscription = after(subscription, event)
+    return tuple(events)
+
+
+def nodes_of(subscription: KeySubscription) -> tuple[Consumer, ...]:
+    """The consumers in the order of their node indices; those that declare something else follow in joining order.
+
+    A node that restarted under another name stands last in the dispatcher, and keeps its index.
+    """
+    consumers = subscription.consumers
+    ranges = declared_by(SharingMode.CONSISTENT_STICKY, subscription.points, len(consumers))
+    if isinstance(ranges, Rejection) or not subscription.points:
+        return consumers
+    index = {declared: at for at, declared in enumerate(ranges)}
+    return tuple(sorted(consumers, key=lambda each: index.get(each.declared, len(consumers))))
+
+
+def declared_by(mode: SharingMode, points: int, count: int) -> Sequence[DeclaredRanges | None] | Rejection:
+    """What each of ``count`` consumers declares, by index; None for each where nothing is declared.
+
+    STICKY ranges that nobody named are equal parts of the slots. Refused: what ``node_ranges`` refuses, and points so
+    few that a node has no range, since its client does not let it connect then.
+    """
+    if not mode.declares or count == 0:
+        return [None] * count
+    if mode is SharingMode.STICKY:
+        edges = [number * RANGE_SIZE // count for number in range(count + 1)]
+        return [((edges[at], edges[at + 1] - 1),) for at in range(count)]
+    found = node_ranges(points, count)
+    if isinstance(found, Rejection):
+        return found
+    idle = next((at for at, pieces in enumerate(found) if not pieces), None)
+    if idle is not None:
+        message = (
+            f"Ranges for KeyShared policy must not be empty. (all points of node {idle} stand on slots of others; "
+            "give more points)"
+        )
+        return Rejection("IllegalArgumentException", message, "points")
+    return [tuple((piece.start, piece.end) for piece in pieces) for pieces in found]
+
+
+def reconnected(
+    subscription: KeySubscription, consumers: Sequence[Consumer], points: int
+) -> tuple[KeyEvent, ...] | Rejection:
+    """All stop, then all start with the ranges of their place and the new number of nodes."""
+    ranges = declared_by(SharingMode.CONSISTENT_STICKY, points, len(consumers))
+    if isinstance(ranges, Rejection):
+        return ranges
+    events: list[KeyEvent] = [KeyConsumerLeft(subscription.key, each.consumer_id) for each in subscription.consumers]
+    events += [
+        KeyConsumerJoined(subscription.key, each.consumer_id, each.name, declared)
+        for each, declared in zip(consumers, ranges, strict=True)
+    ]
+    return accepted(subscription, events)
+
+
+def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tuple[Event, ...] | Rejection:
+    """Refusals: a bad name, an unknown topic, a subscription of that name on it, a setting that Pulsar does not take.
+
+    A subscription of another type whose consumers left would change its type in Pulsar; here it keeps it.
+    """
+    refusal = refuse_long_name(command.name, "name")
+    if refusal is not None:
+        return refusal
+    refusal = refuse_subscription(command.name)
+    if refusal is not None:
+        return refusal
+    name = parse_topic_name(command.topic)
+    topic = state.topics.get(name.complete) if isinstance(name, TopicName) else None
+    if topic is None or not isinstance(name, TopicName):
+        return Rejection("RestException", f"Topic {short(command.topic)} not found", "topic", 404)
+    refusal = _name_taken(state, command.name, topic.name)
+    if refusal is not None:
+        return refusal
+    keys = {each.key for each in state.subscriptions} | {each.key for each in state.key_subscriptions}
+    key = next(text for text in _keys_for(command.name) if text not in keys)
+    start = started(state, key, ordered=not command.allow_out_of_order_delivery)
+    made = dispatcher_of(start)
+    if isinstance(made, Rejection):
+        return made
+    # Time is one for all: a subscription that comes later does not begin at zero again.
+    now_ms = max((each.now_ms for each in state.key_subscriptions), default=0)
+    clock = (KeyTimePassed(key, now_ms),) if now_ms else ()
+    return (KeySubscriptionCreated(key, command.name, name.namespace, (topic.name,)), start, *clock)
+
+
+def find_key_consumer(subscription: KeySubscription, consumer_id: int) -> Consumer | Rejection:
+    """The connected consumer of that id; refused in Pulsar's words."""
+    for consumer in subscription.consumers:
+        if consumer.consumer_id == consumer_id:
+            return consumer
+    message = f"Consumer was not connected: #{consumer_id} of {subscription.key}"
+    return Rejection("ServerMetadata", message, "consumer_id")
+
+
+def no_key_subscription(state: ClusterState, key: str) -> Rejection:
+    """Why there is nothing to do for this key."""
+    if any(each.key == key for each in state.subscriptions):
+        return Rejection("NotKeyShared", f"{short(key)} is of type Failover; this is for Key_Shared", "subscription")
+    known = ", ".join(repr(each.key) for each in state.key_subscriptions[:5]) or "none"
+    message = f"there is no Key_Shared subscription {short(key)}; known: {known}"
+    return Rejection("SubscriptionNotFound", message, "subscription", 404)
+
+
+def _name_taken(state: ClusterState, name: str, topic: str) -> Rejection | None:
+    for each in state.subscriptions:
+        if each.name == name and topic in each.topics:
+            if each.consumers:
+                return join_refusal(SubscriptionTerms(SubscriptionType.FAILOVER), SubscriptionTerms())
+            message = (
+                f"{short(name)} is a Failover subscription of {topic}, and its type stays here; choose another name"
+            )
+            return Rejection("SubscriptionExists", message, "name", 409)
+    if any(each.name == name and topic in each.topics for each in state.key_subscriptions):
+        return Rejection("SubscriptionExists", f"{short(name)} is there already on {topic}", "name", 409)
+    return None
+
+
+def _keys_for(name: str) -> Iterable[str]:
+    yield name
+    number = 2
+    while True:
+        yield f"{name}#{number}"
+        number += 1
+
+
+def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | Rejection:
+    """Refusals: SubscriptionNotFound, an unknown mode, points below 1 or too few for a node. The mode it has: nothing.
+
+    STICKY ranges that nobody named are equal parts of the 65536 slots in the order of joining.
+    """
+    subscription = find_key_subscription(state, command.subscription)
+    if subscription is None:
+        return no_key_subscription(state, command.subscription)
+    modes = {mode.value: mode for mode in SharingMode}
+    mode = modes.get(command.mode)
+    if mode is None:
+        return Rejection("UnknownMode", f"{short(command.mode)} is no mode; known: {', '.join(modes)}", "mode")
+    points = command.points if mode is SharingMode.CONSISTENT_STICKY else 0
+    if mode is subscription.mode and points == subscription.points:
+        return ()
+    if mode is SharingMode.CONSISTENT_STICKY and points < 1:
+        return Rejection("InvalidPoints", f"a node needs 1 point or more, not {command.points}", "points")
+    ranges = declared_by(mode, points, len(subscription.consumers))
+    if isinstance(ranges, Rejection):
+        return ranges
+    flag = _flag_changed(state, mode)
+    settings = flag or state.settings
+    start = started(
+        state,
+        subscription.key,
+        settings=settings,
+        declares=mode.declares,
+        points=points,
+        ordered=not subscription.allow_out_of_order_delivery,
+    )
+    made = dispatcher_of(start)
+    if isinstance(made, Rejection):
+        return made
+    others = restarts(state, settings, state.release, but=subscription.key) if flag is not None else []
+    if isinstance(others, Rejection):
+        return others
+    consumers = [
+        Consumer(each.consumer_id, each.name, declared)
+        for each, declared in zip(nodes_of(subscription), ranges, strict=True)
+    ]
+    changed = [SettingChanged(RING_FLAG, settings.text_of(RING_FLAG))] if flag is not None else []
+    return (*changed, *restarted(subscription, start, consumers), *others)
+
+
+def _flag_changed(state: ClusterState, mode: SharingMode) -> BrokerSettings | None:
+    """The settings with the flag that decides between the automatic modes; None where it stays as it is."""
+    ring = mode is SharingMode.CONSISTENT_AUTO_SPLIT
+    if mode.declares or state.settings.subscriptionKeySharedUseConsistentHashing is ring:
+        return None
+    changed = state.settings.with_setting(RING_FLAG, "true" if ring else "false")
+    assert isinstance(changed, BrokerSettings), changed
+    return changed

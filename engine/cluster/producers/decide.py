@@ -1,0 +1,127 @@
+"""What a command about producers leads to. What a broker refuses to one of several is told by the fold, not here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.cluster.producers.commands import (
+    AddProducers,
+    CloseProducer,
+    FailPartition,
+    ProducerCommand,
+    RecoverPartition,
+    SendByProducers,
+    plan_settings,
+)
+from engine.cluster.producers.evolve import after, refuse_more_messages, refuse_more_producers, seen, senders_of
+from engine.cluster.producers.state import (
+    PartitionFailed,
+    PartitionRecovered,
+    ProducerClosed,
+    ProducerPlan,
+    ProducersAdded,
+    ProducersSeen,
+    ProducersSent,
+    ProducerTopic,
+    ProducerTopicEvent,
+)
+from engine.cluster.state import ClusterState, find_producer_topic
+from engine.cluster.tables.topics import Topic
+from engine.cluster.topics import find_topic
+from engine.errors import Rejection
+from engine.routing.producers.model import Created
+from engine.routing.producers.topic import unknown_partition
+
+BROKERS: Final = 3
+"""How many brokers serve a topic where nobody says it: enough to see that connections are fewer than producers."""
+
+
+def decide_producers(state: ClusterState, command: ProducerCommand) -> tuple[ProducerTopicEvent, ...] | Rejection:
+    """Refusals: an unknown topic (404), one without partitions (409), what Pulsar or its clients refuse, our limits.
+
+    Nothing changes (an empty tuple) where a closed producer is closed or a partition is as it should become.
+    """
+    topic = find_topic(state, command.topic)
+    if isinstance(topic, Rejection):
+        return topic
+    if topic.partitions == 0:
+        return Rejection("RestException", f"Topic is not partitioned topic: {topic.name}", "topic", 409)
+    found = find_producer_topic(state, topic.name)
+    if isinstance(command, AddProducers):
+        return _add(state, topic, found, command.plan)
+    if found is None:
+        message = f"no producers of {topic.name} are modelled yet; producer add creates some"
+        return Rejection("ProducersNotFound", message, "topic", 404)
+    match command:
+        case SendByProducers():
+            return _send(found, command)
+        case CloseProducer():
+            return _close(found, command.producer)
+        case FailPartition() | RecoverPartition():
+            return _serve(found, command)
+
+
+def _add(
+    state: ClusterState, topic: Topic, found: ProducerTopic | None, plan: ProducerPlan
+) -> tuple[ProducerTopicEvent, ...] | Rejection:
+    """Refused with the broker's words when it lets none of them in."""
+    made = plan_settings(plan, topic.partitions)
+    if isinstance(made, Rejection):
+        return made
+    begin = ProducersSeen(topic.name, topic.partitions, BROKERS, len(state.producer_topics))
+    before = found or seen(begin)
+    if plan.count < 1:
+        return Rejection("IllegalArgumentException", f"{plan.count} is no number of producers", "count")
+    refusal = refuse_more_producers(before, plan, lazily=made[0].starts_lazily)
+    if refusal is not None:
+        return refusal
+    event = ProducersAdded(topic.name, plan)
+    step = after(before, event)
+    if step.tally.created == 0:
+        refusals = (each.error for each in reversed(step.recent) if isinstance(each, Created) and each.error)
+        return next(refusals)
+    return (event,) if found is not None else (begin, event)
+
+
+def _send(topic: ProducerTopic, command: SendByProducers) -> tuple[ProducerTopicEvent, ...] | Rejection:
+    """What becomes of a message that cannot be sent is told by the fold; only what nobody can ask is refused."""
+    producers = topic.producers.producers
+    if command.producer is not None and not 0 <= command.producer < len(producers):
+        return _unknown_producer(topic, command.producer)
+    if command.times < 1:
+        return Rejection("IllegalArgumentException", f"{command.times} times is no number of messages", "times")
+    if command.size_bytes < 0:
+        return Rejection("IllegalArgumentException", f"{command.size_bytes} is below 0", "sizeBytes")
+    senders = senders_of(topic, command.producer)
+    if senders == 0:
+        return Rejection("AlreadyClosedException", "all producers are closed; producer add creates others", "producer")
+    refusal = refuse_more_messages(topic, senders * command.times)
+    if refusal is not None:
+        return refusal
+    return (ProducersSent(topic.topic, command.producer, command.key, command.times, command.size_bytes),)
+
+
+def _close(topic: ProducerTopic, number: int) -> tuple[ProducerTopicEvent, ...] | Rejection:
+    if not 0 <= number < len(topic.producers.producers):
+        return _unknown_producer(topic, number)
+    if topic.producers.producers[number].state == "Closed":
+        return ()
+    return (ProducerClosed(topic.topic, number),)
+
+
+def _serve(
+    topic: ProducerTopic, command: FailPartition | RecoverPartition
+) -> tuple[ProducerTopicEvent, ...] | Rejection:
+    brokers = topic.producers.topic
+    if not 0 <= command.partition < brokers.partitions:
+        return unknown_partition(brokers, command.partition)
+    down = command.partition in brokers.failing
+    if isinstance(command, FailPartition):
+        return () if down else (PartitionFailed(topic.topic, command.partition),)
+    return (PartitionRecovered(topic.topic, command.partition),) if down else ()
+
+
+def _unknown_producer(topic: ProducerTopic, number: int) -> Rejection:
+    count = len(topic.producers.producers)
+    known = f"0 to {count - 1}" if count else "none yet"
+    return Rejection("ProducerNotFound", f"there is no producer {number}; known: {known}", "producer", 404)

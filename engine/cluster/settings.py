@@ -1,0 +1,74 @@
+"""Settings and the release of the cluster: what changing them leads to, and the state after it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from difflib import get_close_matches
+
+from engine.cluster.commands import (
+    SetRelease,
+    SetSetting,
+)
+from engine.cluster.events import Event, ReleaseChanged, SettingChanged
+from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts
+from engine.cluster.limits import refuse_long_name
+from engine.cluster.state import ClusterState
+from engine.config import DEFAULTS, BrokerSettings, behaviour_of
+from engine.errors import Rejection
+
+
+def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] | Rejection:
+    """Refusals: UnknownSetting (with the nearest name), IllegalArgumentException. The value it has: nothing.
+
+    Where a Key_Shared dispatcher reads it, all consumers of that subscription come back to a new one; a value that it
+    cannot be made with is refused while there is such a subscription.
+
+    A limit below the number of connected consumers disconnects nobody, as on a broker: it counts at the next connect.
+    """
+    refusal = refuse_long_name(command.text, "text")
+    if refusal is not None:
+        return refusal
+    changed = state.settings.with_setting(command.name, command.text)
+    if isinstance(changed, Rejection):
+        near = get_close_matches(command.name[:100], DEFAULTS, n=1)
+        if command.name not in DEFAULTS and near and "did you mean" not in changed.message:
+            return replace(changed, message=f"{changed.message}; did you mean {near[0]}?")
+        return changed
+    if changed == state.settings:
+        return ()
+    event = SettingChanged(command.name, changed.text_of(command.name))
+    if command.name not in KEY_SETTINGS:
+        return (event,)
+    restarted = restarts(state, changed, state.release)
+    return restarted if isinstance(restarted, Rejection) else (event, *restarted)
+
+
+def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] | Rejection:
+    """Refusal: UnknownVersion. The release in force: nothing."""
+    refusal = refuse_long_name(command.version, "version")
+    if refusal is not None:
+        return refusal
+    behaviour = behaviour_of(command.version)
+    if isinstance(behaviour, Rejection):
+        return behaviour
+    if behaviour.label == state.release:
+        return ()
+    restarted = restarts(state, state.settings, behaviour.label)
+    return restarted if isinstance(restarted, Rejection) else (ReleaseChanged(behaviour.label), *restarted)
+
+
+def setting_objection(state: ClusterState, event: SettingChanged | ReleaseChanged) -> str:
+    """Say why a setting cannot change like this, "" when it can. A release that no rule knows is taken."""
+    if isinstance(event, ReleaseChanged):
+        return ""
+    changed = state.settings.with_setting(event.name, event.text)
+    return str(changed) if isinstance(changed, Rejection) else ""
+
+
+def with_setting_event(state: ClusterState, event: SettingChanged | ReleaseChanged) -> ClusterState:
+    """Return the state with the new setting or release."""
+    if isinstance(event, ReleaseChanged):
+        return replace(state, release=event.version)
+    settings = state.settings.with_setting(event.name, event.text)
+    assert isinstance(settings, BrokerSettings), settings
+    return replace(state, settings=settings)

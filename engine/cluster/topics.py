@@ -1,0 +1,257 @@
+"""Topics: creating, growing and deleting them, who takes a new one, and the state after it.
+
+Source: ``PersistentTopicsBase``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.bundles.boundaries import default_boundaries
+from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
+from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
+from engine.cluster.keys.evolve import without_topic as keys_without
+from engine.cluster.limits import refuse_long_name, refuse_partitions
+from engine.cluster.producers.evolve import grown_producers, refuse_growth
+from engine.cluster.state import ClusterState
+from engine.cluster.tables.edits import listed_with, listed_without, with_topic, without_loads, without_topic
+from engine.cluster.tables.topics import Topic
+from engine.errors import Rejection
+from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName, parse_topic_name, partition_name
+
+
+def add_topic(state: ClusterState, command: AddTopic) -> tuple[Event, ...] | Rejection:
+    """Refusals: a bad name, a topic that exists (409), a number of partitions out of bounds (406).
+
+    The first topic of a namespace brings the namespace with ``defaultNumberOfNamespaceBundles`` bundles.
+    """
+    name = _read(command.topic)
+    if isinstance(name, Rejection):
+        return name
+    refusal = (
+        _refuse_partitions(state, command.partitions, least=0)
+        or _refuse_partition_like(name, command.partitions)
+        or _refuse_taken(state, name, range(command.partitions))
+    )
+    if refusal is not None:
+        return refusal
+    added = TopicAdded(name.complete, command.partitions, _joined(state, name))
+    if name.namespace in state.namespaces:
+        return (added,)
+    boundaries = default_boundaries(state.settings.defaultNumberOfNamespaceBundles)
+    if isinstance(boundaries, Rejection):
+        return boundaries
+    return (NamespaceSeen(name.namespace, boundaries), added)
+
+
+def remove_topic(state: ClusterState, command: RemoveTopic) -> tuple[Event, ...] | Rejection:
+    """Deletes a topic with all its partitions and takes it from every subscription, as with ``--force``."""
+    topic = find_topic(state, command.topic)
+    return topic if isinstance(topic, Rejection) else (TopicRemoved(topic.name),)
+
+
+def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[Event, ...] | Rejection:
+    """Refusals: unknown topic (404), not partitioned (409), fewer partitions, too many. As many as now: nothing.
+
+    The consumers of its subscriptions connect to the new partitions; limits lowered since do not count against them.
+    """
+    topic = find_topic(state, command.topic)
+    if isinstance(topic, Rejection):
+        return topic
+    if topic.partitions == 0:
+        return Rejection("RestException", f"Topic is not partitioned topic: {topic.name}", "topic", 409)
+    if command.partitions < topic.partitions:
+        return Rejection(
+            "NotSupportedException",
+            f"not support shrink topic partitions: {topic.name} has {topic.partitions}, asked for {command.partitions}",
+            "partitions",
+        )
+    name = _read(topic.name)
+    assert isinstance(name, TopicName), f"the state holds a topic without a valid name: {topic.name!r}"
+    refusal = _refuse_partitions(state, command.partitions, least=1, now=topic.partitions) or _refuse_taken(
+        state, name, range(topic.partitions, command.partitions), growing=True
+    )
+    refusal = refusal or refuse_growth(state, topic.name, command.partitions)
+    if refusal is not None:
+        return refusal
+    if command.partitions == topic.partitions:
+        return ()
+    return (TopicRepartitioned(topic.name, command.partitions),)
+
+
+def _read(text: str) -> TopicName | Rejection:
+    refusal = refuse_long_name(text, "topic")
+    if refusal is not None:
+        return refusal
+    name = parse_topic_name(text)
+    if isinstance(name, TopicName) and name.domain not in (PERSISTENT, NON_PERSISTENT):
+        return Rejection(
+            "UnsupportedTopicDomain",
+            f"{name.domain}:// topics have no Failover dispatcher; use persistent:// or non-persistent://",
+            "topic",
+        )
+    return name
+
+
+def find_topic(state: ClusterState, text: str) -> Topic | Rejection:
+    """The topic of that name, complete or not. Refusals: a bad name, an unknown topic (404), a partition (412)."""
+    name = _read(text)
+    if isinstance(name, Rejection):
+        return name
+    topic = state.topics.get(name.complete)
+    if topic is not None:
+        return topic
+    parent = state.topics.get(name.partitioned_topic)
+    if parent is not None and 0 <= name.partition_index < parent.partitions:
+        return Rejection(
+            "RestException",
+            f"{name.complete} is a partition; name the partitioned topic {parent.name} instead",
+            "topic",
+            412,
+        )
+    return Rejection("RestException", f"Topic {name.complete} not found", "topic", 404)
+
+
+def _refuse_partitions(state: ClusterState, partitions: int, *, least: int, now: int = 0) -> Rejection | None:
+    if partitions < least:
+        return Rejection("RestException", "Number of partitions should be more than 0", "partitions", 406)
+    return refuse_partitions(state, partitions - now, partitions)
+
+
+def _refuse_partition_like(name: TopicName, partitions: int) -> Rejection | None:
+    """A partitioned topic may not look like a partition, since its own partitions could not be told from others."""
+    if partitions > 0 and PARTITION_SUFFIX in name.local_name:
+        return Rejection(
+            "RestException", f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'", "topic", 412
+        )
+    return None
+
+
+def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growing: bool = False) -> Rejection | None:
+    """Every dispatcher's name stands for one dispatcher: the topic, its partitions and strays must not meet."""
+    if not growing and name.complete in state.topics:
+        return Rejection("RestException", f"This topic already exists: {name.complete}", "topic", 409)
+    parent = state.topics.get(name.partitioned_topic)
+    if name.partition_index >= 0 and parent is not None and parent.partitions > 0:
+        return Rejection(
+            "RestException",
+            f"{name.complete} is named like a partition of {parent.name}, which has {parent.partitions};"
+            " ask for more partitions instead",
+            "topic",
+            409,
+        )
+    for index in indices:
+        stray = partition_name(name.complete, index)
+        if stray in state.topics:
+            return Rejection("RestException", f"This topic already exists: {stray}", "topic", 409)
+    return None
+
+
+def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
+    """Keys of the subscriptions that take a new topic, in the state's order.
+
+    A regex subscription looks at persistent topics only unless it was told otherwise (``RegexSubscriptionMode``), which
+    shows in its having a non-persistent one. Of several consumer sets under one subscription name the first takes it.
+    Consumers that the topic's limits would not let in all stay away.
+    """
+    free_on_topic = state.settings.maxConsumersPerTopic
+    per_subscription = state.settings.maxConsumersPerSubscription
+    named: set[str] = set()
+    joined: list[str] = []
+    for subscription in state.subscriptions:
+        wanted = subscription.accepts_new_topics and subscription.namespace == name.namespace
+        if not wanted or subscription.name in named:
+            continue
+        if name.domain == NON_PERSISTENT and not any(map(_is_non_persistent, subscription.topics)):
+            continue
+        named.add(subscription.name)
+        size = len(subscription.consumers)
+        if 0 < per_subscription < size or (state.settings.maxConsumersPerTopic > 0 and size > free_on_topic):
+            continue
+        free_on_topic -= size
+        joined.append(subscription.key)
+    return tuple(joined)
+
+
+def _is_non_persistent(topic: str) -> bool:
+    return topic.partition("://")[0].lower() == NON_PERSISTENT
+
+
+def topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> str:
+    """Say why a topic cannot come, grow or go like this, "" when it can."""
+    topic = state.topics.get(event.topic)
+    if isinstance(event, TopicRemoved):
+        return "" if topic is not None else f"there is no topic {event.topic!r}"
+    if isinstance(event, TopicRepartitioned):
+        if topic is None or topic.partitions == 0:
+            return f"there is no partitioned topic {event.topic!r}"
+        if event.partitions < topic.partitions:
+            return f"{event.topic!r} cannot lose partitions"
+        refusal = refuse_partitions(state, event.partitions - topic.partitions, event.partitions)
+        refusal = refusal or refuse_growth(state, event.topic, event.partitions)
+        return "" if refusal is None else refusal.message
+    if topic is not None:
+        return f"topic {event.topic!r} exists"
+    unknown = set(event.subscriptions) - {each.key for each in state.subscriptions}
+    if unknown:
+        return f"there is no subscription {min(unknown)!r}"
+    name = parse_topic_name(event.topic)
+    if not isinstance(name, TopicName) or name.complete != event.topic:
+        return f"{event.topic[:200]!r} is not a complete topic name"
+    if name.namespace not in state.namespaces:
+        return f"{event.topic!r} lies in a namespace without bundles"
+    refusal = refuse_partitions(state, event.partitions, event.partitions)
+    if refusal is not None:
+        return refusal.message
+    return "" if event.partitions >= 0 else "a topic has no negative number of partitions"
+
+
+def with_topic_event(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> ClusterState:
+    """Return the state after a topic came, grew or went. O(topics + statistics)."""
+    match event:
+        case TopicAdded():
+            return _add_topic(state, event)
+        case TopicRemoved():
+            return _remove_topic(state, event)
+        case TopicRepartitioned():
+            topics = with_topic(state.topics, Topic(event.topic, event.partitions))
+            grown = grown_producers(state, event.topic, event.partitions)
+            return replace(state, topics=topics, producer_topics=grown)
+
+
+def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
+    joined = frozenset(event.subscriptions)
+    topics = with_topic(state.topics, Topic(event.topic, event.partitions))
+    return replace(
+        state,
+        topics=topics,
+        subscriptions=tuple(
+            replace(each, topics=listed_with(state.topics, topics, each.topics, event.topic))
+            if each.key in joined
+            else each
+            for each in state.subscriptions
+        ),
+    )
+
+
+def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
+    gone = frozenset(state.topics[event.topic].partition_names())
+    topics = without_topic(state.topics, event.topic)
+    return replace(
+        state,
+        topics=topics,
+        subscriptions=tuple(
+            replace(
+                each,
+                topics=listed_without(state.topics, topics, each.topics, event.topic),
+                loads=without_loads(topics, each.loads, gone),
+            )
+            if each.topics is state.topics.names or event.topic in each.topics
+            else each
+            for each in state.subscriptions
+        ),
+        key_subscriptions=tuple(
+            left for each in state.key_subscriptions if (left := keys_without(each, event.topic)) is not None
+        ),
+        producer_topics=tuple(each for each in state.producer_topics if each.topic != event.topic),
+    )

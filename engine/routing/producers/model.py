@@ -1,0 +1,251 @@
+"""The values of partitioned producers: their partitions' producers, why one was opened, the state of many, their steps.
+
+Source: ``PartitionedProducerImpl`` and ``ProducerImpl`` of the Java client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Final, Literal
+
+from engine.errors import Rejection
+from engine.routing.producers.settings import ProducerSettings
+from engine.routing.producers.topic import PartitionedTopic
+from engine.routing.routers import Router
+
+HandlerState = Literal["Uninitialized", "Ready", "Closed", "Fenced", "Terminated", "Failed"]
+"""The state of a partitioned producer. Pulsar's Connecting and Closing pass at once in simulated time."""
+
+DEFAULT_MSG_SIZE_BYTES: Final = 100
+"""The size of a message where the caller names none."""
+
+
+class OpenReason(Enum):
+    """Why a producer has an object at a partition."""
+
+    EAGER_START = "all partitions are started at creation"
+    LAZY_START = "at creation the router was asked about an empty message"
+    ROUTER_CHOICE = "the router chose it for a message without a key"
+    KEY = "the key of a message is hashed to it"
+    PARTITION_ADDED = "the partition was added later"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionProducer:
+    """The producer of one partition inside a partitioned producer.
+
+    ``connected`` is false while the partition is down: messages then wait, ``pending_msgs`` of ``pending_bytes``.
+    ``sent_msgs`` and ``sent_bytes`` count what was published. Sequence ids count from 0 up, one per message taken.
+    """
+
+    partition: int
+    producer_name: str
+    opened: OpenReason
+    connected: bool = True
+    next_sequence_id: int = 0
+    pending_msgs: int = 0
+    pending_bytes: int = 0
+    sent_msgs: int = 0
+    sent_bytes: int = 0
+
+    @property
+    def last_sequence_id(self) -> int:
+        """The largest id that is published, -1 for none: messages that wait do not count."""
+        return self.next_sequence_id - self.pending_msgs - 1
+
+    def taken(self, size_bytes: int) -> PartitionProducer:
+        """After one more message: published where connected, waiting where not."""
+        if self.connected:
+            sent = replace(self, sent_msgs=self.sent_msgs + 1, sent_bytes=self.sent_bytes + size_bytes)
+        else:
+            sent = replace(self, pending_msgs=self.pending_msgs + 1, pending_bytes=self.pending_bytes + size_bytes)
+        return replace(sent, next_sequence_id=self.next_sequence_id + 1)
+
+    def reconnected(self) -> PartitionProducer:
+        """Connected again; what waited is published."""
+        return replace(
+            self,
+            connected=True,
+            pending_msgs=0,
+            pending_bytes=0,
+            sent_msgs=self.sent_msgs + self.pending_msgs,
+            sent_bytes=self.sent_bytes + self.pending_bytes,
+        )
+
+    def cut(self) -> PartitionProducer:
+        """Not connected any more; what waits, waits on."""
+        return replace(self, connected=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionedProducer:
+    """A partitioned producer; ``number`` identifies it among those of its topic, ``partitions`` is the count it knows.
+
+    ``router`` is None for a router of one's own. ``started`` maps each partition with a producer to it, in the order
+    they were opened. ``max_pending_messages`` is the limit of each partition's queue, 0 for none.
+    ``next_update_ms`` is when it asks for the number of partitions again.
+    """
+
+    number: int
+    settings: ProducerSettings
+    router: Router | None
+    partitions: int
+    state: HandlerState = "Uninitialized"
+    started: Mapping[int, PartitionProducer] = field(default_factory=lambda: MappingProxyType({}))
+    max_pending_messages: int = 0
+    next_update_ms: int = 0
+
+    @property
+    def producer_name(self) -> str | None:
+        """The name shown: that of the partition started first."""
+        return next((each.producer_name for each in self.started.values()), None)
+
+    @property
+    def last_sequence_id(self) -> int:
+        """The largest over the started partitions, -1 without any."""
+        return max((each.last_sequence_id for each in self.started.values()), default=-1)
+
+    @property
+    def connected(self) -> bool:
+        """Whether all **started** partitions are connected; those never started do not matter."""
+        return self.state == "Ready" and all(each.connected for each in self.started.values())
+
+    def with_started(self, changed: Iterable[PartitionProducer]) -> PartitionedProducer:
+        """With these partitions' producers added or replaced; a new one goes to the end."""
+        started = {**self.started, **{each.partition: each for each in changed}}
+        return replace(self, started=MappingProxyType(started))
+
+    def cut(self, partitions: Iterable[int]) -> PartitionedProducer:
+        """After the connections to these partitions were lost."""
+        return self.with_started(self.started[at].cut() for at in partitions if at in self.started)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStep:
+    """What creating a producer did. ``tried`` are the partitions asked for, in order; ``opened`` those it got.
+
+    ``error`` is why the creation failed: then ``producer.state`` is Failed and nothing is left open.
+    """
+
+    producer: PartitionedProducer
+    topic: PartitionedTopic
+    tried: tuple[int, ...]
+    opened: tuple[int, ...]
+    error: Rejection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SendResult:
+    """What became of one message.
+
+    ``partition`` is the router's answer, also where it is refused. ``opened`` is set where this message opened the
+    partition. "queued" means that it waits for the connection. ``error`` has Pulsar's text where the send failed, and
+    ``cause`` what the broker had said about opening the partition.
+    """
+
+    partition: int
+    outcome: Literal["sent", "queued", "failed"]
+    opened: OpenReason | None = None
+    sequence_id: int | None = None
+    error: Rejection | None = None
+    cause: Rejection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateResult:
+    """What one look at the number of partitions did.
+
+    "not due": too early. "off": not configured, or the producer is not Ready. "failed": a new partition could not be
+    opened, all new ones were given up, and the next look tries again. "refused": the number went down.
+    """
+
+    outcome: Literal["not due", "off", "unchanged", "grown", "failed", "refused"]
+    opened: tuple[int, ...] = ()
+    error: Rejection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProducersState:
+    """The producers of a topic in the order of their creation, closed ones included; a number is a place in it."""
+
+    topic: PartitionedTopic
+    producers: tuple[PartitionedProducer, ...] = ()
+    now_ms: int = 0
+    seed: int = 0
+    brokers: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A producer was started, or not: then ``error`` is set and the producer is not kept."""
+
+    number: int
+    producer_name: str | None
+    opened: tuple[int, ...]
+    reason: OpenReason
+    error: Rejection | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One message of one producer."""
+
+    number: int
+    key: str | None
+    result: SendResult
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """A producer looked at the number of partitions."""
+
+    number: int
+    partitions: int
+    result: UpdateResult
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """A producer lost its connection to a partition."""
+
+    number: int
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnected:
+    """A producer is connected to a partition again and published what waited, or was kept out with ``error``."""
+
+    number: int
+    partition: int
+    published_msgs: int
+    error: Rejection | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """A producer was thrown out by another one's ``ExclusiveWithFencing``."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A producer was closed; ``lost_msgs`` waited in its queues."""
+
+    number: int
+    lost_msgs: int
+
+
+ProducerEvent = Created | Sent | Updated | Disconnected | Reconnected | Fenced | Closed
+
+
+@dataclass(frozen=True, slots=True)
+class ProducersStep:
+    """The state after a step, and what happened in it, in order."""
+
+    state: ProducersState
+    events: tuple[ProducerEvent, ...] = ()

@@ -1,0 +1,76 @@
+"""Text for people: untrusted text made visible, words quoted for a shell, numbers with their nouns."""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+from typing import Final
+
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+BLANK_LETTERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Characters that count as letters, marks or symbols and show nothing."""
+_MARKS_AT_MOST: Final = 4
+"""So many combining marks may share a cell with their letter; piles of them cover the lines above and below."""
+
+
+def visible(text: str) -> str:
+    """Return the text on one line: control, format, private, unassigned and blank characters as Python escapes.
+
+    So nothing in it moves a cursor, ends a line, reverses the writing or stays unseen. O(length).
+
+    >>> visible("a\\x1b[2J"), visible("[/x]"), visible("\\u202eb\\u200b")
+    ('a\\\\x1b[2J', '[/x]', '\\\\u202eb\\\\u200b')
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    shown = []
+    marks = 0
+    for char in text:
+        category = unicodedata.category(char)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        hidden = category in _HIDDEN or char in BLANK_LETTERS or marks > _MARKS_AT_MOST
+        shown.append(char.encode("unicode_escape").decode("ascii") if hidden else char)
+    return "".join(shown)
+
+
+def shell_line(*words: str) -> str:
+    """A command line that a POSIX shell splits into exactly these words.
+
+    A word behind the command's name that begins with a dash is for options; a path of that form has ``./`` put before
+    it by :func:`path_word`.
+
+    >>> shell_line("pulsar-admin", "namespaces", "bundles", "t/n;$(reboot)")
+    "pulsar-admin namespaces bundles 't/n;$(reboot)'"
+    """
+    return shlex.join(words)
+
+
+def path_word(path: str) -> str:
+    """A path as a word that no command takes for an option.
+
+    >>> path_word("-x.json"), path_word("answers/")
+    ('./-x.json', 'answers/')
+    """
+    return f"./{path}" if path.startswith("-") else path
+
+
+_SIBILANTS: Final = ("s", "ch", "sh", "x")
+_VOWELS: Final = "aeiou"
+
+
+def counted(count: int, noun: str, one: str = "", many: str = "") -> str:
+    """Write a number with its noun, and the verb that goes with it if given.
+
+    >>> counted(1, "topic"), counted(1200, "topic"), counted(2, "entry"), counted(2, "branch"), counted(2, "key")
+    ('1 topic', '1,200 topics', '2 entries', '2 branches', '2 keys')
+    >>> counted(1, "slot", "has", "have"), counted(0, "slot", "has", "have")
+    ('1 slot has', '0 slots have')
+    """
+    verb = one if count == 1 else many
+    return f"{count:,} {noun if count == 1 else _plural(noun)}" + (f" {verb}" if verb else "")
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(_SIBILANTS) else f"{noun}s"

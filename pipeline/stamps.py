@@ -1,0 +1,98 @@
+"""Which run wrote a row, and which moment of the fleet the row is about."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.admin.files import moment_ms
+from pipeline.manifests import parts_of_table
+from pipeline.storage import Place, StorePath, for_arrow
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+COLUMNS: Final = pa.schema(
+    [pa.field("run_id", pa.string(), nullable=False), pa.field("snapshot_time", pa.timestamp("us", "UTC"))]
+)
+"""The last columns of every result table. ``run_id`` is one for all jobs of a run; ``snapshot_time`` is the latest
+moment of the answers that the run is about: the time that their folder is named by, else when the file was written."""
+
+
+def new_run_id() -> str:
+    """When a run began, and what tells it from another one of that second."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The two columns for all rows of one run."""
+
+    run_id: str = field(default_factory=new_run_id)
+    snapshot_time: datetime | None = None
+
+    def on(self, table: Any) -> Any:
+        """A ``pyarrow.Table`` with the two columns at its end, unless it has them already. O(rows)."""
+        if COLUMNS.names[0] in table.column_names:
+            return table
+        same = np.zeros(table.num_rows, dtype=np.int32)
+        run = pa.DictionaryArray.from_arrays(same, pa.array([self.run_id], pa.string()))
+        when = pa.array([self.snapshot_time], COLUMNS.field(1).type).take(pa.array(same))
+        return table.append_column(COLUMNS.field(0).with_type(run.type), run).append_column(COLUMNS.field(1), when)
+
+    def on_frame(self, rows: DataFrame) -> DataFrame:
+        """The same for a DataFrame."""
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        when = fn.lit(self.snapshot_time.isoformat() if self.snapshot_time else None).cast("timestamp")
+        return rows.withColumns(dict(zip(COLUMNS.names, (fn.lit(self.run_id), when), strict=True)))
+
+
+def time_of_table(folder: Place) -> datetime | None:
+    """The latest ``snapshot_time`` in a table; None where it has none. Reads one column of few values."""
+    latest: datetime | None = None
+    for part in parts_of_table(folder):
+        file = pq.ParquetFile(for_arrow(part))
+        if COLUMNS.names[1] in file.schema_arrow.names:
+            found = pc.max(file.read(columns=[COLUMNS.names[1]])[0]).as_py()
+            latest = max((each for each in (latest, found) if each is not None), default=None)
+    return latest
+
+
+def time_of_files(source: Place, names: Iterable[str]) -> datetime | None:
+    """The latest moment of files below ``source`` (or of ``source`` itself): that of their folder, else their own."""
+    moments = {name: _named_moment(name) for name in names}
+    unnamed = [name for name, moment in moments.items() if moment is None]
+    latest = max((moment for moment in moments.values() if moment is not None), default=None)
+    written = [latest, *_written(source, unnamed)] if unnamed else [latest]
+    return max((each for each in written if each is not None), default=None)
+
+
+def _named_moment(name: str) -> datetime | None:
+    found = [at for folder in name.split("/")[:-1] if (at := moment_ms(folder)) is not None]
+    return datetime.fromtimestamp(found[-1] / 1000, UTC) if found else None
+
+
+def _written(source: Place, names: list[str]) -> list[datetime]:
+    if isinstance(source, StorePath):
+        if source.is_file():
+            return [moment for moment in (source.size_and_time()[1],) if isinstance(moment, datetime)]
+        wanted = {(source / name).path for name in names}
+        listed = ((path.path, info.mtime) for path, info in source.files(below=True))
+        return [moment for path, moment in listed if path in wanted and moment is not None]
+    found: list[datetime] = []
+    for name in names:
+        path = source / name if source.is_dir() else source
+        try:
+            found.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+        except OSError:  # gone, or named with bytes that are not UTF-8
+            continue
+    return found

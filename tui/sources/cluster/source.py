@@ -1,0 +1,140 @@
+"""A running cluster as a source of readings: once from start to end, or again and again in a thread of its own.
+
+Callers need no event loop: the command line, and workers of the screen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from engine.config import BrokerSettings
+from engine.errors import InputError, Rejection, RingsideError
+from tui.sources.cluster import paths
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.client import AdminClient
+from tui.sources.cluster.outcomes import Answer
+from tui.sources.cluster.pace import Clock, Limits
+from tui.sources.cluster.reader import Said, read_cluster
+from tui.sources.cluster.reading import ClusterReading
+from tui.sources.cluster.scope import Scope
+
+T = TypeVar("T")
+
+REFRESHED_DETAILS: Final = 10
+"""Topics with a backlog of which positions and limits are read at each refresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A cluster to read from, as the command line names it. ``settings`` overrule what brokers say of theirs."""
+
+    access: Access
+    scope: Scope = field(default_factory=Scope)
+    limits: Limits = field(default_factory=Limits)
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def read(
+        self, said: Said | None = None, stop: threading.Event | None = None, clock: Clock | None = None
+    ) -> ClusterReading:
+        """Read it once. Raises ``ClusterOutOfReachError``; ``stop`` ends it early with what is there until then."""
+        return asyncio.run(self._read(said, stop, clock))
+
+    def for_refreshing(self) -> Source:
+        """The same, with less to ask for: what is looked at again and again need not say everything each time."""
+        return replace(self, scope=replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS))
+
+    async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
+        asyncio.get_running_loop().set_exception_handler(_tell_of_errors)
+        async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
+            reading = await read_cluster(client, self.scope, said)
+        return with_settings(reading, self.settings)
+
+
+def _tell_of_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Leave out ctrl+c and the like: the caller gets it, so that a task in which it came has nothing more to tell."""
+    error = context.get("exception")
+    if error is None or isinstance(error, Exception):
+        loop.default_exception_handler(context)
+
+
+def require_settings(pairs: tuple[tuple[str, str], ...]) -> None:
+    """Raise ``InputError`` for a setting or a value that brokers do not have."""
+    settings = BrokerSettings()
+    for name, text in pairs:
+        changed = settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            raise InputError(f"--set {name}={text}: {changed.message}")
+
+
+def with_settings(reading: ClusterReading, pairs: tuple[tuple[str, str], ...]) -> ClusterReading:
+    """The reading as if the brokers had these settings, which then are not assumed any longer."""
+    if not pairs:
+        return reading
+    said: dict[str, object] = {}
+    for answer in reading.answers:
+        if answer.path == paths.RUNTIME:
+            said = msgspec.json.decode(answer.data, type=dict[str, object])
+    said.update(pairs)
+    others = tuple(answer for answer in reading.answers if answer.path != paths.RUNTIME)
+    given = Answer(paths.RUNTIME, msgspec.json.encode(said))
+    assumed = tuple(what for what in reading.assumed if what != "settings")
+    return replace(reading, answers=(*others, given), assumed=assumed)
+
+
+class ReadsOnce(Protocol):
+    """What reads a cluster once, until ``stop`` is set."""
+
+    def read(self, *, stop: threading.Event) -> ClusterReading: ...
+
+
+class Feed(Generic[T]):
+    """``make`` turns a reading into what is shown, in the same thread; it may raise a ``RingsideError``.
+
+    A reading of another cluster than the first one's is not shown: somebody put it behind the same address.
+    """
+
+    def __init__(
+        self, source: ReadsOnce, every_s: float, make: Callable[[ClusterReading], T], cluster: str = ""
+    ) -> None:
+        self.every_s = every_s
+        self._source = source
+        self._make = make
+        self._cluster = cluster
+        self._stop = threading.Event()
+
+    def start(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
+        """Begin with a pause, for the first reading is there already. Both are called in the thread of the feed."""
+        threading.Thread(target=self._run, args=(arrived, missed), name="live", daemon=True).start()
+
+    def stop(self) -> None:
+        """Ask nothing more. Nobody waits for what is under way."""
+        self._stop.set()
+
+    def _run(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
+        while not self._stop.wait(self.every_s):
+            # The one who listens is gone when the loop is closed.
+            with suppress(RuntimeError):
+                self.turn(arrived, missed)
+
+    def turn(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
+        """Read once and say what came of it."""
+        try:
+            reading = self._source.read(stop=self._stop)
+            if self._stop.is_set():
+                return
+            if reading.cluster and self._cluster and reading.cluster != self._cluster:
+                missed(f"another cluster, {reading.cluster}, answers at this address")
+                return
+            made = self._make(reading)
+        except RingsideError as error:
+            if not self._stop.is_set():
+                missed(str(error))
+            return
+        arrived(made)
