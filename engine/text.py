@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -74,3 +75,24 @@ def _plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(_SIBILANTS) else f"{noun}s"
+
+
+def listed(texts: Sequence[str], at_most: int = 3) -> str:
+    """Write the first few of many texts, and how many more there are.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], 2)
+    ('a, b', 'a, b and 1 more')
+    """
+    shown = ", ".join(texts[:at_most])
+    return f"{shown} and {len(texts) - at_most} more" if len(texts) > at_most else shown
+
+
+def joined(names: Sequence[str], at_most: int = 3) -> str:
+    """Write names with "and" before the last one, or how many more there are.
+
+    >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c", "d", "e"])
+    ('a', 'a and b', 'a, b, c and 2 more')
+    """
+    if len(names) > at_most:
+        return listed(names, at_most)
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

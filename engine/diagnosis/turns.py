@@ -23,6 +23,7 @@ from engine.diagnosis.seen import (
     parent_of,
 )
 from engine.errors import Rejection
+from engine.text import listed
 
 ROUND_ROBIN_BATCH: Final = "dispatcherMaxRoundRobinBatchSize"
 """The setting with the most entries that a consumer gets before the next one's turn."""
@@ -97,11 +98,14 @@ def explain_turn(
         return _other_type(*matches[0])
     names = dict.fromkeys(match.topic for _, match in fitting)
     if len(names) > 1:
-        return Rejection("Ambiguous", f"{topic!r} is not one topic: {_some(list(names))}", "topic", 404)
+        return Rejection("Ambiguous", f"{topic!r} is not one topic: {listed(list(names), _NAMED)}", "topic", 404)
     keys = dict.fromkeys(seen.name for seen, _ in fitting)
     if len(keys) > 1:
         return Rejection(
-            "Ambiguous", f"{topic!r} has several subscriptions, name one: {_some(list(keys))}", "subscription", 404
+            "Ambiguous",
+            f"{topic!r} has several subscriptions, name one: {listed(list(keys), _NAMED)}",
+            "subscription",
+            404,
         )
     seen, dispatcher = fitting[0]
     blocked = dispatcher.sub.blocked_on_unacked
@@ -145,8 +149,3 @@ def _unknown(subscriptions: Sequence[SubscriptionSeen], topic: str, subscription
     near = get_close_matches(topic.rpartition("/")[2], list(dict.fromkeys(known)), n=_NAMED)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return Rejection("NotFound", f"no topic {topic!r}{hint}", "topic", 404)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

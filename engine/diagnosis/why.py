@@ -41,13 +41,15 @@ _ONE: Final = frozenset({FAILOVER, EXCLUSIVE})
 _FAILOVER: Final = frozenset({FAILOVER})
 
 DECIDERS: Final = (
-    Decider(consumers.TOPIC_NOT_LOADED, "a broker lost the topic, and nobody is back", _ALL, consumers.topic_not_loaded),
+    Decider(consumers.TOPIC_NOT_LOADED, "a broker lost the topic, and no consumer is back", _ALL,
+            consumers.topic_not_loaded),
     Decider(consumers.NO_CONSUMERS, "nobody is connected", _ALL, consumers.no_consumers),
     Decider(reached_limits.BROKER, "the whole broker has too many unacknowledged messages", _SPREAD,
             reached_limits.broker_limit),
     Decider(reached_limits.SUBSCRIPTION, "the subscription has too many unacknowledged messages", _SPREAD,
             reached_limits.subscription_limit),
-    Decider(reached_limits.QUOTA, "the backlog quota keeps producers out", _ALL, reached_limits.backlog_quota, also_quiet=True),
+    Decider(reached_limits.QUOTA, "the backlog quota keeps producers out", _ALL, reached_limits.backlog_quota,
+            also_quiet=True),
     Decider(draining.LOOK_AHEAD, "too much waits for single consumers, so nothing more is read", _KEYS,
             draining.look_ahead),
     Decider(reached_limits.KEY_SHARED_CONSUMER, "a consumer has too many unacknowledged messages", _KEYS,
@@ -57,8 +59,8 @@ DECIDERS: Final = (
     Decider(draining.DRAINING, "slots wait for their former owner", _KEYS, draining.draining),
     Decider(consumers.OWNER_NO_PERMITS, "the owner of keys asks for nothing", _KEYS, consumers.of_key_owner),
     Decider(slots.STICKY_GAP, "messages wait for slots of nobody", _KEYS, slots.sticky_gap),
-    Decider(consumers.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE, consumers.active_not_connected,
-            also_quiet=True),
+    Decider(consumers.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE,
+            consumers.active_not_connected, also_quiet=True),
     Decider(consumers.ACTIVE_NO_PERMITS, "the active consumer asks for nothing", _ONE, consumers.of_active),
     Decider(failover.HAND_OVER, "a hand-over is under way", _FAILOVER, failover.hand_over),
     Decider(failover.TAKES_NOTHING, "the active consumer asks and is not served", _FAILOVER,

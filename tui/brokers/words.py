@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.balance.shed_ahead_model import Assumption
+from engine.text import counted
 from engine.views.brokers.model import (
     BrokersFrame,
     BrokersView,
@@ -18,7 +19,7 @@ from engine.views.brokers.model import (
     Resource,
 )
 from tui.kit.shed_words import ASSUMED_TEXTS, BROKER_TEXTS, BUNDLE_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
-from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name
 
 RESOURCE_TEXTS: Final[dict[Resource, str]] = {
     "cpu": "cpu",

@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from engine.bundles.curve import CurvePoints, FlowCurve
+from engine.text import counted
 from tui.drawing.flow_cells import FlowPicture
-from tui.kit.wording import bytes_per_sec, counted, quantity
+from tui.kit.wording import bytes_per_sec, quantity
 
 PAST_ANY_LIMIT: Final = 2.0
 """How high traffic stands over a limit of 0 or less."""

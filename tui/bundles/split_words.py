@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from engine.bundles.plan import SplitWarning, WarningCode
+from engine.text import counted
 from engine.views.failover.details import SplitOption
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
 
 TOPICS_SHOWN: Final = 3
 AS_PROPOSED: Final = "as first proposed in PIP-169; no Pulsar has this rule"

@@ -9,9 +9,10 @@ from typing import Final
 from engine.bundles.curve import FlowCurve
 from engine.bundles.occupancy import CountedOccupancy
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
-from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, safe_name
+from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, safe_name
 
 SHORT_NAMES: Final = {
     "range_equally_divide": "range",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from engine.keyshared.explain import KeyExplanation, Rival, WhyNot
+from engine.text import counted
 from engine.views.keys.model import KeyAnswer
 from tui.keys.words import key_shown
 from tui.kit.remarks import Remark, bytes_text
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 RIVALS_SHOWN: Final = 4
 

@@ -7,12 +7,13 @@ from typing import Final
 
 from rich.text import Text
 
+from engine.text import counted
 from engine.views.keys.model import KeyConsumerRow
 from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
 from tui.keys.lines import append_tag
 from tui.kit.reported_words import REPORTED_SIGN, name_at, pair_words, seen_text
-from tui.kit.wording import counted, fit, quantity, short_topic
+from tui.kit.wording import fit, quantity, short_topic
 
 _SLOT: Final = 6
 _TOPIC_FROM: Final = 60

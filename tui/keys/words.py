@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.text import counted
 from engine.views.failover.model import EventLine
 from engine.views.keys.model import GapRow, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
 from engine.views.keys.words import verdict_text
-from tui.kit.wording import counted, quantity, safe_name, shorten_middle
+from tui.kit.wording import quantity, safe_name, shorten_middle
 
 MODES: Final = {
     "consistent-auto-split": (

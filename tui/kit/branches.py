@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.cluster.timeline import BranchSummary
+from engine.text import counted
 from tui.kit.help import KeyHelp
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 
 def branch_lines(summaries: Sequence[BranchSummary]) -> list[KeyHelp]:

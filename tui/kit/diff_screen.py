@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from engine.text import counted
 from engine.views.comparing.previews import ChangeView
 from themes.palettes import Palette, hex_colour
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
@@ -15,7 +16,6 @@ from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.store import Store
 from tui.kit.table_dialog import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
-from tui.kit.wording import counted
 
 
 class DiffScreen(TableDialog):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from engine.text import counted
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
@@ -15,7 +16,7 @@ from engine.views.reported.model import (
     ReportedView,
     SeenTime,
 )
-from tui.kit.wording import counted, quantity, safe_name
+from tui.kit.wording import quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
 """Before whatever cannot be served, on the ring and in tables."""

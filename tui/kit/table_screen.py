@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from textual import on
 
+from engine.text import counted
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.prompt import Prompt
 from tui.kit.rows_table import RowsTable
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out
-from tui.kit.wording import counted
 
 
 class TableScreen(SinglePaintScreen[None]):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from engine.compare.evenness import Evenness
 from engine.compare.verdict import Judgement, Verdict
+from engine.text import counted
 from themes.palettes import Palette, Rgb
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec
+from tui.kit.wording import bytes_per_sec, msgs_per_sec
 
 
 def shares_text(verdict: Verdict) -> str:

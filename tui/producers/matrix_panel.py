@@ -11,11 +11,11 @@ from textual.message import Message
 from textual.reactive import var
 from textual.strip import Strip
 
+from engine.text import counted
 from engine.views.producers.model import PartitionsView, ProducerRow, ProducersView
 from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
-from tui.kit.wording import counted
 
 
 class MatrixPanel(LinePanel, can_focus=True):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from engine.text import counted
 from engine.views.producers.model import ProducersStatus
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
-from tui.kit.wording import counted, short_topic, shorten_middle
+from tui.kit.wording import short_topic, shorten_middle
 
 
 class ProducersStatusLine(RankedLine[ProducersStatus]):

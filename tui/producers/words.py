@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.text import counted
 from engine.views.producers.growth import KeyGrowth
 from engine.views.producers.model import (
     CountsView,
@@ -14,7 +15,7 @@ from engine.views.producers.model import (
     StatisticsView,
 )
 from tui.kit.remarks import BYTES_SHOWN, Remark
-from tui.kit.wording import counted, percent, quantity, safe_name, shorten_middle
+from tui.kit.wording import percent, quantity, safe_name, shorten_middle
 
 
 def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.worst import listed, worst_of
+from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import FAILOVER, ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.shell_lines import shell_line
-from engine.text import counted
+from engine.text import counted, joined, shell_line
 
 TOPIC_NOT_LOADED: Final = "topic_not_loaded"
 NO_CONSUMERS: Final = "no_consumers"
@@ -127,7 +126,7 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
         if active.stands_still is None:
             return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, active)
         standbys = [consumer.name for consumer in dispatcher.consumers if consumer.permits > 0]
-        then = f"close {active.name}, and {listed(standbys)} can take over" if standbys else f"restart {active.name}"
+        then = f"close {active.name}, and {joined(standbys)} can take over" if standbys else f"restart {active.name}"
         return Cause(
             ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS,
             Verdict.BLOCKS,
@@ -161,12 +160,12 @@ def of_key_owner(seen: SubscriptionSeen) -> Judgement:
             return "no message waits for a single consumer"
         still = [consumer for consumer in empty if consumer.stands_still]
         if not still:
-            return f"messages go out to {listed([consumer.name for consumer in empty])}"
+            return f"messages go out to {joined([consumer.name for consumer in empty])}"
         names = tuple(consumer.name for consumer in still)
         return Cause(
             OWNER_NO_PERMITS,
             Verdict.BLOCKS,
-            f"{listed(names)} {_asks_not(still[0])}: {counted(dispatcher.replay, 'message')} of its keys wait",
+            f"{joined(names)} {_asks_not(still[0])}: {counted(dispatcher.replay, 'message')} of its keys wait",
             dispatcher.topic,
             blocked=names,
             by=names,
@@ -178,7 +177,7 @@ def of_key_owner(seen: SubscriptionSeen) -> Judgement:
                 ("backlog", dispatcher.backlog),
             ),
             setting=RECEIVER_QUEUE,
-            fix=f"let {listed(names)} receive; close it, and its keys go to the others:"
+            fix=f"let {joined(names)} receive; close it, and its keys go to the others:"
             f" {shell_line('pulsar-admin', 'topics', 'unload', dispatcher.topic)} drops a connection that is dead",
             fields=("msgInReplay", *_FIELDS),
         )
@@ -211,7 +210,7 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
             waiting=dispatcher.unread,
             numbers=(("consumers", len(names)), ("unread", dispatcher.unread), ("backlog", dispatcher.backlog)),
             setting=RECEIVER_QUEUE,
-            fix=f"let {listed(names)} receive, or start consumers that do",
+            fix=f"let {joined(names)} receive, or start consumers that do",
             fields=_FIELDS,
         )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Final
 
-from engine.diagnosis.causes.worst import listed, natural, worst_of
+from engine.diagnosis.causes.worst import natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.text import counted
+from engine.text import counted, joined
 
 DRAINING: Final = "keyshared_draining"
 LOOK_AHEAD: Final = "keyshared_lookahead"
@@ -44,14 +44,14 @@ def draining(seen: SubscriptionSeen) -> Judgement:
         holders = tuple(dict.fromkeys(holder.name for holder, _ in blocking))
         worst = max((slot for _, slot in blocking), key=lambda slot: slot.blocked_attempts)
         pairs = [
-            f"{waiter} waits for {listed(tuple(waiting_at[waiter]))} at {counted(waiting_at[waiter].total(), 'slot')}"
+            f"{waiter} waits for {joined(tuple(waiting_at[waiter]))} at {counted(waiting_at[waiter].total(), 'slot')}"
             f" ({counted(held_back[waiter], 'blocked attempt')})"
             for waiter in natural(waiting_at)
         ]
         return Cause(
             DRAINING,
             Verdict.BLOCKS,
-            f"{', '.join(pairs) or listed(holders) + ' keeps slots from draining'};"
+            f"{', '.join(pairs) or joined(holders) + ' keeps slots from draining'};"
             f" {counted(dispatcher.replay, 'message')} wait, worst slot {worst.hash}",
             dispatcher.topic,
             blocked=tuple(slot.name for slot in dispatcher.consumers if slot.name in waiting_at),
@@ -68,7 +68,7 @@ def draining(seen: SubscriptionSeen) -> Judgement:
                 *((f"slots_of_{waiter}", sum(by_holder.values())) for waiter, by_holder in waiting_at.items()),
                 *((f"attempts_of_{waiter}", count) for waiter, count in held_back.items()),
             ),
-            fix=f"let {listed(holders)} acknowledge, or close it: its messages go to the new owners; a smaller receiver"
+            fix=f"let {joined(holders)} acknowledge, or close it: its messages go to the new owners; a smaller receiver"
             " queue keeps less back",
             fields=("drainingHashes[].blockedAttempts", "keyHashRangeArrays", "msgInReplay"),
         )
@@ -114,7 +114,7 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             LOOK_AHEAD,
             Verdict.BLOCKS,
-            f"{counted(dispatcher.replay, 'message')} wait for {listed(by) or 'single consumers'}, which is the limit"
+            f"{counted(dispatcher.replay, 'message')} wait for {joined(by) or 'single consumers'}, which is the limit"
             f" of the look-ahead: nothing more is read for anybody, {dispatcher.unread:,} stay unread",
             dispatcher.topic,
             blocked=tuple(consumer.name for consumer in idle),
@@ -130,7 +130,7 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
                 ("backlog", dispatcher.backlog),
             ),
             setting=setting,
-            fix=f"mend {listed(by) or 'the consumer that the messages wait for'} first; raising {setting.name} only"
+            fix=f"mend {joined(by) or 'the consumer that the messages wait for'} first; raising {setting.name} only"
             " gives time",
             fields=("msgInReplay", "readPosition", "consumers[].availablePermits"),
         )

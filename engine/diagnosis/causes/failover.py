@@ -8,14 +8,13 @@ from typing import Final
 
 from engine.admin.inference import infer_priority_levels
 from engine.config import FLAG
-from engine.diagnosis.causes.worst import listed, natural, worst_of
+from engine.diagnosis.causes.worst import natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
 from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer
 from engine.names import partition_index
-from engine.text import shell_line
-from engine.text import counted
+from engine.text import counted, joined, shell_line
 
 HAND_OVER: Final = "failover_handover"
 TAKES_NOTHING: Final = "failover_active_not_served"
@@ -226,7 +225,7 @@ def standby(seen: SubscriptionSeen) -> Judgement:
     return Cause(
         STANDBY,
         Verdict.BY_DESIGN,
-        f"{listed(idle)} {'stands' if len(idle) == 1 else 'stand'} by: {counted(len(consumers), 'consumer')},"
+        f"{joined(idle)} {'stands' if len(idle) == 1 else 'stand'} by: {counted(len(consumers), 'consumer')},"
         f" {counted(partitions, 'partition')}",
         topics=partitions,
         blocked=idle,

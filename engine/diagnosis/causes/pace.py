@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from engine.diagnosis.causes.consumers import RECEIVER_QUEUE
-from engine.diagnosis.causes.worst import listed, worst_of
+from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.text import shell_line
-from engine.text import counted
+from engine.text import counted, joined, shell_line
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
 DELAYED: Final = "delayed_messages"
@@ -129,8 +128,8 @@ def hot_key(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             HOT_KEY,
             Verdict.SLOWS,
-            f"{listed(names)} cannot keep up: {counted(dispatcher.replay, 'message')} of its keys wait while"
-            f" {listed([consumer.name for consumer in others])} {'has' if len(others) == 1 else 'have'} permits left"
+            f"{joined(names)} cannot keep up: {counted(dispatcher.replay, 'message')} of its keys wait while"
+            f" {joined([consumer.name for consumer in others])} {'has' if len(others) == 1 else 'have'} permits left"
             + (f"; it gets {share:.0%} of what goes out" if share is not None else ""),
             dispatcher.topic,
             blocked=names,
@@ -189,7 +188,7 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
             SLOW_CONSUMER,
             Verdict.SLOWS if dispatcher.out is not None else Verdict.CANNOT_TELL,
             f"{holder.name} holds {holder.unacked:,} of {counted(dispatcher.backlog, 'waiting message')}{pace};"
-            f" {listed(idle)} {'is' if len(idle) == 1 else 'are'} idle{later}",
+            f" {joined(idle)} {'is' if len(idle) == 1 else 'are'} idle{later}",
             dispatcher.topic,
             blocked=idle,
             by=(holder.name,),
@@ -232,7 +231,7 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
             REDELIVERY,
             Verdict.SLOWS,
             f"{counted(dispatcher.out, 'message')} went out for {dispatcher.came_in:,} that came in: about {again:,}"
-            f" were sent again, since {listed(holders) or 'consumers'} refused them",
+            f" were sent again, since {joined(holders) or 'consumers'} refused them",
             dispatcher.topic,
             by=holders,
             waiting=dispatcher.backlog,

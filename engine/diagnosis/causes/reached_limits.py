@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.worst import listed, worst_of
+from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
-from engine.text import shell_line
-from engine.text import counted
+from engine.text import counted, joined, shell_line
 
 BROKER: Final = "broker_unacked_limit"
 SUBSCRIPTION: Final = "subscription_unacked_limit"
@@ -52,7 +51,7 @@ def broker_limit(seen: SubscriptionSeen) -> Judgement:
                 ("backlog", dispatcher.backlog),
             ),
             setting=per_broker,
-            fix=f"let {listed(_holders(dispatcher))} acknowledge, or raise maxUnackedMessagesPerBroker in broker.conf",
+            fix=f"let {joined(_holders(dispatcher))} acknowledge, or raise maxUnackedMessagesPerBroker in broker.conf",
             fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesPerBroker"),
         )
 
@@ -86,14 +85,14 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
                 if far_below
                 else f" (limit {limit:,});"
             )
-            + f" {listed(holders)} {'holds' if len(holders) == 1 else 'hold'} them",
+            + f" {joined(holders)} {'holds' if len(holders) == 1 else 'hold'} them",
             dispatcher.topic,
             blocked=tuple(consumer.name for consumer in dispatcher.consumers),
             by=holders,
             waiting=dispatcher.backlog - unacked,
             numbers=(("limit", limit), ("unacked", unacked), ("backlog", dispatcher.backlog)),
             setting=setting,
-            fix=f"let {listed(holders)} acknowledge, or "
+            fix=f"let {joined(holders)} acknowledge, or "
             + (f"look which limit it is: {look}" if far_below else f"raise the limit: {mend}"),
             fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnSubscription"),
         )
@@ -118,7 +117,7 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             KEY_SHARED_CONSUMER if dispatcher.sub.type == KEY_SHARED else SHARED_CONSUMER,
             Verdict.BLOCKS,
-            f"{listed(names)} got nothing more at {counted(unacked, 'unacknowledged message')} (limit {limit:,})",
+            f"{joined(names)} got nothing more at {counted(unacked, 'unacknowledged message')} (limit {limit:,})",
             dispatcher.topic,
             blocked=names,
             by=names,
@@ -130,7 +129,7 @@ def consumer_limit(seen: SubscriptionSeen) -> Judgement:
                 ("in_replay", dispatcher.replay),
             ),
             setting=setting,
-            fix=f"let {listed(names)} acknowledge, or raise the limit: {mend}",
+            fix=f"let {joined(names)} acknowledge, or raise the limit: {mend}",
             fields=("blockedConsumerOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnConsumer"),
         )
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
-from engine.diagnosis.causes.worst import listed, worst_of
+from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
@@ -19,7 +19,7 @@ from engine.keyshared.name_indices import with_namesakes_gone
 from engine.keyshared.ownership import impact_of
 from engine.keyshared.ring import RingSelector
 from engine.ranges import HashRange, join_neighbours
-from engine.text import counted
+from engine.text import counted, joined
 
 STICKY_GAP: Final = "keyshared_sticky_gap"
 FEW_KEYS: Final = "keyshared_few_keys"
@@ -51,7 +51,7 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
             STICKY_GAP,
             Verdict.BLOCKS,
             f"{counted(dispatcher.replay, 'message')} wait for {counted(slots, 'slot')} that no consumer declared:"
-            f" {listed(ranges)}",
+            f" {joined(ranges)}",
             dispatcher.topic,
             waiting=dispatcher.replay,
             numbers=(
@@ -61,7 +61,7 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
                 ("in_replay", dispatcher.replay),
             ),
             setting=Setting("KeySharedPolicy.stickyHashRange"),
-            fix=f"start a consumer that declares {listed(ranges)}, or let a present one declare it as well",
+            fix=f"start a consumer that declares {joined(ranges)}, or let a present one declare it as well",
             fields=("keySharedMode", "keyHashRangeArrays", "msgInReplay"),
         )
 
@@ -95,7 +95,7 @@ def no_slots(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             NO_SLOTS,
             Verdict.UNEVEN,
-            f"{listed(without)} {'owns' if len(without) == 1 else 'own'} no slot, so no key can come there",
+            f"{joined(without)} {'owns' if len(without) == 1 else 'own'} no slot, so no key can come there",
             dispatcher.topic,
             blocked=without,
             numbers=(("without_slots", len(without)), ("consumers", len(dispatcher.consumers))),
@@ -124,8 +124,8 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             FEW_KEYS,
             Verdict.UNEVEN,
-            f"no key of {counted(dispatcher.out, 'message')} falls to {listed(idle)}: few keys, all of"
-            f" {listed(busy)}; nothing waits",
+            f"no key of {counted(dispatcher.out, 'message')} falls to {joined(idle)}: few keys, all of"
+            f" {joined(busy)}; nothing waits",
             dispatcher.topic,
             blocked=tuple(idle),
             numbers=(("out", dispatcher.out), ("idle", len(idle)), ("consumers", len(dispatcher.consumers))),

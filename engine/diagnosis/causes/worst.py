@@ -45,14 +45,3 @@ def natural(names: Iterable[str]) -> tuple[str, ...]:
     ('node-2', 'node-10')
     """
     return tuple(sorted(names, key=natural_key))
-
-
-def listed(names: Sequence[str], at_most: int = 3) -> str:
-    """List names in a sentence.
-
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
-    ('a', 'a and b', 'a, b, c and 2 more')
-    """
-    if len(names) > at_most:
-        return f"{', '.join(names[:at_most])} and {len(names) - at_most} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

@@ -10,8 +10,7 @@ from engine.keyshared.ownership import gaps_of, owned_ranges
 from engine.keyshared.sticky import LegacyStickySelector, StickySelector
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.text import counted
-from engine.wording import listed
+from engine.text import counted, listed
 
 ID: Final = "key-gaps"
 _EFFECT: Final = {

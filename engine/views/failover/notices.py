@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from engine.failover.ring import POINTS_PER_CONSUMER, colliding_names
+from engine.text import listed
 from engine.views.failover.model import Notice
 from engine.views.failover.slice import Slice
 
@@ -43,7 +44,7 @@ def _duplicates(now: Slice) -> Notice | None:
     doubled = [name for name, count in Counter(names).items() if count > 1]
     if not doubled:
         return None
-    some = _listed([f"{name!r} ({names.count(name)} consumers)" for name in doubled])
+    some = listed([f"{name!r} ({names.count(name)} consumers)" for name in doubled], NAMED_AT_MOST)
     if not now.ring_decides:
         return Notice(DUPLICATE_NAMES, f"one name for several consumers: {some}; statistics cannot tell them apart")
     return Notice(
@@ -65,11 +66,13 @@ def _collisions(now: Slice) -> Notice | None:
     place = {name: at for at, name in enumerate(ring.names)}
     told = [
         f"{name} keeps {counts[place[name]]} of {POINTS_PER_CONSUMER} points"
-        f" and {shares[place[name]]:.1%} of the ring (points lost to {_listed(winners, 2)})"
+        f" and {shares[place[name]]:.1%} of the ring (points lost to {listed(winners, 2)})"
         for name, winners in sorted(losers.items(), key=lambda pair: counts[place[pair[0]]])
     ]
     effect = "" if now.ring_decides else "; it counts once the ring decides"
-    return Notice(NAMES_COLLIDE, f"names collide on the ring, an even share is {even:.1%}: {_listed(told)}{effect}")
+    return Notice(
+        NAMES_COLLIDE, f"names collide on the ring, an even share is {even:.1%}: {listed(told, NAMED_AT_MOST)}{effect}"
+    )
 
 
 def _flag_ignored(now: Slice) -> Notice | None:
@@ -92,10 +95,5 @@ def _standbys(now: Slice) -> Notice | None:
         return None
     level = now.order[0].priority_level
     noun = "consumer stands" if len(waiting) == 1 else "consumers stand"
-    some = _listed([f"{consumer.name} (level {consumer.priority_level})" for consumer in waiting])
+    some = listed([f"{consumer.name} (level {consumer.priority_level})" for consumer in waiting], NAMED_AT_MOST)
     return Notice(STANDBY, f"{len(waiting)} {noun} by while one of level {level} is connected: {some}")
-
-
-def _listed(texts: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
-    shown = ", ".join(texts[:at_most])
-    return f"{shown} and {len(texts) - at_most} more" if len(texts) > at_most else shown

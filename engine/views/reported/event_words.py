@@ -8,8 +8,8 @@ from typing import Final
 
 from engine.admin import between
 from engine.admin.between import Change
-from engine.views.reported.model import SeenEvent
 from engine.text import counted
+from engine.views.reported.model import SeenEvent
 
 LISTED: Final = 20
 """Changes of one kind between two moments that are told one by one; the others are counted."""

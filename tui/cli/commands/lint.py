@@ -191,8 +191,8 @@ def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any
     from engine.errors import InputError
     from engine.lint import NOTHING_TOLD, lint_names
     from engine.lint.opened import world_of
+    from engine.text import counted
     from tui.cli.session import overruled
-    from tui.kit.wording import counted
 
     if not named:
         raise InputError("no consumer is named; write --names a,b,c or a file with a name a line")

@@ -96,7 +96,7 @@ def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, outp
             json_rows({"node": each, "ranges": [[piece.start, piece.end] for piece in every[each]]} for each in wanted)
         )
     elif output.code is not None:
-        from tui.kit.wording import counted
+        from engine.text import counted
 
         _write_code(output.code, every, wanted, f"{counted(points, 'point')} each, form {form.value}")
     else:
@@ -125,7 +125,7 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
 
         write_out(json_rows(known_key_rows(split, wanted)))
     elif output.code is not None:
-        from tui.kit.wording import counted
+        from engine.text import counted
 
         _write_code(output.code, split.ranges, wanted, f"{counted(split.size, 'known key')} each")
     else:

@@ -134,7 +134,7 @@ def new(
         release = what_if.pulsar or CURRENT.label
         return synthetic_state(topics, partitions, consumers, seed, bundles, release=release)
 
-    from tui.kit.wording import counted
+    from engine.text import counted
 
     name = f"an invented cluster of {counted(topics, 'topic')}" if keys is None else counted(keys, "key")
     return show(made, what_if, output, journal, name=name)

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from engine.text import counted
 from engine.views.brokers.heirs import BrokerHeirsView, BrokerLoss
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.heirs import more_line
-from tui.kit.wording import counted, percent, quantity, safe_name
+from tui.kit.wording import percent, quantity, safe_name
 
 _HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 _LANDING_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<", "<")

@@ -7,9 +7,9 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from engine.plan.model import Judged, Outcome
-from engine.text import visible
+from engine.text import counted, visible
 from tui.cli.plain import Align, table
-from tui.kit.wording import counted, percent, safe_name
+from tui.kit.wording import percent, safe_name
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 _NAMED: Final = 3

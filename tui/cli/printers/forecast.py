@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from engine.text import counted
 from engine.views.bundles.model import AttemptRow, BalanceView, TreeRow
 from engine.views.bundles.view import balance_frame
 from engine.views.bundles.words import amount_text, assumed_text, span_text
 from tui.bundles.words import occupancy_texts, share_text, status_texts
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
 
 ATTEMPTS_SHOWN: Final = 30
 _NOW: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")

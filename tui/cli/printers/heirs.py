@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from engine.text import counted
 from engine.views.comparing.handovers import HandoverRow
 from engine.views.comparing.heirs import SLOT, HeirRow, HeirsView, LossesView
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import counted, quantity, safe_name, short_topic
+from tui.kit.wording import quantity, safe_name, short_topic
 
 _HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 _ROW_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", ">", "<")

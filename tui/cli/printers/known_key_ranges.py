@@ -8,8 +8,9 @@ from typing import Any, Final
 from engine.keyshared.consistent_sticky import KnownKeyRanges, known_key_slot
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.model import RANGE_SIZE
+from engine.text import counted
 from tui.cli.plain import wrapped
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 TECHNIQUE: Final = (
     "single slots of known keys: a technique of clients, not a mode of the broker; each node declares the slots of its"

@@ -6,9 +6,10 @@ from typing import Final
 
 from engine.bundles.occupancy import CountedOccupancy, ExpectedOccupancy
 from engine.bundles.sizing import BundlesNeeded
+from engine.text import counted
 from tui.bundles.words import occupancy_texts
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import counted, percent, safe_name
+from tui.kit.wording import percent, safe_name
 
 BUNDLES_SHOWN: Final = 64
 _COUNTS: Final[tuple[Align, ...]] = ("<", ">")

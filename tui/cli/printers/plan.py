@@ -11,9 +11,9 @@ from engine.keyshared.model import RANGE_SIZE
 from engine.keyshared.scaling import NodePlan, PlanAction, ScalingPlan
 from engine.keyshared.scaling_modes import ModeMoves
 from engine.ranges import HashRange
-from engine.text import shell_line
+from engine.text import counted, shell_line
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import counted, percent, safe_name
+from tui.kit.wording import percent, safe_name
 
 FORMAT: Final = "ringside.plan/1"
 """Changes when a member goes or changes its meaning; ``plan.schema.json`` beside the views' describes it."""

@@ -10,8 +10,9 @@ from engine.keyshared.clients import ClientLanguage, comment_mark, policy_code
 from engine.keyshared.consistent_sticky import RangeForm, moved_slots
 from engine.keyshared.model import RANGE_SIZE
 from engine.ranges import HashRange
+from engine.text import counted
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import counted, percent
+from tui.kit.wording import percent
 
 NodeRanges = Sequence[Sequence[HashRange]]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
+from engine.text import counted
 from engine.views.reported.model import ReportedView
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.reported_words import Tagged, obstacle_texts, pair_words, seen_text, waiting_text
-from tui.kit.wording import counted, quantity, safe_name, shorten_middle
+from tui.kit.wording import quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
 SHOWN: Final = 20

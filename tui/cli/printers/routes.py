@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from engine.text import counted
 from engine.views.producers.growth import GrowthView, KeyGrowth
 from engine.views.producers.routes import RouteAnswer
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
-from tui.kit.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import percent, safe_name, shorten_middle
 
 _LABEL_CELLS: Final = 11
 BYTES_SHOWN: Final = 64

@@ -8,8 +8,9 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from engine.scenarios.script.run import Script, ScriptStep
+from engine.text import counted
 from tui.cli.plain import wrapped
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 FORMAT: Final = "ringside.script/1"
 """Changes when a member goes or changes its meaning."""

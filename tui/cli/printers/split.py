@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.text import visible
+from engine.text import counted, visible
 from engine.views.failover.details import SplitOption, SplitPreviewView
 from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity, safe_name
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 _HEADING: Final = ("bundle", "topics", "msg/s", "B/s", "of rate")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from engine.text import counted
 from engine.views.comparing.upgrade import UpgradeView
 from tui.cli.plain import wrapped
 from tui.cli.printers.diff import differing_lines, sum_lines
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 
 def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
