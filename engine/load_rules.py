@@ -23,7 +23,9 @@ class LoadRules:
     are equal (#24954). ``restarts_idle_average``: #16766. ``round_robin``: ``RoundRobinBrokerSelector`` exists.
     ``chooses_destination``: an unloaded bundle gets its next owner before it is unloaded. ``system_namespace_shed``:
     bundles of ``pulsar/system`` are shed, and spread evenly, like others. ``excluded_namespaces``: PIP-380.
-    ``extensible``: PIP-192 exists. ``shed_idle_bundles``: ``TransferShedder`` moves bundles without traffic.
+    ``placements_kept``: which of the bundles that the leader has placed on a broker still count there after a report:
+    those that the leader itself owns and that broker does not report (#19420), or all until the broker reports one of
+    them. ``extensible``: PIP-192 exists. ``shed_idle_bundles``: ``TransferShedder`` moves bundles without traffic.
     ``underloaded_by_throughput``: #22321.
 
     The defaults: weights of direct and of heap memory, the only spelling of the bandwidth weights' names, shedding and
@@ -43,6 +45,7 @@ class LoadRules:
     chooses_destination: bool = True
     system_namespace_shed: bool = True
     excluded_namespaces: bool = True
+    placements_kept: Literal["leaders-own", "until-one-reported"] = "leaders-own"
     extensible: bool = True
     shed_idle_bundles: bool = False
     underloaded_by_throughput: bool = True
@@ -66,6 +69,7 @@ def load_rules(version: tuple[int, int, int], *, new_defaults: bool | None = Non
     since_5_0 = version >= (5, 0, 0)
     new_defaults = since_5_0 if new_defaults is None else new_defaults
     separate = version >= (3, 1, 1) or (3, 0, 2) <= version < (3, 1, 0) or (2, 11, 3) <= version < (3, 0, 0)
+    own_test = version >= (2, 11, 1) or (2, 10, 4) <= version < (2, 11, 0)
     by_throughput = version >= (3, 2, 3) or (3, 1, 5) <= version < (3, 2, 0) or (3, 0, 5) <= version < (3, 1, 0)
     configurable: Literal["present", "not-configurable"] = "present" if since_4_0 else "not-configurable"
     by_contents_since: Literal["bundle-numbers", "bundle"] = "bundle-numbers" if since_4_0 else "bundle"
@@ -83,6 +87,7 @@ def load_rules(version: tuple[int, int, int], *, new_defaults: bool | None = Non
         chooses_destination=since_3_0,
         system_namespace_shed=since_3_0,
         excluded_namespaces=since_4_2,
+        placements_kept="leaders-own" if own_test else "until-one-reported",
         extensible=since_3_0,
         shed_idle_bundles=version < (4, 0, 7),
         underloaded_by_throughput=by_throughput,

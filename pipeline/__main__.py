@@ -9,10 +9,13 @@ from collections.abc import Sequence
 
 from engine.errors import InputError, RingsideError
 from engine.text import visible
-from pipeline.conditions import conditions_of, failures_of
+from engine.views.fleet.summary import FILE_NAME, read_summary
+from pipeline.conditions import Figures, conditions_of, failures_of, figures_of_result, figures_of_summary
 from pipeline.jobs import LOCAL, MODULES, job_called
 from pipeline.jobs.options import SPARK, check_options
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.manifests import document_of
+from pipeline.progress import NowAndThen, watching_tasks
 from pipeline.session import open_session
 from pipeline.storage import check_place, place_for
 
@@ -44,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = _done(asked.job, asked.source, asked.target, asked.master, settings)
         sys.stdout.write(json.dumps(result.summary, indent=1, sort_keys=True, default=list) + "\n")
         sys.stdout.flush()
-        failures = failures_of(result, conditions)
+        failures = failures_of(_figures(result), conditions)
         for reason in failures:
             _to_stderr(f"{asked.job}: {reason}")
         return int(bool(failures))
@@ -63,7 +66,15 @@ def _done(job: str, source: str, target: str, master: str | None, settings: dict
     own = {key: value for key, value in settings.items() if not key.startswith(SPARK)}
     with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
         places = place_for(spark, source), place_for(spark, target)
-        return job_called(job)(spark, *places, JobOptions(own, _to_stderr))
+        with watching_tasks(spark, NowAndThen(_to_stderr)) as watch:
+            return job_called(job)(spark, *places, JobOptions(own, _to_stderr, watch=watch))
+
+
+def _figures(result: JobResult) -> Figures:
+    """A report tells its figures in the summary that it wrote."""
+    if result.job != "report" or result.place is None:
+        return figures_of_result(result)
+    return figures_of_summary(read_summary(document_of(result.place, FILE_NAME)))
 
 
 def _to_stderr(text: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.errors import InputError
 from engine.lint.model import severity_of
+from engine.views.fleet.summary import FleetSummary
 from pipeline.jobs.result import JobResult
 
 SEVERITIES: Final = ("info", "warning", "error")
@@ -24,7 +26,21 @@ NUMBERS: Final[Mapping[str, str]] = {
 ``disagreement``: reported active consumers that the rules in force do not give; ``quarantined``: records set aside as
 bad, or with ``%`` their share of all records.
 """
+WITH_ALL: Final = ("run", "report")
+"""Jobs whose result has every number."""
 _FORM: Final = re.compile(r"([a-z_]+)>(\d+(?:\.\d+)?)(%?)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What conditions are about: findings by severity, and the numbers that were counted, by their names."""
+
+    severities: Mapping[str, int]
+    numbers: Mapping[str, float]
+    records: int = 0
+    """All records of the import, from which ``%`` is counted."""
+    failed: Mapping[str, str] | None = None
+    """Jobs that could not be finished, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +53,19 @@ class Condition:
     limit: float = 0.0
     percent: bool = False
 
-    def is_met(self, result: JobResult) -> bool:
-        """Whether the result of a job, or of one of the jobs of ``run``, is as bad as this says."""
-        jobs: Any = result.summary.get("jobs", {result.job: result.summary})
+    def value(self, figures: Figures) -> float | None:
+        """Findings of this severity or worse, or the number; None where no job has counted it."""
         if self.severity:
-            found = jobs.get("lint", {}).get("severities", {})
-            return any(severity_of(name) >= severity_of(self.severity) for name in found)
-        summary = jobs.get(NUMBERS[self.number])
-        return summary is not None and _value(self.number, summary, percent=self.percent) > self.limit
+            least = severity_of(self.severity)
+            return sum(count for name, count in figures.severities.items() if severity_of(name) >= least)
+        number = figures.numbers.get(self.number)
+        if number is None or not self.percent:
+            return number
+        return 100 * number / figures.records if figures.records else 0.0
+
+    def is_met(self, figures: Figures) -> bool:
+        value = self.value(figures)
+        return value is not None and value > self.limit
 
 
 def conditions_of(job: str, texts: Iterable[str]) -> tuple[Condition, ...]:
@@ -58,31 +79,52 @@ def conditions_of(job: str, texts: Iterable[str]) -> tuple[Condition, ...]:
 
 def _condition(job: str, text: str) -> Condition:
     if text in SEVERITIES:
-        if job not in ("run", "lint"):
-            raise InputError(f"--fail-on {text} is for the jobs run and lint; {job} has no findings")
+        if job not in (*WITH_ALL, "lint"):
+            raise InputError(f"--fail-on {text} is for the jobs run, report and lint; {job} has no findings")
         return Condition(text, severity=text)
     form = _FORM.fullmatch(text)
     if form is None or form[1] not in NUMBERS or (form[3] and form[1] != "quarantined"):
         known = f"{', '.join(SEVERITIES)}, or a number: {', '.join(f'{name}>N' for name in NUMBERS)}, quarantined>N%"
         raise InputError(f"--fail-on knows {known}; not {text!r}")
-    if job not in ("run", NUMBERS[form[1]]):
-        raise InputError(f"--fail-on {text} is for the jobs run and {NUMBERS[form[1]]}; {job} does not count it")
+    if job not in (*WITH_ALL, NUMBERS[form[1]]):
+        counts = f"the jobs run, report and {NUMBERS[form[1]]}"
+        raise InputError(f"--fail-on {text} is for {counts}; {job} does not count it")
     return Condition(text, number=form[1], limit=float(form[2]), percent=bool(form[3]))
 
 
-def failures_of(result: JobResult, conditions: Iterable[Condition]) -> list[str]:
+def failures_of(figures: Figures, conditions: Iterable[Condition]) -> list[str]:
     """Why a finished run counts as failed, one sentence each; nothing where it does not."""
+    failed = [f"the job {job} failed: {reason}" for job, reason in sorted((figures.failed or {}).items())]
+    return [*failed, *(f"{condition.text} is met" for condition in conditions if condition.is_met(figures))]
+
+
+def figures_of_result(result: JobResult) -> Figures:
+    """The figures of a job, or of the jobs of ``run``."""
+    jobs: Any = result.summary.get("jobs", {result.job: result.summary})
+    numbers: dict[str, float] = {}
+    records = 0
+    if "now" in jobs.get("assign", {}):
+        now, agreement = jobs["assign"]["now"], jobs["assign"]["agreement"]
+        numbers["max_over_even"] = float(now["worst_max_over_even"] or 0.0)
+        numbers["idle"] = float(now["idle"])
+        numbers["disagreement"] = float(agreement["reported"] - agreement["agreeing"])
+    if "problem_rows" in jobs.get("import", {}):
+        numbers["quarantined"] = float(jobs["import"]["problem_rows"])
+        records = sum(jobs["import"]["rows_in"].values())
     failed: Any = result.summary.get("failed", {})
-    found = [f"the job {job} failed: {reason}" for job, reason in sorted(failed.items())]
-    return [*found, *(f"{condition.text} is met" for condition in conditions if condition.is_met(result))]
+    return Figures(jobs.get("lint", {}).get("severities", {}), numbers, records, failed)
 
 
-def _value(number: str, summary: Mapping[str, Any], *, percent: bool) -> float:
-    if number == "disagreement":
-        return float(summary["agreement"]["reported"] - summary["agreement"]["agreeing"])
-    if number == "quarantined":
-        bad = float(summary["problem_rows"])
-        rows = float(sum(summary["rows_in"].values()))
-        return 100 * bad / rows if percent and rows else bad
-    now = summary["now"]
-    return float(now["idle"] if number == "idle" else now["worst_max_over_even"] or 0.0)
+def figures_of_summary(summary: FleetSummary) -> Figures:
+    """The figures of a result folder."""
+    severities: Counter[str] = Counter()
+    for finding in summary.findings:
+        severities[finding.severity] += finding.count
+    numbers: dict[str, float] = {}
+    if "assign" in summary.jobs:
+        numbers["max_over_even"] = summary.now.worst_max_over_even or 0.0
+        numbers["idle"] = float(summary.now.idle)
+        numbers["disagreement"] = float(summary.agreement.reported - summary.agreement.agreeing)
+    if "import" in summary.jobs:
+        numbers["quarantined"] = float(summary.records.bad)
+    return Figures(severities, numbers, summary.records.read, summary.failed)

@@ -277,8 +277,8 @@ WORST_SUBSCRIPTIONS: Final = Table(
      "findings bigint", "worst_severity string?", "msg_rate_out double", "msg_backlog_entries bigint",
      "max_over_even double?", "lists bigint", "lost_msg_rate double"),
 )  # fmt: skip
-"""Subscriptions under the rule in force (``engine.views.fleet.WorstSubscription``): first the one in which somebody is
-furthest above its even share of what it reads."""
+"""Subscriptions under the rule in force (``engine.views.fleet.summary.WorstSubscription``): first the one in which
+somebody is furthest above its even share of what it reads."""
 
 WORST_NAMESPACES: Final = Table(
     "worst_namespaces",
@@ -286,7 +286,7 @@ WORST_NAMESPACES: Final = Table(
      "bundles bigint", "bundles_to_split bigint", "worst_max_over_even double?", "worst_subscription string?",
      "idle bigint", "findings bigint", "worst_severity string?"),
 )  # fmt: skip
-"""Every namespace, that of the most uneven subscription first (``engine.views.fleet.WorstNamespace``)."""
+"""Every namespace, that of the most uneven subscription first (``engine.views.fleet.summary.WorstNamespace``)."""
 
 IMBALANCE_HISTORY: Final = Table(
     "imbalance_history",

@@ -56,6 +56,16 @@ class Stamp:
         return rows.withColumns(dict(zip(COLUMNS.names, (fn.lit(self.run_id), when), strict=True)))
 
 
+def stamp_of_table(folder: Place) -> Stamp:
+    """The stamp of the rows of a table, which one run wrote; an empty one where it has none."""
+    for part in parts_of_table(folder):
+        file = pq.ParquetFile(for_arrow(part))
+        if COLUMNS.names[0] in file.schema_arrow.names and file.metadata.num_rows:
+            first = next(file.iter_batches(batch_size=1, columns=COLUMNS.names[:1])).column(0)
+            return Stamp(str(first[0].as_py()), time_of_table(folder))
+    return Stamp("", None)
+
+
 def time_of_table(folder: Place) -> datetime | None:
     """The latest ``snapshot_time`` in a table; None where it has none. Reads one column of few values."""
     latest: datetime | None = None

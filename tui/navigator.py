@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from textual.app import App
 
+from engine.admin.facts import Snapshot
 from engine.admin.shed_inputs import shed_inputs_of
 from engine.scenarios.embedded import DEFAULT_SCENE
 from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.views.brokers.model import BrokersInput
 from engine.views.brokers.view import brokers_input
 from engine.views.finding import Found
 from themes.palettes import Palette
@@ -49,8 +53,10 @@ class Navigator:
         self._screens: dict[type[AnyScreen], AnyScreen] = {}
         self._forecast: BundlesScreen | None = None
         self._brokers: BrokersScreen | None = None
+        self._brokers_of: tuple[Snapshot, ...] = ()
         self.stage = stage
         store.tell(lambda _changed: self.turn())
+        store.tell(lambda _changed: self._renew_brokers())
 
     @property
     def screen(self) -> AnyScreen:
@@ -127,13 +133,42 @@ class Navigator:
 
     def show_brokers(self) -> str:
         """Show the brokers that load reports are about; what is missing where there is none, else ""."""
-        timeline = self._store.timeline
-        inputs, source = shed_inputs_of(self._store.snapshots), timeline.source
-        if inputs is None and timeline.source != EMBEDDED:
+        snapshots = self._store.snapshots
+        if any(snapshot.broker_loads for snapshot in snapshots):
+            self._brokers = BrokersScreen(self._reported_brokers(), self._colours, ascii_only=self._ascii_only)
+        elif self._store.timeline.source == EMBEDDED:
+            given = brokers_input(embedded_brokers(), source=EMBEDDED_BROKERS)
+            self._brokers = BrokersScreen(given, self._colours, ascii_only=self._ascii_only)
+        else:
             return NO_LOAD_REPORT
-        if inputs is None:
-            inputs, source = embedded_brokers(), EMBEDDED_BROKERS
-        given = brokers_input(inputs, inputs.version or timeline.state.release, source)
-        self._brokers = BrokersScreen(given, self._colours, ascii_only=self._ascii_only)
+        self._brokers_of = snapshots
         self._app.push_screen(self._brokers)
         return ""
+
+    def _reported_brokers(self) -> Callable[[], BrokersInput]:
+        """What works out the brokers of the moments up to the one that is shown; with many, it takes a while."""
+        snapshots, timeline, live = self._store.snapshots, self._store.timeline, self._store.live
+        source, release = timeline.source, timeline.state.release
+        if live is not None:
+            source = f"{source} at {datetime.fromtimestamp(live.shown_ms / 1000, UTC):%H:%M:%S} UTC"
+
+        def given() -> BrokersInput:
+            inputs = shed_inputs_of(snapshots)
+            assert inputs is not None, "one of them has a load report"
+            return brokers_input(inputs, inputs.version or release, source)
+
+        return given
+
+    def _renew_brokers(self) -> None:
+        """Show newer load reports of a running cluster where its brokers are in front or below a dialog."""
+        screen, snapshots = self._brokers, self._store.snapshots
+        if screen is None or not screen.is_attached or _same(snapshots, self._brokers_of):
+            return
+        if any(snapshot.broker_loads for snapshot in snapshots):
+            self._brokers_of = snapshots
+            screen.renew(self._reported_brokers())
+
+
+def _same(some: tuple[Snapshot, ...], others: tuple[Snapshot, ...]) -> bool:
+    """Whether these are the same objects; comparing what is in them would take long."""
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Generic, TypeVar
 import msgspec
 
 from engine.balance.brokers import BrokerLoad
+from engine.balance.leadership.state import ClusterPolicies
 from engine.config import BrokerSettings
 from engine.errors import Problem
 
@@ -375,7 +376,8 @@ class Snapshot:
     namespaces, as JSON values; ``configuration`` all run-time settings as texts. ``loaded`` are the topics that
     broker-stats lists, None where it is missing or empty, as it is until a broker's first statistics. ``owners``
     are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
-    ``broker_loads`` has the last load report of each broker.
+    ``broker_loads`` has the last load report of each broker. ``ownership``: isolation policies, failure domains and
+    anti-affinity groups, None without an answer about them.
     """
 
     source: str
@@ -394,3 +396,4 @@ class Snapshot:
     loaded: frozenset[str] | None = None
     owners: Mapping[str, str] = field(default_factory=dict)
     broker_loads: Mapping[str, WrittenLoad] = field(default_factory=dict)
+    ownership: ClusterPolicies | None = None

@@ -28,6 +28,8 @@ TOPIC_POLICIES: Final = (
     "backlogQuotaMap",
 )
 """Policies of a topic that explain why nothing arrives; with ``?applied=true`` the answer is the limit in force."""
+ANTI_AFFINITY: Final = "antiAffinity"
+"""The group of a namespace: plain text, empty for a namespace without one."""
 _LONGEST_RELEASE: Final = 64
 _RELEASE: Final = re.compile(r"\d{1,4}\.\d{1,4}[-.\w]*")
 _MIRRORED: Final = re.compile(r"(?:^|/)((?:admin|lookup)/v2/.+?)\.json(?:\.gz)?$")
@@ -38,8 +40,8 @@ class AdminRequest:
     """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
 
     ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
-    ``setting`` the changed dynamic setting, ``broker`` the id of the owner of listed bundles. ``fault`` says what is
-    wrong with the topic or the namespace, which are "" then.
+    ``setting`` the dynamic setting, the anti-affinity group or the failure domain, ``broker`` the id of the owner of
+    listed bundles. ``fault`` says what is wrong with the topic or the namespace, which are "" then.
     """
 
     method: str
@@ -85,6 +87,8 @@ def _parsed(text: str) -> AdminRequest:
     query = dict(parse_qsl(query_text, keep_blank_values=True))
     parts = [unquote(part) for part in path.strip("/").split("/")]
     match parts:
+        case ["admin", "v2", "clusters", _, *rest]:
+            return _about_cluster(method, rest, query)
         case ["admin", "v2", "namespaces", tenant, name, *rest]:
             return _about_namespace(method, f"{tenant}/{name}", rest, query)
         case ["admin", "v2", domain, tenant, name, *rest] if domain in _DOMAINS:
@@ -132,12 +136,23 @@ def release_text(data: bytes) -> str:
     return text if _RELEASE.fullmatch(text) else ""
 
 
+def _about_cluster(method: str, rest: list[str], query: Mapping[str, str]) -> AdminRequest:
+    match rest:
+        case ["namespaceIsolationPolicies" | "failureDomains" as what]:
+            return AdminRequest(method, what, query=query)
+        case ["failureDomains", domain]:
+            return AdminRequest(method, "failureDomains", query=query, setting=domain)
+    return AdminRequest(method, "", query=query)
+
+
 def _about_namespace(method: str, namespace: str, rest: list[str], query: Mapping[str, str]) -> AdminRequest:
+    if namespace.endswith("/antiAffinity") and len(rest) == 1 and ("tenant" in query or "property" in query):
+        return AdminRequest(method, "antiAffinity-namespaces", query=query, setting=rest[0])  # of a cluster
     match rest:
         case []:
             return AdminRequest(method, "policies" if method == "GET" else "namespace", "", namespace, "", query)
-        case ["bundles"]:
-            return AdminRequest(method, "bundles", "", namespace, "", query)
+        case ["bundles" | "antiAffinity" as what]:
+            return AdminRequest(method, what, "", namespace, "", query)
         case [bundle, "split" | "unload" | "topicHashPositions" as what]:
             return AdminRequest(method, what, "", namespace, bundle, query)
     return AdminRequest(method, "", "", namespace, "", query)

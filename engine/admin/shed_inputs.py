@@ -1,4 +1,4 @@
-"""Read the inputs of shedding from a folder of answers: load reports by time, settings, isolation policies."""
+"""Read the inputs of shedding from a folder of answers: load reports by time, settings, ownership policies."""
 
 from __future__ import annotations
 
@@ -13,28 +13,26 @@ from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_broker_load
+from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
-from engine.balance.filters import IsolationPolicy, pattern_problem
 from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import InputError, Problem, Rejection
-
-ISOLATION = "namespaceIsolationPolicies"
 
 
 @dataclass(frozen=True, slots=True)
 class ShedInputs:
     """Every load report once, the oldest first; ``settings`` are the brokers' texts by name.
 
-    ``isolation`` is None where no answer has the policies. ``version`` is the release in the reports.
+    ``policies`` is None where no answer is about ownership. ``version`` is the release in the reports.
     """
 
     written: tuple[WrittenLoad, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
-    isolation: tuple[IsolationPolicy, ...] | None = None
+    policies: ClusterPolicies | None = None
     version: str | None = None
     problems: tuple[Problem, ...] = ()
 
@@ -57,10 +55,6 @@ class ShedInputs:
         named = self.settings.get("loadManagerClassName", "")
         classes = {load.load_manager for load in self.loads}
         return named == EXTENSIBLE_CLASS or (not named and classes == {EXTENSIBLE_CLASS})
-
-    @property
-    def policies(self) -> ClusterPolicies | None:
-        return None if self.isolation is None else ClusterPolicies(self.isolation)
 
     def settings_over(self, defaults: LoadSettings) -> tuple[LoadSettings, tuple[Problem, ...]]:
         """Return these settings over the defaults of a release. An unreadable value is a problem."""
@@ -104,11 +98,12 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
         )
     collector.written.sort(key=lambda written: written.updated_at_ms)
     written = tuple(_single_owners(list(dict.fromkeys(collector.written)), collector.problems))
+    collector.problems += collector.ownership.problems
     versions = [report.load.version for report in written if report.load.version]
     return ShedInputs(
         written,
         collector.settings,
-        collector.isolation,
+        collector.ownership.gathered,
         versions[-1] if versions else None,
         tuple(collector.problems),
     )
@@ -117,21 +112,22 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
 def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
     """Return the inputs of shedding in snapshots, in the order of time; None without a load report.
 
-    Snapshots do not contain isolation policies, so these are unknown.
+    The policies are those of the last moment that has any.
     """
     written: list[WrittenLoad] = []
     settings: dict[str, str] = {}
     problems: list[Problem] = []
-    version = None
+    version = policies = None
     for snapshot in snapshots:
         written += snapshot.broker_loads.values()
         settings.update(snapshot.configuration)
         version = snapshot.version or version
+        policies = snapshot.ownership or policies
     if not written:
         return None
     written.sort(key=lambda report: report.updated_at_ms)
     single = tuple(_single_owners(list(dict.fromkeys(written)), problems))
-    return ShedInputs(single, settings, None, version, tuple(problems))
+    return ShedInputs(single, settings, policies, version, tuple(problems))
 
 
 @dataclass(slots=True)
@@ -139,16 +135,15 @@ class _Collector:
     problems: list[Problem]
     written: list[WrittenLoad] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
-    isolation: tuple[IsolationPolicy, ...] | None = None
+    ownership: OwnershipPolicies = field(default_factory=OwnershipPolicies)
 
     def take(self, file: AnswerFile) -> None:
+        if self.ownership.take(file.name, file.data):
+            return
         data, problems = plain_json(file.data, file.name)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER
         if file.name.rpartition("/")[2].startswith("scenario."):
             self._take_settings(_object(data).get("broker_settings"))
-        elif ISOLATION in file.name:
-            self.problems += problems
-            self._take_isolation(file.name, data)
         elif kind is AnswerKind.LOAD_REPORT and b'"lastStats"' in data:
             decoded = decode_broker_load(data, file.name)
             self.problems += (*problems, *decoded.problems)
@@ -162,40 +157,6 @@ class _Collector:
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):
             self.settings.update({name: _text(value) for name, value in members.items() if isinstance(name, str)})
-
-    def _take_isolation(self, source: str, data: bytes) -> None:
-        policies: list[IsolationPolicy] = list(self.isolation or ())
-        for name, raw in _object(data).items():
-            if not isinstance(raw, dict):
-                self.problems.append(Problem(source, f"$[{name!r}]", "is not an isolation policy", "it is left out"))
-                continue
-            failover = raw.get("auto_failover_policy")
-            parameters = failover.get("parameters") if isinstance(failover, dict) else None
-            least = str(parameters.get("min_limit", "0")) if isinstance(parameters, dict) else "0"
-            refused = _refused_pattern(raw)
-            if refused is not None:
-                member, reason = refused
-                self.problems.append(Problem(source, f"$[{name!r}].{member}", reason, "the policy is left out"))
-                continue
-            policies.append(
-                IsolationPolicy(
-                    _texts(raw.get("namespaces")),
-                    _texts(raw.get("primary")),
-                    _texts(raw.get("secondary")),
-                    int(least) if least.isascii() and least.isdigit() and len(least) < 10 else 0,
-                )
-            )
-        self.isolation = tuple(policies)
-
-
-def _refused_pattern(raw: dict[str, Any]) -> tuple[str, str] | None:
-    """Return the place and fault of the first refused regular expression of a policy."""
-    for member in ("namespaces", "primary", "secondary"):
-        for at, pattern in enumerate(_texts(raw.get(member))):
-            reason = pattern_problem(pattern)
-            if reason is not None:
-                return f"{member}[{at}]", f"{pattern[:80]!r} is not tried: {reason}"
-    return None
 
 
 def _single_owners(written: list[WrittenLoad], problems: list[Problem]) -> Sequence[WrittenLoad]:
@@ -237,7 +198,3 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
     return str(value).strip("[]")
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(part for part in value if isinstance(part, str)) if isinstance(value, list) else ()

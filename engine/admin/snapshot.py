@@ -22,6 +22,7 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
+from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import (
@@ -100,6 +101,7 @@ class AnswerCollector:
         self.configuration: dict[str, str] = {}
         self.owners: dict[str, str] = {}
         self.broker_loads: dict[str, WrittenLoad] = {}
+        self.ownership = OwnershipPolicies()
         self.asked_loaded = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
@@ -124,7 +126,7 @@ class AnswerCollector:
                 continue
             if mirrored is not None and (mirrored.fault or mirrored.what in _PLAIN_TEXT):
                 continue
-            if not self._is_policy(requests.get(file.name), file):
+            if not (self.ownership.take(file.name, file.data) or self._is_policy(requests.get(file.name), file)):
                 answers += self._opened(file)
         if not scenario[0]:
             inner = ((name, data) for kind, name, data in answers if kind is AnswerKind.SCENARIO)
@@ -294,7 +296,7 @@ class AnswerCollector:
             frozenset(self.known_names),
             self.settings,
             self.version,
-            tuple(self.problems),
+            (*self.problems, *self.ownership.problems),
             counts,
             self.ledgers,
             self.topic_policies,
@@ -303,6 +305,7 @@ class AnswerCollector:
             frozenset(self.loaded) if self.asked_loaded else None,
             self.owners,
             self.broker_loads,
+            self.ownership.gathered,
         )
         return bounded(snapshot)
 

@@ -6,14 +6,14 @@ after the other in the order of the dead broker's report, so each answer knows o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.reports import brokers_changed, reports_read
-from engine.balance.leadership.state import ClusterPolicies, Leader, elected
+from engine.balance.leadership.reports import broker_gone, brokers_changed, reports_read
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.shed_ahead_model import ShedStart
@@ -63,12 +63,50 @@ def broker_dies(start: ShedStart, broker: str) -> BrokerDeath | Rejection:
     rest = tuple(load for load in start.loads if load.broker != broker)
     if not rest:
         return Rejection("LastBroker", f"{broker} is the only broker, so nobody could take its bundles", field="broker")
-    stats = {each.bundle: each for each in dead.stats}
     if start.load_manager == "extensible":
-        return _extensible(start, dead, rest, stats)
-    leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
-    known = start.state or reports_read(leader, elected(leader), start.loads)
-    state = brokers_changed(leader, known, rest)
+        return _extensible(start, dead, rest)
+    return _modular(_Before.of(start), dead, rest)
+
+
+def every_broker_dies(start: ShedStart) -> Iterator[BrokerDeath | Rejection]:
+    """Each broker's death alone, in their order. O(bundles × brokers): what all have in common is computed once.
+
+    >>> from engine.balance.brokers import report_of
+    >>> two = report_of("b:1", []), report_of("b:2", [BundleStats("t/n/0x00000000_0xffffffff")])
+    >>> [death.broker for death in every_broker_dies(ShedStart(two))]
+    ['b:1', 'b:2']
+    """
+    if start.load_manager == "extensible" or len(start.loads) < 2:
+        yield from (broker_dies(start, load.broker) for load in start.loads)
+        return
+    before = _Before.of(start)
+    for dead in start.loads:
+        yield _modular(before, dead, tuple(load for load in start.loads if load is not dead))
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What the deaths of a cluster's brokers have in common: ``sampled`` is ``known`` after two more readings."""
+
+    start: ShedStart
+    leader: Leader
+    known: LeaderState
+    sampled: LeaderState
+
+    @classmethod
+    def of(cls, start: ShedStart) -> _Before:
+        leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+        known = start.state or reports_read(leader, elected(leader), start.loads)
+        return cls(start, leader, known, brokers_changed(leader, known, start.loads))
+
+
+def _modular(before: _Before, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) -> BrokerDeath:
+    start, leader, known = before.start, before.leader, before.known
+    stats = {each.bundle: each for each in dead.stats}
+    state = broker_gone(leader, known, before.sampled, rest, dead)
+    # Averages outlive the broker: the leader reads them from the metadata again.
+    kept = {bundle: known.data[bundle] for bundle in dict.fromkeys(dead.bundles) if bundle in known.data}
+    state = replace(state, data={**state.data, **kept})
     draws = 0
 
     def pick(_bundle: str, placement: Placement) -> str:
@@ -80,10 +118,6 @@ def broker_dies(start: ShedStart, broker: str) -> BrokerDeath | Rejection:
 
     landings = []
     for bundle in dict.fromkeys(dead.bundles):
-        if bundle in known.data:
-            # Averages outlive the broker: the leader reads them from the metadata again.
-            data = {**state.data, bundle: known.data[bundle]}
-            state = replace(state, bundles=state.bundles.updated([bundle]), data=data)
         state, answer = look_up(leader, state, bundle, pick)
         one = stats.get(bundle, BundleStats(bundle))
         if isinstance(answer, Rejection):
@@ -94,14 +128,15 @@ def broker_dies(start: ShedStart, broker: str) -> BrokerDeath | Rejection:
                 drawn = {answer.picked: 1.0}
             landings.append(Landing(bundle, one, drawn, answer.picked))
     after = _landed(dead, rest, landings)
-    following = brokers_changed(leader, state, after) if start.state is not None else None
-    return BrokerDeath(broker, tuple(landings), replace(start, loads=after, state=following))
+    following = None
+    if start.state is not None:
+        following = brokers_changed(leader, replace(state, bundles=state.bundles.updated(kept)), after)
+    return BrokerDeath(dead.broker, tuple(landings), replace(start, loads=after, state=following))
 
 
-def _extensible(
-    start: ShedStart, dead: BrokerLoad, rest: tuple[BrokerLoad, ...], stats: Mapping[str, BundleStats]
-) -> BrokerDeath:
+def _extensible(start: ShedStart, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) -> BrokerDeath:
     """Each owner is drawn among the least loaded by what brokers have published, which does not change meanwhile."""
+    stats = {each.bundle: each for each in dead.stats}
     placed = ExtensibleAhead(replace(start, loads=rest))
     landings = []
     for number, bundle in enumerate(dict.fromkeys(dead.bundles), 1):

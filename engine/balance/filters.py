@@ -115,6 +115,8 @@ def permitted(
     take such topics. ``brokers``: those alive with their reports, None for one that has not reported yet. A pattern
     that Python cannot read matches nothing.
     """
+    if not policies:
+        return tuple(broker for broker, load in brokers.items() if ":" in broker and _takes_topics(load, persistent))
     hosts = {broker: broker.rpartition(":")[0] for broker in brokers if ":" in broker}
     policy = next((each for each in policies if _matches(each.namespaces, namespace)), None)
     if policy is not None:
@@ -147,7 +149,8 @@ def below_max_topics(candidates: Sequence[str], brokers: Mapping[str, KnownBroke
         broker = brokers.get(name)
         if broker is None:
             return 0
-        return broker.load.topics + sum(data.topics for data in broker.preallocated.values())
+        placed = sum(data.topics for data in broker.preallocated.values()) if broker.preallocated else 0
+        return broker.load.topics + placed
 
     kept = tuple(name for name in candidates if topics(name) <= max_topics)
     return kept or tuple(candidates)

@@ -77,6 +77,8 @@ class MapOrder:
         fresh = [key for key in dict.fromkeys(add) if key not in known or key in gone]
         if not gone and not fresh:
             return self
+        if not fresh:
+            return replace(self, keys=tuple(key for key in self.keys if key not in gone))
         table = _Table(self.kind, self.capacity)
         for key in self.keys:
             if key not in gone:

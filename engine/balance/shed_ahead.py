@@ -94,6 +94,13 @@ def _assumptions(start: ShedStart, cycles: Iterable[AheadCycle]) -> tuple[Assump
     found.append("history-empty")
     if start.policies is None:
         found.append("policies-unknown")
+    else:
+        if "isolation" in start.policies.unknown:
+            found.append("isolation-unknown")
+        if "groups" in start.policies.unknown:
+            found.append("groups-unknown")
+        if "domains" in start.policies.unknown and start.settings.failureDomainsEnabled and start.policies.groups:
+            found.append("domains-unknown")
     if any(cycle.otherwise is not None for cycle in cycles):
         found.append("map-order-unknown")
     return tuple(found)

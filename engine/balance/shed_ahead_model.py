@@ -21,7 +21,10 @@ Assumption = Literal[
     "averages-from-one-report",  # so they are the reported rates
     "averages-from-reports",  # of the series given, which may not be all there were
     "history-empty",  # hits, usage averages and recent unloads live in the leader's memory only
-    "policies-unknown",
+    "policies-unknown",  # of no kind anything is known
+    "isolation-unknown",
+    "groups-unknown",
+    "domains-unknown",
     "map-order-unknown",  # two names share a bucket, and their order decides
 ]
 HOUR_MS = 3_600_000

@@ -1,4 +1,4 @@
-"""Who may join a subscription, and which selector the first consumer of it brings about.
+"""Which consumers may join a subscription, and the selector that the first consumer determines.
 
 Source: ``AbstractSubscription.checkForConsumerCompatibilityErrors``, the constructors of
 ``PersistentStickyKeyDispatcherMultipleConsumers`` and of its classic form.
@@ -82,10 +82,10 @@ def join_refusal(active: SubscriptionTerms | None, newcomer: SubscriptionTerms) 
 def selector_for(
     mode: KeySharedMode, settings: BrokerSettings, behaviour: ReleaseBehaviour = CURRENT
 ) -> Selector | Rejection:
-    """The empty selector that the first consumer of a subscription brings about.
+    """The empty selector determined by the first consumer of a subscription.
 
     Refused only for a number of replica points below 1. A release before 4.0 ignores
-    ``subscriptionKeySharedUseClassicPersistentImplementation``: what it has is the classic dispatcher.
+    ``subscriptionKeySharedUseClassicPersistentImplementation``: it only has the classic dispatcher.
     """
     folds_zero = behaviour.key_shared_folds_slot_zero
     if mode is KeySharedMode.STICKY:
@@ -104,10 +104,10 @@ def selector_for(
 def delivery_terms(
     terms: SubscriptionTerms, settings: BrokerSettings, behaviour: ReleaseBehaviour = CURRENT
 ) -> DeliveryTerms:
-    """Which rule keeps keys in order on a persistent topic, and how far and how soon is read.
+    """The order rule of a persistent topic, with the look-ahead and the delay of reads.
 
-    Draining hashes only for AUTO_SPLIT in strict order outside the classic dispatcher; STICKY never drains, but before
-    4.0 it had the rule for recently joined consumers too. Out of order: no rule.
+    Draining hashes apply only to AUTO_SPLIT in strict order outside the classic dispatcher. STICKY never drains; before
+    4.0 it used the rule for recently joined consumers. Out-of-order delivery has no rule.
     """
     strict = not terms.allow_out_of_order_delivery
     classic = (

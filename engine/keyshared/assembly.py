@@ -1,4 +1,4 @@
-"""A selector from a list of consumers at one go: as if they had joined one after another and nobody had left."""
+"""Build a selector from a list of consumers in one step: as if they had joined one after another and none had left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.ranges import HashRange
 
 @dataclass(frozen=True, slots=True)
 class JoinRefused:
-    """The first consumer that could not join, and what its client or the broker said."""
+    """The first consumer that could not join, with the refusal of its client or the broker."""
 
     consumer: Consumer
     rejection: Rejection
@@ -34,13 +34,13 @@ def assemble(
 ) -> Selector | Rejection | JoinRefused:
     """The selector of these consumers, whose ids differ, joined in this order; the same as by single joins.
 
-    A ``Rejection`` where there can be no such selector, ``JoinRefused`` where a consumer cannot join: for STICKY first
-    what each client says of its own ranges, then what the broker does. O((n + r) log^2 (n + r)) for r ranges or points
-    in all, except in the form of the ring in which newcomers take points away (n joins of O(n) there).
+    A ``Rejection`` if the settings allow no such selector, ``JoinRefused`` if a consumer cannot join: for STICKY the
+    clients' own checks come first, then the broker's. O((n + r) log^2 (n + r)) for r ranges or points
+    in all, except for the form of the ring in which newcomers take points away: n joins of O(n).
 
     >>> halves = BrokerSettings(subscriptionKeySharedUseConsistentHashing=False)
-    >>> made = assemble([Consumer(1, "a"), Consumer(2, "b")], KeySharedMode.AUTO_SPLIT, halves)
-    >>> [each.name for each in made.consumers], made.owner(30_000)
+    >>> selector = assemble([Consumer(1, "a"), Consumer(2, "b")], KeySharedMode.AUTO_SPLIT, halves)
+    >>> [consumer.name for consumer in selector.consumers], selector.owner(30_000)
     (['a', 'b'], 2)
     """
     empty = selector_for(mode, settings, behaviour)
@@ -48,7 +48,7 @@ def assemble(
         return empty
     if isinstance(empty, AutoSplitSelector):
         joined = empty.join_all(tuple(consumers))
-        # It refuses when every interval is 1 wide, so after as many consumers as there are slots.
+        # It refuses once every interval is 1 wide: after as many consumers as slots.
         return JoinRefused(consumers[empty.range_size], joined) if isinstance(joined, Rejection) else joined
     if isinstance(empty, RingSelector):
         return _ring(empty, consumers)
@@ -67,7 +67,7 @@ def _ring(empty: RingSelector, consumers: Sequence[Consumer]) -> RingSelector | 
     seen: Counter[str] = Counter()
     members: list[RingMember] = []
     for consumer in consumers:
-        # Nobody has left, so the numbers of namesakes have no holes.
+        # No consumer has left, so the name indices of namesakes have no gaps.
         members.append(RingMember(consumer, seen[consumer.name]))
         seen[consumer.name] += 1
     return replace(empty, members=tuple(members))
@@ -78,7 +78,7 @@ def _sticky(empty: StickySelector | LegacyStickySelector, consumers: Sequence[Co
         problem = policy_problem(consumer.declared or ())
         if problem is not None:
             return JoinRefused(consumer, problem)
-    # Ranges that are each fine are all taken unless two consumers overlap: found by halving, not by joining.
+    # Valid ranges are all accepted unless two consumers overlap; the first overlap is found by bisection, not by joins.
     fine = bisect_left(range(len(consumers)), True, key=lambda last: _overlap(consumers[: last + 1]))
     made = _with_all(empty, consumers[:fine])
     if fine == len(consumers):
@@ -103,7 +103,7 @@ def _overlap(consumers: Sequence[Consumer]) -> bool:
 def _with_all(
     empty: StickySelector | LegacyStickySelector, consumers: Sequence[Consumer]
 ) -> StickySelector | LegacyStickySelector:
-    """The selector of consumers none of whose ranges overlap."""
+    """The selector of consumers whose ranges do not overlap."""
     pieces = _pieces(consumers)
     if isinstance(empty, StickySelector):
         ranges = tuple(HashRange(start, end) for start, end, _ in pieces)

@@ -88,7 +88,7 @@ class AutoSplitSelector:
         if not is_connected(self.consumers, consumer_id):
             return self
         at = self.owners.index(consumer_id)
-        # The top interval keeps its upper and takes the owner below it: that owner's old upper is what goes.
+        # The top interval keeps its upper and passes to the owner below it, whose old upper is removed.
         gone = at - 1 if at == len(self.owners) - 1 and at > 0 else at
         return AutoSplitSelector(
             self.slots,

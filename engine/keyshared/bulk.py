@@ -1,7 +1,7 @@
-"""Key_Shared in bulk: slots of many keys, who gets each slot, and what each consumer gets of a trace.
+"""Key_Shared in bulk: the slots of many keys, their owners, and the load of each consumer in a trace.
 
-Every selector of ``engine.keyshared`` has arrays here that are searched for many slots at once, and look-ups agree slot
-by slot. Consumers go by their id.
+Every selector of ``engine.keyshared`` has an array form here that is searched for many slots at once and agrees with
+the scalar look-up slot by slot. Consumers are identified by id.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from engine.keyshared.ring import RingForm, RingMember, RingSelector, point_key
 from engine.keyshared.sticky import LegacyStickySelector, StickySelector
 
 NO_CONSUMER: Final = -1
-"""The owner of a slot that nobody has; ids of consumers are 0 or more."""
+"""The owner id of a slot without owner; consumer ids are 0 or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlotOwners:
     """Stretches of slots in order, each with its claimants.
 
-    Stretch i ends with slot ``end[i]`` and begins after the one before it; what lies behind the last one belongs to
-    stretch 0 where ``wraps``, else to nobody. ``claimant``: (m,) int64, consumer ids, those of stretch i from
-    ``first[i]`` on, ``count[i]`` of them: 0 is a stretch of nobody, more than 1 share it by ``slot mod count``.
+    Stretch i ends with slot ``end[i]`` and begins after the previous one. Slots after the last stretch belong to
+    stretch 0 if ``wraps``, else they have no owner. ``claimant``: (m,) int64, consumer ids; stretch i has ``count[i]``
+    of them from ``first[i]`` on. Without a claimant it has no owner; several share it by ``slot mod count``.
 
     ``end``, ``first``, ``count``: (s,) int64. ``consumer_ids``: in the order they joined.
     """
@@ -61,7 +61,7 @@ class SlotOwners:
 
 @singledispatch
 def slot_owners(selector: object) -> SlotOwners:
-    """The arrays of a selector: any of ``engine.keyshared``'s. O(p log p) for p points, O(r) for r ranges.
+    """The array form of any selector of ``engine.keyshared``. O(p log p) for p points, O(r) for r ranges.
 
     >>> from engine.keyshared.autosplit import auto_split_selector
     >>> two = auto_split_selector().join_all([Consumer(7, "a"), Consumer(9, "b")])
@@ -96,7 +96,7 @@ def _(selector: AutoSplitSelector) -> SlotOwners:
 
 @slot_owners.register
 def _(selector: StickySelector) -> SlotOwners:
-    """Ranges, with a stretch of nobody before each one that does not follow on the last."""
+    """Ranges, with an ownerless stretch before each range that does not continue the previous one."""
     ends: list[int] = []
     owners: list[int | None] = []
     for piece, owner in zip(selector.pieces, selector.owners, strict=True):
@@ -110,7 +110,7 @@ def _(selector: StickySelector) -> SlotOwners:
 
 @slot_owners.register
 def _(selector: LegacyStickySelector) -> SlotOwners:
-    """End points: a slot on one has its consumer, a slot between two has the consumer both belong to, if it is one."""
+    """End points: a slot on one has its consumer, a slot between two of one consumer has that consumer."""
     ends: list[int] = []
     owners: list[int | None] = []
     before: int | None = None
@@ -122,7 +122,7 @@ def _(selector: LegacyStickySelector) -> SlotOwners:
 
 
 def _claims(selector: RingSelector, ranked: Sequence[RingMember]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The points members claim and have not lost, and the rank of who does: two (p,) int64."""
+    """The points that members claim and have not lost, with the claimants' ranks: two (p,) int64."""
     names = [utf8(_point_prefix(selector.form, member)) for member in ranked]
     hashes = point_hashes(names, selector.points).astype(np.int64)
     space = selector.slots
@@ -172,7 +172,7 @@ def slots_bulk(hashes: NDArray[np.integer], space: SlotSpace) -> NDArray[np.int6
 
 @dataclass(frozen=True, slots=True)
 class ConsumerLoads:
-    """What each consumer gets, one array each of (c,), in the order the consumers joined; and what nobody gets.
+    """The load of each consumer, in arrays of (c,) in join order, and the load without owner.
 
     ``consumer_id``: int64; ``slots``: int64, slots with an entry in the trace; ``weight``: float64.
     """
@@ -199,7 +199,7 @@ def consumer_loads(
     ids = np.array(owners.consumer_ids, dtype=np.int64)
     by_id = np.argsort(ids, kind="stable")
     owner = owners.look_up(slots)
-    # What nobody gets is counted after all consumers.
+    # The last bin counts the load without owner.
     place = np.full(len(slots), len(ids), dtype=np.int64)
     owned = owner != NO_CONSUMER
     place[owned] = by_id[np.searchsorted(ids[by_id], owner[owned])]

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 EXACT_WORK_LIMIT: Final = 300_000_000
-"""Multiplications up to which the distribution is computed rather than sampled: some tenths of a second."""
+"""The distribution is computed exactly up to this many multiplications (some tenths of a second), else sampled."""
 
 EXACT_KEYS_LIMIT: Final = 2_000
-"""Keys up to which it is tried at all: beyond, rounding would show in the last digits."""
+"""Above this many keys it is always sampled: rounding would show in the last digits."""
 
 SAMPLES: Final = 2_000
 _NEGLIGIBLE: Final = 1e-10
@@ -27,10 +27,10 @@ _TINY: Final = 1e-150
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What chance does with ``keys`` keys on consumers of the given ``shares``.
+    """The distribution of ``keys`` keys over consumers with the given ``shares`` by chance alone.
 
     ``busiest`` is the distribution of the number of keys of the busiest consumer: ``busiest[m]`` is the probability
-    that nobody has more than m keys. ``exact`` is false where it was estimated from ``SAMPLES`` seeded throws.
+    that no consumer has more than m keys. ``exact`` is false where it was estimated from ``SAMPLES`` seeded throws.
     """
 
     keys: int
@@ -101,7 +101,7 @@ def _spread(keys: int, shares: tuple[float, ...], seed: int, exact: bool | None)
 
 
 def _exact_busiest(keys: int, shares: tuple[float, ...]) -> tuple[float, ...]:
-    """P(nobody has more than m keys) for m = 0, 1, ... until it is 1.
+    """P(no consumer has more than m keys) for m = 0, 1, ... until it is 1.
 
     The counts of a multinomial throw are Poisson counts given their sum, so P is the coefficient of x^keys in the
     product of the Poisson series cut after x^m, over that of the uncut product.
@@ -114,7 +114,7 @@ def _exact_busiest(keys: int, shares: tuple[float, ...]) -> tuple[float, ...]:
             continue
         coefficient = _product_coefficient(keys, shares, most)
         found.append(min(1.0, coefficient / math.exp(log_whole)))
-        # Rounding in the logarithms leaves the last values a little off 1, so they are taken as 1.
+        # Rounding in the logarithms leaves the last values slightly off 1, so they are set to 1.
         if 1 - found[-1] < _NEGLIGIBLE:
             found[-1] = 1.0
             break
@@ -144,7 +144,7 @@ def _power(series: NDArray[np.float64], exponent: int, degree: int) -> NDArray[n
 
 def _times(left: NDArray[np.float64], right: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
     product = np.convolve(left, right)[: degree + 1]
-    # Numbers near the smallest that floats can hold cost a hundred times as much, and count for nothing here.
+    # Denormal floats cost a hundred times as much and are negligible here.
     product[product < _TINY] = 0
     return product
 
@@ -181,7 +181,7 @@ def binomial_at_least(throws: int, probability: float, hits: int) -> float:
     if probability >= 1:
         return 1.0
     odds = probability / (1 - probability)
-    # Away from the middle terms only get smaller, so the sum ends when they no longer count.
+    # Terms shrink away from the middle, so the sum stops when they become negligible.
     if hits > throws * probability:
         return min(1.0, _tail(_binomial(throws, probability, hits), hits, throws, odds))
     below = _tail(_binomial(throws, probability, hits - 1), throws - hits + 1, throws, 1 / odds)

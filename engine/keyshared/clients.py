@@ -16,7 +16,7 @@ WIDTH_CHARS: Final = 100
 
 
 class ClientLanguage(Enum):
-    """A client whose form is known; the value is the word for it."""
+    """A client library; the value is its name for users."""
 
     JAVA = "java"
     PYTHON = "python"
@@ -24,7 +24,7 @@ class ClientLanguage(Enum):
 
 
 def policy_code(language: ClientLanguage, name: str, ranges: Sequence[HashRange]) -> tuple[str, ...]:
-    """Lines that make a STICKY policy of these ranges and call it ``name``; none when there is no range.
+    """Source lines that assign a STICKY policy of these ranges to ``name``; none without ranges.
 
     A policy without ranges is refused by every client. The **Go client's constructor also refuses a range of one slot**
     (it wants start < end), though the broker takes it: then the structure is filled in directly, which it accepts.
@@ -49,7 +49,7 @@ def policy_code(language: ClientLanguage, name: str, ranges: Sequence[HashRange]
 
 
 def comment_mark(language: ClientLanguage) -> str:
-    """What begins a comment."""
+    """The comment prefix of the language."""
     return "#" if language is ClientLanguage.PYTHON else "//"
 
 
@@ -73,7 +73,7 @@ def _python(name: str, ranges: Sequence[HashRange]) -> tuple[str, ...]:
 def _go(name: str, ranges: Sequence[HashRange]) -> tuple[str, ...]:
     pairs = [f"{piece.start}, {piece.end}" for piece in ranges]
     if all(piece.size > 1 for piece in ranges):
-        # What the constructor refuses stands in its second answer, so it is taken and not dropped.
+        # The constructor returns its refusal as a second value, so the generated code checks it.
         return (f"{name}, err := pulsar.NewKeySharedPolicySticky([]int{{", *_rows(pairs, indent=1, tabs=True), "})")
     return (
         "// NewKeySharedPolicySticky refuses a range of one slot; filled in directly it is sent as it is.",

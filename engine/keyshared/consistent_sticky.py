@@ -27,13 +27,13 @@ from engine.keyshared.model import RANGE_SIZE
 from engine.ranges import HashRange
 
 MAX_POINTS: Final = 10_000_000
-"""Points of all nodes together beyond which a request is refused; 65536 slots are long full by then."""
+"""More points of all nodes together are refused; all 65536 slots are claimed long before."""
 
 
 class RangeForm(Enum):
-    """Which points nodes have and who keeps a point that several claim; all nodes must use the same form.
+    """The points of a node, and the owner of a point that several nodes claim; all nodes must use the same form.
 
-    In both one more node only takes slots, and moves none between the others.
+    In both forms an added node only takes slots; none move between the other nodes.
     """
 
     ARTICLE = "article"
@@ -59,8 +59,8 @@ def node_ranges(
 ) -> tuple[tuple[HashRange, ...], ...] | Rejection:
     """The ranges of every node by index: disjoint, ascending; each slot 0 .. 65535 in exactly one.
 
-    A slot belongs to the first point at or after it; ``RangeForm`` says whose a point is that several claim, and whose
-    the slots above the last one are. A node all of whose points are taken by others has no range and cannot join.
+    A slot belongs to the first point at or after it; ``RangeForm`` decides points with several claimants and the slots
+    above the last point. A node that owns none of its points has no range and cannot join.
     O(points x node_count).
 
     Refused: fewer than 1 point or node, more than ``MAX_POINTS`` points in all.
@@ -89,7 +89,7 @@ def node_ranges(
 def ranges_of_node(
     points: int, node_count: int, node: int, form: RangeForm = RangeForm.RINGSIDE
 ) -> tuple[HashRange, ...] | Rejection:
-    """What node ``node`` (from 0) of ``node_count`` declares; refused like ``node_ranges``, and outside the count."""
+    """The ranges that one node (from 0) of ``node_count`` declares; refused like ``node_ranges``."""
     every = node_ranges(points, node_count, form)
     if isinstance(every, Rejection):
         return every
@@ -102,7 +102,7 @@ def ranges_of_node(
 def moved_slots(
     points: int, nodes_before: int, nodes_after: int, form: RangeForm = RangeForm.RINGSIDE
 ) -> int | Rejection:
-    """How many of the 65536 slots have another node after the count changed."""
+    """How many of the 65536 slots change their node when the count changes."""
     refusal = _refusal(points, nodes_before) or _refusal(points, nodes_after)
     if refusal is not None:
         return refusal
@@ -124,7 +124,7 @@ def _refusal(points: int, node_count: int) -> Rejection | None:
 def _holders(points: int, node_count: int, form: RangeForm) -> NDArray[np.int64]:
     """The node of each slot that is a point, -1 for the others; shared, so read-only."""
     holders = np.full(RANGE_SIZE, -1, dtype=np.int64)
-    # What is written later keeps a slot that several claim.
+    # The last write keeps a slot that several claim.
     if form is RangeForm.ARTICLE:
         for point in range(points):
             for node in range(node_count):
@@ -161,7 +161,7 @@ class SharedSlot:
 
 @dataclass(frozen=True, slots=True)
 class KnownKeyRanges:
-    """What each node declares, one range of one slot for each of its keys, in the order of the list.
+    """The one-slot ranges that each node declares for its keys, in the order of the list.
 
     Keys of one node that have one slot declare it once. ``keys`` are each node's, ``ranges`` their ranges;
     ``shared`` are the slots that keys of different nodes have.
@@ -184,9 +184,9 @@ def known_key_slot(key: bytes) -> int:
 
 
 def known_key_ranges(keys: Sequence[bytes], node_count: int, size: int | None = None) -> KnownKeyRanges | Rejection:
-    """What nodes declare that share ``keys``: node i has those from i x size on, ``size`` of them, or what is left.
+    """The ranges of nodes that share ``keys``: node i has ``size`` keys from i x size on, the last node the rest.
 
-    Without a ``size`` it is as small as it can be. A key that is listed again does not count. O(keys + nodes).
+    ``size`` defaults to the smallest possible. Repeated keys are ignored. O(keys + nodes).
 
     Refused, by the names ``keys``, ``nodes`` and ``size``: no key at all; fewer than 1 node or more than ``MAX_POINTS``
     of them; a size below 1, or so small that nodes x size is below the number of keys.

@@ -1,4 +1,4 @@
-"""A persistent Key_Shared subscription on simulated time: what is sent, what waits, and what lets it go.
+"""A persistent Key_Shared subscription in simulated time: what is sent, what waits, and what ends the wait.
 
 Source: ``PersistentStickyKeyDispatcherMultipleConsumers`` (PIP-379) and its classic form. What is modelled are the
 rules that decide whether a message may be sent; whatever happens leads to a read (``readMoreEntries``,
@@ -19,7 +19,7 @@ from engine.keyshared.model import Consumer, Selector
 def read(state: DeliveryState, now_ms: int, sent_before: tuple[Sent, ...] = ()) -> Delivery:
     """Try the replay queue in order, then new entries while the look-ahead allows; O(n log n) for what is tried.
 
-    What goes out is reported behind ``sent_before``.
+    Messages sent are appended to ``sent_before``.
     """
     reader = _Reader(state, now_ms)
     if state.pending:
@@ -35,7 +35,7 @@ def read(state: DeliveryState, now_ms: int, sent_before: tuple[Sent, ...] = ()) 
 
 
 class _Reader:
-    """One read: collects what goes out and what stays on the replay queue."""
+    """One read: collects the messages sent and those that stay on the replay queue."""
 
     def __init__(self, state: DeliveryState, now_ms: int) -> None:
         self._before = state
@@ -51,15 +51,15 @@ class _Reader:
         self._held_slots: set[int] = set()
 
     def may_read_on(self, limit: int | None) -> bool:
-        """Whether there is a new entry, and neither the look-ahead nor an ownerless key keeps it from being read."""
+        """Whether there is a new entry that neither the look-ahead nor an ownerless key prevents from being read."""
         if self.stopped_at is not None or self.read_position == self._before.next_position:
             return False
         return limit is None or len(self.replay) < limit
 
     def offer(self, position: int, *, replay: bool) -> bool:
-        """Send one message to its consumer, or put it on the replay queue; false when it stops everything instead.
+        """Send one message to its consumer or put it on the replay queue; false if it stops the whole subscription.
 
-        One whose time has not come is put aside, and neither counts for the look-ahead nor holds its slot back.
+        A delayed message is set aside; it neither counts for the look-ahead nor blocks its slot.
         """
         message = self._before.backlog[position]
         if message.deliver_at_ms > self._now_ms:
@@ -105,9 +105,9 @@ class _Reader:
 
 
 def publish(state: DeliveryState, keys: Iterable[bytes], now_ms: int, *, deliver_at_ms: int = 0) -> Delivery:
-    """Messages of these sticky keys arrive, one after another; then everything that may go is sent.
+    """Publish messages with these sticky keys in order, then send everything that may be sent.
 
-    ``deliver_at_ms``: delayed messages, which are not sent before; they hold back no other of their keys.
+    ``deliver_at_ms`` delays the messages; they do not block others of their keys.
     """
     due = advance_to(state, now_ms)
     state = due.state
@@ -135,7 +135,7 @@ def join(state: DeliveryState, consumer: Consumer, now_ms: int) -> Delivery | Re
 
 
 def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
-    """A consumer leaves: what it had not acknowledged is replayed. When it was the last, all order rules start anew."""
+    """A consumer leaves: its unacknowledged messages are replayed. After the last one, all order rules are reset."""
     due = advance_to(state, now_ms)
     before = due.state
     if consumer_id not in before.pending:
@@ -149,7 +149,7 @@ def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
         before,
         selector=selector,
         pending=left,
-        # What was skipped while it was out is not sent again.
+        # Messages skipped while they were out are not sent again.
         replay=before.replay | (before.pending[consumer_id].keys() & before.backlog.keys()),
         draining=draining.forget(consumer_id) if left else DrainingHashes(),
         recently_joined=before.recently_joined.leave(consumer_id, len(left)),
@@ -162,8 +162,8 @@ def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
 def acknowledge(state: DeliveryState, consumer_id: int, position: int, now_ms: int) -> Delivery:
     """A consumer acknowledges one message; one that it does not hold is ignored.
 
-    A draining hash whose last message this is lets others go on after the unblocking interval. Permits that come
-    free, and newcomers that need not wait any longer, lead to a read at once.
+    The last message of a draining hash unblocks others after the unblocking interval. Freed permits, and newcomers that
+    no longer have to wait, cause a read at once.
     """
     due = advance_to(state, now_ms)
     state = due.state
@@ -217,7 +217,7 @@ def skip_to(state: DeliveryState, position: int, now_ms: int, *, cleans_pending_
 
 
 def advance_to(state: DeliveryState, now_ms: int) -> Delivery:
-    """Let time pass: a read that is due by ``now_ms`` is made, and delayed messages whose time has come are sent."""
+    """Let time pass: do a read that is due by ``now_ms`` and send the delayed messages that are due."""
     ripe = frozenset(each for each in state.delayed if state.backlog[each].deliver_at_ms <= now_ms)
     read_is_due = state.read_due_ms is not None and state.read_due_ms <= now_ms
     if not ripe and not read_is_due:
@@ -232,7 +232,7 @@ def advance_to(state: DeliveryState, now_ms: int) -> Delivery:
 
 
 def _drain(state: DeliveryState, before: Selector, mover_id: int, now_ms: int) -> DeliveryState:
-    """Register what moved: first the ranges consumers lost, then those that came back to them."""
+    """Register the moved slots: first the ranges consumers lost, then those they got back."""
     if state.terms.order is not OrderRule.DRAINING_HASHES or not any(state.pending.values()):
         return state
     held = [

@@ -1,9 +1,9 @@
 """The state of one persistent Key_Shared subscription on simulated time, and who joined recently.
 
-The rule for recently joined consumers is the order rule before PIP-379: who joined while messages were unacknowledged
-gets no newer ones for a while. Source: ``PersistentStickyKeyDispatcherMultipleConsumers`` up to 3.2 and its classic
-form in 4.x (``recentlyJoinedConsumers``). 3.3 judges by what had been sent instead of by the read position (PIP-282,
-#21953).
+The rule for recently joined consumers is the order rule before PIP-379: a consumer that joined while messages were
+unacknowledged gets no newer ones for a while. Source: ``PersistentStickyKeyDispatcherMultipleConsumers`` up to 3.2 and
+its classic form in 4.x (``recentlyJoinedConsumers``). 3.3 judges by what had been sent instead of by the read position
+(PIP-282, #21953).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class RecentlyJoined:
         return RecentlyJoined((*self.marks, (consumer_id, read_position)))
 
     def leave(self, consumer_id: int, left: int) -> RecentlyJoined:
-        """A consumer left; the only one of the ``left`` ones that remains waits for nobody."""
+        """A consumer left; a sole remaining consumer has nothing to wait for."""
         if left <= 1:
             return RecentlyJoined()
         return RecentlyJoined(tuple(mark for mark in self.marks if mark[0] != consumer_id))
 
     def released(self, first_unacked: int) -> RecentlyJoined:
-        """Without those that everything before their joining is acknowledged for.
+        """Drop the marks before which every message is acknowledged.
 
         Pulsar stops at the first that still waits; as it keeps them by position since #23802, that is the same.
         """
@@ -75,12 +75,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTerms:
-    """What never changes while a subscription lives.
+    """The constants of one subscription.
 
     ``takes_back``: #24736. ``keeps_slot_order``: a new entry does not overtake one of its slot on the replay queue;
     false for ``allowOutOfOrderDelivery``. ``max_unacked`` stands for permits: how many unacknowledged messages one
     consumer takes; 0 means no limit. ``ownerless_key``: what a slot without owner stops besides its own messages
-    (that it delays newcomers too comes of the rule for recently joined consumers). ``unblocking_interval_ms``
+    (that it also delays newcomers follows from the rule for recently joined consumers). ``unblocking_interval_ms``
     (``keySharedUnblockingIntervalMs``): how long after a blocked hash is free a new read is made.
 
     ``look_ahead_per_consumer`` and ``look_ahead``: no new entries are read while the replay queue is as long as the
@@ -101,7 +101,7 @@ class DeliveryTerms:
     unacked: int = 200000
 
     def look_ahead_limit(self, consumers: int) -> int | None:
-        """How long the replay queue may get before no new entries are read; None: no limit.
+        """The length of the replay queue at which no new entries are read; None without a limit.
 
         >>> terms = DeliveryTerms()
         >>> terms.look_ahead_limit(3), terms.look_ahead_limit(30)
@@ -119,7 +119,7 @@ class DeliveryTerms:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryState:
-    """Everything the subscription knows; positions count from 0.
+    """The state of a subscription; positions count from 0.
 
     ``backlog`` are all messages that are not acknowledged, by position. ``replay`` were read and could not be sent,
     ``delayed`` were read and their time has not come.

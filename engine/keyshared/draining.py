@@ -36,16 +36,16 @@ class DrainingHashes:
     def add(self, slot: int, consumer_id: int, now_ms: int) -> DrainingHashes:
         """One more unacknowledged message of a slot that moved away from a consumer.
 
-        A slot that drains for somebody else is an error of the caller: a consumer never receives messages of such one.
+        The slot must not drain for another consumer: a consumer never receives messages of such a slot.
         """
         entry = self.entries.get(slot) or DrainingHash(slot, consumer_id, 0, 0, now_ms)
         assert entry.consumer_id == consumer_id, f"slot {slot} drains for {entry.consumer_id}, not for {consumer_id}"
         return self._with(replace(entry, unacked=entry.unacked + 1))
 
     def acknowledged(self, slot: int, consumer_id: int) -> tuple[DrainingHashes, bool]:
-        """One message of a slot is acknowledged or dropped; and whether somebody who was held back can go on.
+        """Count an acknowledged or dropped message of a slot; also return whether a blocked consumer can continue.
 
-        At zero the entry goes. A slot that does not drain for this consumer changes nothing.
+        At zero the entry is removed. A slot that does not drain for this consumer is ignored.
 
         >>> draining = DrainingHashes().add(7, consumer_id=1, now_ms=0)
         >>> blocked, draining = draining.blocks(7, consumer_id=2)
@@ -61,7 +61,7 @@ class DrainingHashes:
         return self._without(slot), entry.blocked_attempts > 0
 
     def blocks(self, slot: int, consumer_id: int) -> tuple[bool, DrainingHashes]:
-        """Whether a message of a slot must wait before it goes to a consumer; an attempt held back is counted.
+        """Whether a message of a slot must wait before it goes to a consumer; blocked attempts are counted.
 
         A slot that came back to the consumer it drains for passes, and stops draining. Slot 0 always passes.
         """

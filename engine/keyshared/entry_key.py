@@ -1,4 +1,4 @@
-"""The sticky key of an entry: what of its metadata is hashed. One for each entry, so one for each batch.
+"""The sticky key of an entry: the part of its metadata that is hashed. A batch is one entry and has one key.
 
 Source: ``Commands.peekStickyKey`` and ``Commands.resolveStickyKey`` (#23219 added the third rule).
 """

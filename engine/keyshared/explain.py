@@ -18,7 +18,7 @@ HEIRS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class SlotStep:
-    """From key to slot: bytes, the signed 32-bit hash, the hash with its top bit cleared, the division, the slot.
+    """The way from a key to its slot: bytes, signed 32-bit hash, hash with its top bit cleared, division, slot.
 
     The slot is ``division.remainder + low``, and 1 instead of 0 where ``folded``.
     """
@@ -34,7 +34,7 @@ class SlotStep:
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """A consumer that claims a point; ``replicas`` are the numbers of its points that stand there, with their keys."""
+    """A consumer that claims a point; ``replicas`` are the numbers of its points there, with their keys."""
 
     consumer: Consumer
     name_index: int
@@ -44,10 +44,10 @@ class Claimant:
 
 @dataclass(frozen=True, slots=True)
 class PointStep:
-    """The point a slot falls on. ``distance`` counts slots forward to it, round the end when ``wrapped``.
+    """The point a slot falls on. ``distance`` counts slots forward to it, across the end when ``wrapped``.
 
-    ``claimants`` stand in the order that counts. The first owns the point; where ``shared``, the one at
-    ``slot mod how many`` gets the slot.
+    ``claimants`` are sorted by precedence. The first owns the point; if ``shared``, the claimant at
+    ``slot mod len(claimants)`` gets the slot.
     """
 
     point: int
@@ -61,7 +61,7 @@ class PointStep:
 class KeyExplanation:
     """Where a key goes and why.
 
-    ``owner`` is None when nobody has the slot: the messages wait. ``range`` is the owner's range round the slot, None
+    ``owner`` is None if the slot has no owner: the messages wait. ``range`` is the owner's range round the slot, None
     where the owner is not decided by ranges. ``point`` is set for a ring. ``heirs``: who gets the slot if the owner
     leaves, then if that one leaves too. ``draining`` is set while the slot waits for another consumer.
     """
@@ -77,7 +77,7 @@ class KeyExplanation:
 def explain_key(
     selector: Selector, key: bytes, *, draining: DrainingHashes | None = None, heirs: int = HEIRS_SHOWN
 ) -> KeyExplanation:
-    """Look a sticky key up with every step on the table; the owner is the one that ``owner_of_key`` names.
+    """Look a sticky key up and keep every step; the owner is that of ``owner_of_key``.
 
     >>> from engine.keyshared.autosplit import auto_split_selector
     >>> why = explain_key(auto_split_selector(64).join_all([Consumer(1, "a"), Consumer(2, "b")]), b"NONE_KEY")
@@ -112,7 +112,7 @@ def slot_step(slots: SlotSpace, key: bytes) -> SlotStep:
 
 
 def heirs_of(selector: Selector, slot: int, count: int) -> tuple[Consumer, ...]:
-    """Who gets a slot if its owner leaves, then if that one leaves too: by the walk round a ring, else by leaves."""
+    """The consumers that inherit a slot one after another: by walking the ring, else by removing owners."""
     if isinstance(selector, RingSelector):
         return selector.heirs(slot, count + 1)[1:]
     found: list[Consumer] = []
@@ -169,9 +169,9 @@ class WhyNot(Enum):
 class Rival:
     """A consumer that does not get the key.
 
-    ``slots`` is how many it owns in ``pieces`` ranges. ``nearest`` is that of its ranges that is nearest to the key's
-    slot, ``away`` how far, in slots; None without one. ``drains`` is set while the slot waits for this consumer: it had
-    it before, and has not acknowledged.
+    It owns ``slots`` slots in ``pieces`` ranges. ``nearest`` is its range nearest to the key's slot, ``away`` slots
+    from it; None without ranges. ``drains`` is set while the slot waits for this consumer, its former owner, to
+    acknowledge.
     """
 
     consumer: Consumer
@@ -189,7 +189,7 @@ def rivals_of(selector: Selector, why: KeyExplanation) -> tuple[Rival, ...]:
     >>> from engine.keyshared.autosplit import auto_split_selector
     >>> from engine.keyshared.explain import explain_key
     >>> two = auto_split_selector(64).join_all([Consumer(1, "a"), Consumer(2, "b")])
-    >>> [(each.consumer.name, each.slots, each.away) for each in rivals_of(two, explain_key(two, b"NONE_KEY"))]
+    >>> [(rival.consumer.name, rival.slots, rival.away) for rival in rivals_of(two, explain_key(two, b"NONE_KEY"))]
     [('b', 32, 3)]
     """
     owned = slots_by_consumer(selector)

@@ -1,4 +1,4 @@
-"""How even a selector shares its slots, and what an uneven share comes from: chance, names, join order, history."""
+"""How evenly a selector shares its slots, and what causes an uneven share: chance, names, join order, history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHANCE_LEVEL: Final = 1e-4
 """A share less probable than this does not count as chance."""
 
 CROWDED_BELOW: Final = 0.9
-"""The part of all claimed points that must have an owner of its own; below it join order decides shares."""
+"""Below this ratio of distinct points to claimed points, join order decides the shares."""
 
 
 class Cause(Enum):
@@ -59,7 +59,7 @@ class Fairness:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many points meet that the time of joining decides who owns how much (K13)."""
+        """Whether so many points coincide that join order decides the shares."""
         return self.occupied_points < CROWDED_BELOW * self.claimed_points
 
 
@@ -115,7 +115,7 @@ def fairness_of(selector: Selector, counts: Mapping[int, int] | None = None) -> 
             chance = chance_of_share(share, len(consumers), selector.points)
             beyond = chance < CHANCE_LEVEL
         else:
-            # Nothing is left to chance here; a slot more or less is rounding.
+            # Nothing is random here; a difference of one slot is rounding.
             chance, beyond = 1.0, abs(share - fair) * selector.slots.size > 1
         cause = _cause(selector, named=number in meets, crowded=crowded, lost=lost[number]) if beyond else None
         found.append(ConsumerShare(number, counts[number], share, chance, lost[number], cause))
@@ -133,7 +133,7 @@ def _cause(selector: Selector, *, named: bool, crowded: bool, lost: int) -> Caus
 
 
 def _lost_points(selector: RingSelector) -> dict[int, int]:
-    """How many of its points each consumer does not serve alone; also those that newcomers took for good."""
+    """How many of its points each consumer does not serve alone, including those newcomers took permanently."""
     members = selector.members
     lost = {member.consumer.consumer_id: len(member.lost) for member in members}
     if not selector.form.shares_points:
@@ -148,7 +148,7 @@ def _lost_points(selector: RingSelector) -> dict[int, int]:
 
 
 def _same_point_keys(selector: RingSelector) -> frozenset[int]:
-    """Consumers that have a point key in common with another one: their names, not their hashes, are to blame."""
+    """Consumers that share a point key with another one: their names cause the collision, not their hashes."""
     if selector.form.tracks_names:
         return frozenset()  # a name, a NUL, its index, a NUL and a number: from the end that reads only one way
     first: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Keys as text for people: plain text as it is, ``hex:`` and ``base64:`` for bytes that are no text.
+"""Keys as text for people: plain text as it is, ``hex:`` and ``base64:`` for bytes that are not text.
 
 Pulsar's keys are bytes; clients mostly make them from text. The forms are this project's, not Pulsar's.
 """
@@ -16,14 +16,14 @@ from engine.keyshared.entry_key import decode_base64
 HEX: Final = "hex:"
 BASE64: Final = "base64:"
 TEXT: Final = "text:"
-"""What follows is taken literally: so keys that begin with one of these prefixes can be written too."""
+"""The rest is taken literally, so keys that begin with one of these prefixes can be written too."""
 
 _SHOWN: Final = 60
 _UNWRITABLE: Final = frozenset({"Cc", "Zl", "Zp"})
 
 
 def key_of_text(text: str) -> bytes | Rejection:
-    """The bytes that a text stands for; refused, by the field ``key``, where it stands for none.
+    """The key written by a text; refused with the field ``key`` if it cannot be read.
 
     ``hex:`` takes pairs of digits, ``base64:`` what Java's decoder takes (padding may be left out), ``text:`` anything.
     All else is plain text, in UTF-8; "" is the empty key, which is a key. Half a surrogate pair is no text.
@@ -56,7 +56,7 @@ def _plain(text: str) -> bytes | Rejection:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        # What a command line or a file held that is no UTF-8 arrives as such halves, one for each byte.
+        # Bytes of a command line or a file that are not UTF-8 arrive as unpaired surrogates.
         return _refused(text, "is no valid text; write its bytes as hex:00ff or base64:AP8=")
 
 

@@ -1,4 +1,4 @@
-"""Is it luck? How keys fall on the consumers of a selector, beside what chance does, and what explains the rest."""
+"""How keys fall on the consumers of a selector, compared with chance, and what explains the rest."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LIKELY_BETWEEN: Final = (0.05, 0.95)
 """The quantiles between which nine of ten throws fall."""
 
 HOT_TIMES: Final = 3.0
-"""How many times the average of the other keys a key must carry to be hot by itself."""
+"""A key that carries this many times the average of the other keys is a hot key."""
 
 
 class Verdict(Enum):
-    """What explains how unevenly the keys fall; the value says it in words."""
+    """What explains the uneven spread of the keys; the value is the phrase for users."""
 
     CHANCE = "chance: random keys are spread as unevenly as this"
     CHANCE_OF_POINTS = "chance of the points: where points fall on the ring gives shares of different sizes"
@@ -100,18 +100,18 @@ class Luck:
 
     @property
     def time_over_ideal(self) -> float:
-        """How many times as long all messages take as with an even share, when all consumers are equally fast."""
+        """The time all messages take over that of an even share, with equally fast consumers."""
         most = max((consumer.messages for consumer in self.consumers), default=0.0)
         return most * len(self.consumers) / self.messages if self.messages else 1.0
 
     @property
     def best_time_over_ideal(self) -> float:
-        """The same for the best placement of these keys there could be: no shorter than the hottest key takes."""
+        """The same for the best possible placement of these keys; the hottest key is the lower bound."""
         return max(1.0, self.hottest_share * len(self.consumers))
 
     @property
     def idle_time_share(self) -> float:
-        """The part of their time the consumers have nothing to do while the busiest one still works."""
+        """The share of their time that consumers are idle while the busiest one still works."""
         return 1 - 1 / self.time_over_ideal
 
     @property
@@ -140,7 +140,7 @@ def luck_of(
     >>> from engine.keyshared.model import Consumer
     >>> two = auto_split_selector().join_all([Consumer(1, "a"), Consumer(2, "b")])
     >>> luck = luck_of(two, {b"a": 1, b"b": 1, b"c": 1, b"d": 1})
-    >>> [each.keys for each in luck.consumers], round(luck.by_chance.expected_max, 9), luck.verdict.name
+    >>> [consumer.keys for consumer in luck.consumers], round(luck.by_chance.expected_max, 9), luck.verdict.name
     ([1, 3], 2.75, 'CHANCE')
     """
     assert min(keys_with_counts.values(), default=0) >= 0, "a key carries no negative number of messages"
@@ -175,7 +175,7 @@ def luck_of(
 
 
 def _served(selector: Selector, counts: Mapping[bytes, float], received: Mapping[bytes, int]) -> Mapping[bytes, float]:
-    """Without the keys of nobody: however hot, they weigh on no consumer."""
+    """Drop ownerless keys: however hot, they load no consumer."""
     owned = {slot: selector.owner(slot) is not None for slot in set(map(selector.slots.slot_of_key, counts))}
     return {key: n for key, n in counts.items() if key in received or owned[selector.slots.slot_of_key(key)]}
 
@@ -191,7 +191,7 @@ class Odds:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What all served keys carry, known without a list of them: their number, messages, those of the hottest one."""
+    """Sums over all served keys: their number, their messages, and those of the hottest key."""
 
     keys: int
     messages: float
@@ -209,7 +209,7 @@ class Weights:
 
 
 def odds_of(placement: Placement) -> Odds:
-    """How probable it is that any consumer is as far out as the one furthest out. O(c sqrt(k))."""
+    """The probability that any consumer deviates as much as the most extreme one. O(c sqrt(k))."""
     equal = equal_shares(len(placement.ids)) if placement.ids else ()
     return Odds(
         equal=_furthest_out(placement.keys, equal),
@@ -219,7 +219,7 @@ def odds_of(placement: Placement) -> Odds:
 
 
 def consumers_of(placement: Placement) -> tuple[ConsumerLuck, ...]:
-    """Each consumer of a placement beside what its share of the slots gives. O(c sqrt(k))."""
+    """Each consumer of a placement with what its share of the slots would give. O(c sqrt(k))."""
     total = sum(placement.keys)
     found: list[ConsumerLuck] = []
     for at, share in enumerate(placement.shares):
@@ -239,7 +239,7 @@ def consumers_of(placement: Placement) -> tuple[ConsumerLuck, ...]:
 
 
 def _furthest_out(keys: Sequence[int], shares: Sequence[float]) -> float:
-    """At most this probable: a consumer as far out, on either side, as the one furthest out (Bonferroni's bound)."""
+    """Bonferroni's bound on the probability that any consumer deviates as much as the most extreme one."""
     total = sum(keys)
     sides = [
         min(binomial_at_least(total, share, count), binomial_at_least(total, 1 - share, total - count))
@@ -254,7 +254,7 @@ def _of_messages(placement: Placement) -> float:
     if not total or not sum(placement.messages):
         return 1.0
     in_keys = max(placement.messages) * total / sum(placement.messages)
-    # Rounded down against rounding errors: keys that carry alike give a whole number. Twice, as for keys, so that
+    # Rounded down against rounding errors: equal keys give a whole number. Twice, as for keys, so that
     # messages are never less probable than keys that carry alike.
     return min(1.0, 2 * number * binomial_at_least(total, 1 / number, int(in_keys + 1e-9)))
 
@@ -276,7 +276,7 @@ def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: We
     if odds.equal >= CHANCE_LEVEL:
         if odds.messages < CHANCE_LEVEL:
             return Verdict.HOT_KEY
-        # Shares that are uneven by construction are no chance, however few keys there are to show it.
+        # Shares uneven by construction are not chance, however few keys show it.
         fits = bool(weights.messages) and odds.by_shares >= odds.equal
         by_construction = _verdict_on_shares(selector, placement) if fits else Verdict.CHANCE
         return by_construction if by_construction in (Verdict.HISTORY, Verdict.DECLARED) else Verdict.CHANCE
@@ -286,7 +286,7 @@ def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: We
 
 
 def _verdict_on_shares(selector: Selector, placement: Placement) -> Verdict:
-    """The cause of the share that is furthest from an equal one; on a ring the points may have fallen so by chance."""
+    """The cause of the most uneven share; on a ring it can be the chance of the points."""
     fair = 1 / len(placement.ids)
     shares = fairness_of(selector).consumers
     by_distance = sorted(shares, key=lambda share: -abs(share.share - fair))

@@ -1,4 +1,4 @@
-"""The words every Key_Shared selector shares: consumer, slot space, ranges by consumer, selector.
+"""The types that every Key_Shared selector shares: consumer, slot space, ranges by consumer, selector.
 
 Source: ``StickyKeyConsumerSelector`` and ``ConsumerHashAssignmentsSnapshot`` of Pulsar's broker.
 """
@@ -14,7 +14,7 @@ from engine.hashing import HASH_SPACE_SIZE, murmur3_32
 from engine.ranges import HashRange
 
 RangesById = Mapping[int, tuple[HashRange, ...]]
-"""Consumer id → the ranges that a broker's statistics show for it; who owns nothing is absent."""
+"""Consumer id → the ranges that a broker's statistics show for it; consumers without ranges are absent."""
 
 DeclaredRanges = tuple[tuple[int, int], ...]
 """Ranges (start, end) as a client sent them: not yet checked, so an end may lie before its start."""
@@ -90,7 +90,7 @@ RANGE_SIZE: Final = 65_536
 
 
 class Selector(Protocol):
-    """Who gets which slot: an immutable value; a join or leave makes another one.
+    """The owners of slots: an immutable value; a join or leave makes another one.
 
     ``consumers`` are those connected, in the order they joined.
     """
@@ -102,11 +102,11 @@ class Selector(Protocol):
     def consumers(self) -> tuple[Consumer, ...]: ...
 
     def owner(self, slot: int) -> int | None:
-        """The id of the consumer a slot goes to; None when nobody has it. Never raises."""
+        """The id of the consumer a slot goes to; None if it has no owner. Never raises."""
         ...
 
     def ranges(self) -> RangesById:
-        """What a broker's statistics show, oddities included."""
+        """The ranges as a broker's statistics show them, oddities included."""
         ...
 
     def join(self, consumer: Consumer) -> Self | Rejection:
@@ -119,12 +119,12 @@ class Selector(Protocol):
 
 
 def owner_of_key(selector: Selector, key: bytes) -> int | None:
-    """The id of the consumer that gets a sticky key; None when nobody has its slot."""
+    """The id of the consumer that gets a sticky key; None if its slot has no owner."""
     return selector.owner(selector.slots.slot_of_key(key))
 
 
 def without(consumers: tuple[Consumer, ...], consumer_id: int) -> tuple[Consumer, ...]:
-    """The consumers that are left when one goes, in their order."""
+    """The other consumers, in their order."""
     return tuple(consumer for consumer in consumers if consumer.consumer_id != consumer_id)
 
 

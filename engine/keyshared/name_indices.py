@@ -14,15 +14,15 @@ from engine.keyshared.ring import RingMember, RingSelector
 from engine.ranges import HashRange
 
 MAX_INDICES: Final = 64
-"""How many namesakes of a consumer are thought of."""
+"""The most namesakes of a consumer that are considered."""
 
 
 def name_indices(ring: RingSelector, reported: Sequence[tuple[str, tuple[HashRange, ...]]]) -> tuple[int, ...]:
     """The name index of each consumer, given in the order of joining as (name, ranges); ``ring`` is empty.
 
-    Ranges end at points of their owner, except the one that reaches the end of the space. Of the indices that nobody
-    of that name has, the smallest that makes all these points; where none does, the smallest of them.
-    O(n p) for n consumers of p points, times the indices tried.
+    Ranges end at points of their owner, except the range that reaches the end of the space. A consumer gets the
+    smallest free index of its name whose points include all its range ends, else the smallest free index. O(n p) for n
+    consumers of p points, times the indices tried.
 
     >>> from engine.keyshared.ring import ring_selector
     >>> ring = ring_selector(points=3)
@@ -47,7 +47,7 @@ def name_indices(ring: RingSelector, reported: Sequence[tuple[str, tuple[HashRan
 def with_namesakes_gone(
     ring: RingSelector, consumers: Sequence[Consumer], reported: Sequence[tuple[HashRange, ...]]
 ) -> RingSelector:
-    """The ring after these joined in this order, and namesakes besides that left again, as ``name_indices`` says.
+    """The ring after these consumers joined in this order and the namesakes implied by ``name_indices`` left again.
 
     O(n^2) for n consumers.
     """
@@ -58,9 +58,9 @@ def with_namesakes_gone(
 
 
 def joins_and_leaves(consumers: Sequence[Consumer], indices: Sequence[int]) -> Iterator[Consumer | int]:
-    """A past in which everybody gets its name index: consumers that join, and ids of namesakes that leave again.
+    """A history that gives every consumer its name index: consumers that join, and ids of namesakes that leave again.
 
-    The ids of those that leave follow the others.
+    Namesakes that leave get ids after all others.
 
     >>> [getattr(step, "consumer_id", step) for step in joins_and_leaves([Consumer(1, "c")], [1])]
     [2, 1, 2]

@@ -39,7 +39,7 @@ class OwnedSlots:
 
 
 def slots_by_consumer(selector: Selector) -> dict[int, tuple[OwnedSlots, ...]]:
-    """Exactly the slots each consumer gets, ascending, only such as occur; empty for one that has none. O(n log n).
+    """Exactly the slots each consumer gets, ascending, limited to slots that occur. O(n log n).
 
     It differs from the statistics (``ranges``) where Pulsar's differ from its look-up: the end of auto-split beyond the
     last slot, points shared or past the last one in the oldest rings, gaps in the earlier sticky form.
@@ -60,7 +60,7 @@ def slots_by_consumer(selector: Selector) -> dict[int, tuple[OwnedSlots, ...]]:
 
 
 def owned_ranges(selector: Selector) -> RangesById:
-    """The ranges a look-up gives each consumer; empty where points are shared, since no range is one consumer's."""
+    """The ranges a look-up gives each consumer; empty if points are shared, since then no range has a single owner."""
     if isinstance(selector, LegacyStickySelector):
         return selector.served_ranges()
     if isinstance(selector, RingSelector):
@@ -69,7 +69,7 @@ def owned_ranges(selector: Selector) -> RangesById:
 
 
 def keys_of(selector: Selector, consumer_id: int, keys: Iterable[bytes]) -> tuple[bytes, ...]:
-    """Those of the known keys that a consumer gets, in their order."""
+    """The known keys that a consumer gets, in their order."""
     return tuple(key for key in keys if owner_of_key(selector, key) == consumer_id)
 
 
@@ -85,7 +85,7 @@ def _shared_slots(selector: RingSelector) -> dict[int, tuple[OwnedSlots, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Gaps:
-    """The slots nobody serves: messages of their keys wait on the replay queue. ``slot_count`` is their number.
+    """The slots without owner: messages of their keys wait on the replay queue. ``slot_count`` is their number.
 
     ``idle_ids`` are consumers whose ranges hold no slot that occurs.
     """
@@ -118,7 +118,7 @@ def gaps_of(consumers: tuple[Consumer, ...], served: RangesById, slots: SlotSpac
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """By consumer id, the slots it owned before and not after (``removed``), and the other way round (``added``).
+    """By consumer id, the slots it owned only before (``removed``) and only after (``added``).
 
     The consumer that left is in ``removed`` with all it had, the one that joined in ``added``.
     """
@@ -144,7 +144,7 @@ def _only_in(these: RangesById, those: RangesById) -> RangesById:
 
 
 def subtract(pieces: Sequence[HashRange], others: Sequence[HashRange]) -> tuple[HashRange, ...]:
-    """The values of ``pieces`` that ``others`` do not have, as few ranges as possible; O(n log n).
+    """The values of ``pieces`` that are not in ``others``, as few ranges as possible; O(n log n).
 
     >>> [str(piece) for piece in subtract([HashRange(0, 9)], [HashRange(3, 4), HashRange(9, 12)])]
     ['[0,2]', '[5,8]']
@@ -172,9 +172,9 @@ _NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What each consumer has, side by side in join order; ``shares`` add up to 1 while anything is served.
+    """What each consumer has, in parallel tuples in join order; ``shares`` add up to 1 unless nothing is served.
 
-    ``ownerless`` keys have no consumer; ``misplaced`` are served by another one than the one that has their slot.
+    ``ownerless`` keys have no consumer; ``misplaced`` keys are served by a consumer that does not own their slot.
     """
 
     ids: tuple[int, ...]
@@ -186,9 +186,9 @@ class Placement:
 
 
 def place(selector: Selector, counts: Mapping[bytes, float], received: Mapping[bytes, int]) -> Placement:
-    """Each key with its messages at the consumer that it was ``received`` by, else at the one the selector names.
+    """Place each key with its messages at the consumer that ``received`` it, else at the selector's owner.
 
-    Two accounts are compared: the look-up of single slots, and the slots each consumer has in all. Every slot is
+    The look-up of single slots is compared with the slots each consumer has in all. Every slot is
     looked up once, however many keys it has. O(k + s log n) for k keys on s slots.
     """
     owned = slots_by_consumer(selector)
@@ -205,7 +205,7 @@ def place(selector: Selector, counts: Mapping[bytes, float], received: Mapping[b
             if key in received:
                 receivers[at] = position.get(received[key], _NOBODY)
                 strangers[at] = received[key] not in position
-    # A key that somebody unknown got counts for nobody, but it is not without an owner.
+    # A key received by an unknown consumer counts for none of them, but it is not ownerless.
     wrong = strangers | (receivers != rightful)
     served = receivers != _NOBODY
     messages = np.fromiter(counts.values(), np.float64, len(keys))

@@ -81,14 +81,14 @@ DEFAULT_POINTS = 100
 """``subscriptionKeySharedConsistentHashingReplicaPoints``."""
 
 MAX_POINTS = 1_000_000
-"""Points of one consumer beyond which a ring is refused: each is hashed, and 65535 slots are long full by then."""
+"""More points per consumer are refused: each is hashed, and all 65535 slots are claimed long before."""
 
 MAX_RING_POINTS = 2_000_000
-"""Points of all consumers of a ring together; what lays a ring out asks ``refuse_ring`` first."""
+"""The most points of all consumers together; callers that build a ring check ``refuse_ring`` first."""
 
 
 def refuse_ring(consumers: int, points: int) -> Rejection | None:
-    """The refusal of a ring on which so many consumers have so many points each; None for one that is modelled."""
+    """The refusal of a ring of this size; None if it can be modelled."""
     if consumers * points <= MAX_RING_POINTS:
         return None
     message = f"{consumers} consumers of {points} points: a ring of more than {MAX_RING_POINTS} is not modelled"
@@ -107,10 +107,10 @@ class RingMember:
     lost: frozenset[int] = frozenset()
 
 
-# Not slotted: what is made of the fields on first use is kept with them.
+# Not slotted: cached properties are stored on the instance.
 @dataclass(frozen=True)
 class RingSelector:
-    """The ring as a value: its members in the order they joined, and nothing else, decide every answer.
+    """The ring as a value, determined by its members in the order they joined.
 
     ``points`` per consumer. A slot goes to the smallest point >= it, past the last to the first one. In the current
     form **the first claimant of a point keeps it**, the others wait in order of arrival.
@@ -142,7 +142,7 @@ class RingSelector:
         return replace(self, members=(*members, newcomer))
 
     def leave(self, consumer_id: int) -> RingSelector:
-        """Give a consumer's points back to those that wait for them; itself when it is not there."""
+        """Give a consumer's points back to the claimants that wait for them; unchanged if it is not connected."""
         left = tuple(member for member in self.members if member.consumer.consumer_id != consumer_id)
         return self if len(left) == len(self.members) else replace(self, members=left)
 
@@ -152,7 +152,7 @@ class RingSelector:
         return self.members[at].consumer.consumer_id if at is not None else None
 
     def heirs(self, slot: int, count: int) -> tuple[Consumer, ...]:
-        """Who gets a slot now, then who would if each owner before had left: at most ``count`` consumers."""
+        """The owner of a slot, then the consumers that inherit it one after another: at most ``count``."""
         return tuple(self.members[at].consumer for at in self.ring.heirs(slot, count))
 
     def ranges(self) -> RangesById:
@@ -165,7 +165,7 @@ class RingSelector:
             return self._ranges_of_all_claimants()
         if self.form is RingForm.CURRENT:
             return self.owned_ranges()
-        # The last hash of all is not shown: the form counts to the end of today's classic ring.
+        # The last hash is not shown: this form counts to the end of today's classic ring.
         return self._tiles(self.slots.high - 1)
 
     def owned_ranges(self) -> RangesById:
@@ -177,7 +177,7 @@ class RingSelector:
         return {owner: join_neighbours(pieces) for owner, pieces in self._tiles(self.slots.high).items()}
 
     def claimants(self, point: int) -> tuple[RingMember, ...]:
-        """Everybody who claims a point, in the order that counts; empty when it is no point."""
+        """The claimants of a point by precedence; empty where there is no point."""
         return tuple(self.members[at] for at in self.ring.claimants(point))
 
     def point_of(self, slot: int) -> int | None:
@@ -187,7 +187,7 @@ class RingSelector:
 
     @cached_property
     def ring(self) -> Ring[int]:
-        """All points with their claimants, as places in ``members``: made once, in O(n log n); do not change it."""
+        """All points with their claimants, as positions in ``members``; cached, so do not change it. O(n log n)."""
         policy = OwnerPolicy.CLAIMANTS_SHARE if self.form.shares_points else OwnerPolicy.FIRST_CLAIMANT_KEEPS
         ring: Ring[int] = Ring(lambda at: self.points_of(self.members[at]), policy=policy, space=self.slots.high + 1)
         ring.add_sorted(self._ranked, *self._sorted_claims)
@@ -209,7 +209,7 @@ class RingSelector:
 
     @cached_property
     def _sorted_claims(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Every claimed point, ascending, and the rank of who claims it, ascending at one point."""
+        """Every claimed point with the rank of its claimant, sorted by point, then rank."""
         claims = [self.points_of(self.members[at]) for at in self._ranked]
         points = np.fromiter(chain.from_iterable(claims), dtype=np.int64)
         ranks = np.repeat(np.arange(len(claims)), [len(claimed) for claimed in claims])
@@ -225,7 +225,7 @@ class RingSelector:
         return point_slots(self.form, member.consumer.name, index, self.points, self.slots)
 
     def _free_name_index(self, name: str) -> int:
-        # Pulsar counts the points a consumer holds: one that has lost all of them gives its name index back.
+        # Pulsar counts the points a consumer holds, so a consumer that has lost all of them frees its name index.
         return next_name_index(
             member.name_index
             for member in self.members

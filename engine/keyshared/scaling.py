@@ -1,7 +1,8 @@
-"""Another number of nodes with consistent sticky ranges: what each declares, what moves, what stalls, step by step.
+"""Plan another number of nodes with consistent sticky ranges: what each declares, what moves, what stalls, step by
+step.
 
-A node knows its index and the count, and nothing of the others. The broker takes no range that another consumer still
-has, so all nodes stop before any starts with the new count.
+A node knows only its index and the count. The broker accepts no range that another consumer still has, so all nodes
+stop before any starts with the new count.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from engine.ranges import HashRange
 
 
 class PlanAction(Enum):
-    """What is done in a step; the value says it."""
+    """What is done in a step; the value is the phrase for users."""
 
     STOP = "stop every node: none may hold a range while another one declares it anew"
     CONFIGURE = "give every node its new index and the new count"
@@ -135,7 +136,8 @@ class ScalingPlan:
 
     @property
     def in_turns(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Who stops first, who is then restarted one by one, who starts last, where somebody sees to the order.
+        """The nodes that stop first, those restarted one by one, and those that start last, if the order can be
+        controlled.
 
         Nothing overlaps in that order, since a node that keeps its index only loses slots to nodes that start last, or
         only gains those of nodes that stopped first; so fewer slots stall than when all stop.
@@ -161,7 +163,7 @@ def plan_scaling(
     free is taken over by the node with the last index, so that only its slots, and those of the leaving ones, move.
 
     Refused, by the names ``points``, ``nodes``, ``to`` and ``leaving``: what ``node_ranges`` refuses, the same number,
-    leaving nodes that do not run, stand there twice, or are not as many as there are fewer.
+    leaving nodes that do not run, are repeated, or whose number does not match the reduction.
     O(points x nodes + keys), and what the comparison takes.
 
     >>> plan = plan_scaling(1, 1, 2, [b"a"])
@@ -260,7 +262,7 @@ def _owners(ranges: Sequence[Sequence[HashRange]], nodes: Sequence[int]) -> NDAr
 
 
 def _form_moves(form: RangeForm, points: int, change: NodeChange, places: tuple[int, ...]) -> FormMoves:
-    """For a change that one form takes; the other one refuses the same changes."""
+    """What the change moves with one form; both forms refuse the same changes."""
     before, after = node_ranges(points, change.before, form), node_ranges(points, change.after, form)
     assert not isinstance(before, Rejection), before
     assert not isinstance(after, Rejection), after
@@ -315,7 +317,7 @@ def _moved_keys(owners: SlotOwners, keys: Sequence[bytes], slots: NDArray[np.int
 
 
 def _too_early(moves: Sequence[SlotMove]) -> Rejection | None:
-    """The node that gains the lowest slots is started first: the former owner of these is in its way."""
+    """The refusal if the node that gains the lowest slots starts first: their former owner still has them."""
     if not moves:
         return None
     holder = moves[0].source

@@ -1,4 +1,4 @@
-"""What each mode moves when the number of nodes changes: those that need no stop beside consistent sticky ranges."""
+"""What each mode moves when the number of nodes changes: consistent sticky ranges, and modes that need no stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.ring import RingMember, ring_selector
 
 FOLLOWED_LEAVES: Final = 20_000_000
-"""Leaves times consumers up to which leaves from auto-split are followed one by one: a few seconds."""
+"""Up to this many leaves times consumers, leaves from auto-split are simulated one by one: a few seconds."""
 
 NOBODY: Final = -1
 

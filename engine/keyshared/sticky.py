@@ -104,14 +104,14 @@ def sticky_selector(range_size: int = RANGE_SIZE) -> StickySelector | Rejection:
 
 
 def range_size_problem(range_size: int) -> Rejection | None:
-    """What Pulsar says of a size below 1."""
+    """Pulsar's refusal of a size below 1."""
     if range_size >= 1:
         return None
     return Rejection("IllegalArgumentException", "range size must greater than 0", field="range_size")
 
 
 def declared_problem(declared: DeclaredRanges | None) -> Rejection | None:
-    """The refusal of a consumer that brings no ranges at all, or some that no client can send."""
+    """The refusal of a consumer that declares no ranges, or ranges that no client can send."""
     if declared is None:
         return Rejection("ConsumerAssign", "Must specify key shared meta for consumer.", field="ranges")
     if not declared:
@@ -124,7 +124,7 @@ def declared_problem(declared: DeclaredRanges | None) -> Rejection | None:
 
 
 def conflict_with(consumers: tuple[Consumer, ...], consumer_id: int) -> RangeConflict:
-    """The refusal that names the consumer in the way; of Pulsar's text form of it, what is known here."""
+    """The refusal that names the conflicting consumer, with the known parts of Pulsar's text form."""
     other = next(consumer for consumer in consumers if consumer.consumer_id == consumer_id)
     text = f"Consumer{{consumerId={other.consumer_id}, consumerName={other.name}}}"
     return RangeConflict("ConsumerAssign", f"Range conflict with consumer {text}", field="ranges", other=other)
@@ -136,7 +136,7 @@ def _own_problem(declared: DeclaredRanges) -> Rejection | None:
         if start > end:
             message = f"Fixed hash range start > end for range: [{start},{end}]"
             return Rejection("ConsumerAssign", message, field="ranges")
-        # An inverted neighbour overlaps nothing; it is refused in its own turn.
+        # An inverted neighbour overlaps nothing; it is refused when its turn comes.
         if following is not None and following[0] <= min(end, following[1]):
             message = f"Consumer's own ranges conflict: [{start},{end}] overlaps with [{following[0]},{following[1]}]"
             return Rejection("ConsumerAssign", message, field="ranges")
@@ -148,7 +148,7 @@ def _start(piece: HashRange) -> int:
 
 
 def policy_problem(declared: DeclaredRanges) -> Rejection | None:
-    """What the Java client says of a STICKY policy before it sends it; None when it is fine.
+    """The Java client's refusal of a STICKY policy before sending it; None if it is valid.
 
     Checks in order: a range that ends before it starts cannot be built; no range; one outside 0 .. 65535; the first
     that overlaps another. All are illegal arguments. O(n log n), and O(n) more for the pair to name.
@@ -204,10 +204,10 @@ class LegacyStickySelector:
         return self.owners[above] if self.owners[below] == self.owners[above] else None
 
     def ranges(self) -> RangesById:
-        """What the statistics show: end points taken two by two, a pair of one consumer being a range.
+        """The ranges in the statistics: end points in pairs; a pair of one consumer is a range.
 
-        A range of one slot is a single end point, so the pairs after it are out of step and **the statistics differ
-        from what is served** (``served_ranges``) from there on.
+        A range of one slot is a single end point, which shifts the pairs after it, so from there on **the statistics
+        differ from what is served** (``served_ranges``) from there on.
         """
         found: dict[int, list[HashRange]] = {}
         for at in range(0, len(self.ends) - 1, 2):
@@ -261,12 +261,12 @@ class LegacyStickySelector:
         return self._with(without(self.consumers, consumer_id), points)
 
     def _holder(self, start: int, end: int) -> int | None:
-        """Who has an end point inside a range: it stands in the way."""
+        """The consumer with an end point inside a range, which conflicts with it."""
         below = bisect_right(self.ends, end) - 1
         return self.owners[below] if below >= 0 and self.ends[below] >= start else None
 
     def _surrounding(self, start: int, end: int) -> int | None:
-        """Whose end points are the nearest on both sides of a range that has none inside."""
+        """The consumer whose end points are the nearest on both sides of a range without end points inside."""
         below, above = bisect_right(self.ends, end) - 1, bisect_left(self.ends, start)
         if below < 0 or above >= len(self.ends) or self.owners[below] != self.owners[above]:
             return None
@@ -278,7 +278,7 @@ class LegacyStickySelector:
 
 
 class _Spans:
-    """Ranges that may overlap each other, asked whether any overlaps another: O(log n) each time."""
+    """Ranges that may overlap each other; tells in O(log n) whether any overlaps a given one."""
 
     def __init__(self, declared: DeclaredRanges) -> None:
         ordered = sorted(declared)

@@ -1,4 +1,4 @@
-"""What waits in a Key_Shared subscription: which key, for whom, whose acknowledgements would let it go."""
+"""What waits in a Key_Shared subscription: which keys, for which consumer, and whose acknowledgements end the wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.keyshared.delivery_state import DeliveryState, Message
 
 
 class WaitReason(Enum):
-    """Why the oldest waiting message of a slot is not sent; the value says what ends the wait."""
+    """Why the oldest waiting message of a slot is not sent; the value names what ends the wait."""
 
     NO_CONSUMER = "a consumer joins"
     NO_OWNER = "a consumer declares a range with this slot"
@@ -24,7 +24,7 @@ class WaitReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A consumer in whose hands ``unacked`` messages are that something waits for."""
+    """A consumer that holds ``unacked`` messages another message waits for."""
 
     consumer_id: int
     unacked: int
@@ -56,7 +56,7 @@ class Wait:
 def waits(state: DeliveryState) -> tuple[Wait, ...]:
     """Every slot with a message that was not sent, by its oldest one; empty when all is sent. O(n log n).
 
-    Delayed messages are a wait of their own: they hold back no other of their slot.
+    Delayed messages wait on their own and do not block others of their slot.
     """
     by_slot: dict[tuple[int, bool], list[Message]] = {}
     for position in sorted(state.backlog):

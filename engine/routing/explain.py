@@ -1,4 +1,4 @@
-"""Why a message goes to its partition: every step from the key or the router's turn, and the rule as one sentence."""
+"""Why a message goes to its partition: every step from the key or the router's turn, and the rule in one sentence."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RouteExplanation:
 
     ``key`` is set where a key decides. ``modulo`` is the last division, None where no number is divided (a fixed index,
     a single partition). ``chosen`` is the list of a partial router after this message; its entry at the remainder is
-    the partition. ``key_ignored``: there is a key, but the router does not look at it or the client takes it for none.
+    the partition. ``key_ignored``: there is a key, but the router ignores it or the client does not count it as one.
     ``sentence`` states the rule with its numbers.
     """
 
@@ -66,7 +66,7 @@ def explain_route(
     *,
     size_bytes: int = 0,
 ) -> RouteExplanation | Rejection:
-    """Route one message with every step on the table; the partition is the one ``route`` answers.
+    """Route one message and keep every step; the partition is that of ``route``.
 
     A key of bytes is what ``keyBytes`` sets. The router's own state is not changed; constant time but for hashing.
 
@@ -177,7 +177,7 @@ def _java_hash_code(units: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SendExplanation:
-    """``route`` says how the partition is found, ``result`` what sending does, ``sentence`` what that means."""
+    """How the partition is found (``route``), what sending does (``result``) and what that means (``sentence``)."""
 
     route: RouteExplanation
     result: SendResult
@@ -187,9 +187,9 @@ class SendExplanation:
 def explain_send(
     state: ProducersState, number: int, key: str | None = None, *, size_bytes: int = DEFAULT_MSG_SIZE_BYTES
 ) -> SendExplanation | Rejection:
-    """The next message of one producer with this key, or without one; the state stays as it is.
+    """Explain the next message of one producer with this key, or without one; the state does not change.
 
-    Pulsar's refusals are in ``result``; a producer that is not there is refused here.
+    Pulsar's refusals are in ``result``; an unknown producer is a ``Rejection``.
     """
     if not 0 <= number < len(state.producers):
         return Rejection("IllegalArgumentException", f"there is no producer {number}", field="producer")

@@ -20,7 +20,7 @@ HASHING_SCHEMES: Final[tuple[HashingScheme, ...]] = ("JavaStringHash", "Murmur3_
 class KeyPlaces:
     """The partitions of one key: before and after, or with one client and with another.
 
-    None where the key is no key for the client: the empty one for BoostHash.
+    None where the client does not count the key as one: the empty key for BoostHash.
     """
 
     key: str
@@ -74,7 +74,7 @@ def moved_keys(
     """Each key's partition among ``before`` and among ``after`` partitions; linear in the keys.
 
     >>> moves = moved_keys(["a", "b"], 4, 6)
-    >>> [(each.key, each.left, each.right) for each in moves.places], moves.expected_share == 1 - 4 / 12
+    >>> [(place.key, place.left, place.right) for place in moves.places], moves.expected_share == 1 - 4 / 12
     ([('a', 1, 1), ('b', 2, 2)], True)
     """
     if before < 1:
@@ -103,7 +103,7 @@ def expected_moved_share(before: int, after: int) -> float:
 
 
 def moved_keys_by_scheme(keys: Iterable[str], before: int, after: int) -> dict[HashingScheme, KeyMoves] | Rejection:
-    """``moved_keys`` for each hashing scheme: which keys move depends on the client, how many hardly."""
+    """``moved_keys`` for each hashing scheme: the keys that move depend on the client, their number hardly does."""
     all_keys = tuple(keys)
     found: dict[HashingScheme, KeyMoves] = {}
     for hashing in HASHING_SCHEMES:
@@ -122,8 +122,8 @@ def client_disagreements(
 ) -> Disagreements | Rejection:
     """Where two clients put the same keys: by default the Java client and the Python client; linear in the keys.
 
-    >>> found = client_disagreements(["k0", "k1", ""], 6)
-    >>> [(each.key, each.left, each.right) for each in found.disagreeing]
+    >>> disagreements = client_disagreements(["k0", "k1", ""], 6)
+    >>> [(place.key, place.left, place.right) for place in disagreements.disagreeing]
     [('k1', 0, 1), ('', 0, None)]
     """
     if partitions < 1:

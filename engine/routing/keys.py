@@ -57,7 +57,7 @@ def mix(left: int, right: int) -> int:
 
 
 def _tail(rest: bytes) -> int:
-    """Up to 7 bytes as one number; parts of it overlap, and a byte that is met twice is the same twice."""
+    """Up to 7 bytes as one number; its parts overlap, so some bytes are read twice."""
     size = len(rest)
     if size >= 4:
         low = int.from_bytes(rest[:4], "little")
@@ -103,7 +103,7 @@ class Message:
         return cls(base64.b64encode(key).decode("ascii"))
 
     def has_key(self, hashing: HashingScheme) -> bool:
-        """Whether a client with this hashing scheme takes the message for one with a key."""
+        """Whether a client with this hashing scheme counts the message as keyed."""
         return bool(self.key) if hashing == "BoostHash" else self.key is not None
 
 

@@ -133,7 +133,7 @@ class PublisherGroups:
         """The list Pulsar shows: the unnamed group sorted by name (Java's text order, no name last), then the named.
 
         >>> group = grouped([PublisherStats("b"), PublisherStats(None), PublisherStats("a")])
-        >>> [each.producer_name for each in group.listed()]
+        >>> [publisher.producer_name for publisher in group.listed()]
         ['a', 'b', None]
         """
         return (*sorted(self.unnamed, key=_by_name), *sorted(self.named, key=_by_name))
@@ -158,7 +158,7 @@ def grouped(publishers: Iterable[PublisherStats]) -> PublisherGroups:
     unnamed and loses its flag.
 
     >>> twice = grouped([PublisherStats("a", True, 1.0), PublisherStats("a", True, 2.0), PublisherStats(None, True)])
-    >>> [each.msg_rate_in_msgs_per_sec for each in twice.named], twice.unnamed[0].supports_partial_producer
+    >>> [publisher.msg_rate_in_msgs_per_sec for publisher in twice.named], twice.unnamed[0].supports_partial_producer
     ([2.0], False)
     """
     unnamed: list[PublisherStats] = []
@@ -182,7 +182,7 @@ def aggregate_publishers(
     ``_plus_repeatedly``.
 
     >>> one, two = grouped([PublisherStats("a", False, 1.0)]), grouped([PublisherStats("b", False, 2.0)])
-    >>> [(each.producer_name, each.msg_rate_in_msgs_per_sec) for each in aggregate_publishers([one, two]).listed()]
+    >>> [(entry.producer_name, entry.msg_rate_in_msgs_per_sec) for entry in aggregate_publishers([one, two]).listed()]
     [(None, 3.0)]
     """
     all_partitions = tuple(partitions)

@@ -45,8 +45,8 @@ _UNSIGNED_32: Final = 2**32
 class BatchRoundRobinRouter:
     """Messages without a key stay at one partition until a batch is full, by number, by bytes or by time.
 
-    ``cursor`` is drawn at creation. ``msgs`` and ``size_bytes`` count what went to the partition of now, since
-    ``last_change_ms``, which begins with the moment of creation.
+    ``cursor`` is drawn at creation. ``msgs`` and ``size_bytes`` count what went to the current partition since
+    ``last_change_ms``, at first the moment of creation.
     """
 
     cursor: int
@@ -204,7 +204,7 @@ def route(router: Router, message: Message, partitions: int, now_ms: int) -> tup
 
     ``partitions`` is the count the client knows now, at least 1: a grown count takes effect with the next message.
     ``now_ms`` is the producer's clock, read by round robin with batching only. The index of a ``SinglePartitionRouter``
-    is answered as it is, even where it is no partition.
+    is returned as it is, even if there is no such partition.
 
     >>> state: Router = round_robin(0, batching=False)
     >>> state, first = route(state, Message(), 2, now_ms=0)
@@ -227,7 +227,7 @@ def route(router: Router, message: Message, partitions: int, now_ms: int) -> tup
 
 
 def period_of(now_ms: int, switch_ms: int) -> int:
-    """Which period of the clock a moment is in; the whole division of Java, which rounds toward zero.
+    """The period of the clock that a moment is in, by Java's integer division, which rounds toward zero.
 
     >>> period_of(123459, 10), period_of(123460, 10), period_of(-9, 10), period_of(7, 0)
     (12345, 12346, 0, 7)

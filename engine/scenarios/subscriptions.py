@@ -14,8 +14,8 @@ from engine.cluster.tables.topics import NOTHING_REPORTED, Load, Topic
 from engine.config import FLAG, ReleaseBehaviour
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
+from engine.views.failover.dashboard import PRIORITIES_INFERRED
 from engine.views.failover.model import Notice
-from engine.views.failover.notices import PRIORITIES_INFERRED
 
 FAILOVER: Final = "Failover"
 KEY_SHARED: Final = "Key_Shared"

@@ -19,7 +19,15 @@ from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_load_report
 from engine.admin.namespaces import decode_hash_positions, decode_runtime_configuration, decode_topic_list
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import Naming, ScenarioFacts, naming_of, release_text, request_of_path, scenario_facts
+from engine.admin.requests import (
+    ANTI_AFFINITY,
+    Naming,
+    ScenarioFacts,
+    naming_of,
+    release_text,
+    request_of_path,
+    scenario_facts,
+)
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
 from engine.bundles.boundaries import BundleRange, parse_range
@@ -87,6 +95,8 @@ def answers_of(read: FilesRead, path: str) -> Answers:
         if request is not None and request.what == "version":
             printed = release_text(file.data) or printed
             continue
+        if request is not None and request.what == ANTI_AFFINITY:
+            continue  # plain text, and nothing at all for a namespace without a group
         data, faults = plain_json(file.data, file.name)
         problems += faults
         kind = recognise(file.name, data)

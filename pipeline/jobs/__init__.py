@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.manifests import document_of
 from pipeline.storage import Place, check_place
 
 if TYPE_CHECKING:
@@ -30,6 +32,18 @@ LOCAL: Final = ("watch",)
 """Jobs whose folders have to be on this machine: they follow links and locks."""
 
 
+_GOES_THROUGH: Final = {"assign": "subscriptions", "bundles": "topics", "lint": "subscriptions", "report": "topics"}
+
+
+def _rows_of(job: str, source: Place) -> int:
+    """The rows that a job goes through, by what the import wrote; 0 where that is not known."""
+    try:
+        rows = json.loads(document_of(source, "import.json"))["rows_out"][_GOES_THROUGH[job]]
+    except (OSError, ValueError, LookupError, TypeError):
+        return 0
+    return rows if isinstance(rows, int) else 0
+
+
 def job_called(name: str) -> Job:
     """The ``run`` of a job. Executors have working folders of their own, so IN and OUT reach it as whole paths.
 
@@ -40,6 +54,8 @@ def job_called(name: str) -> Job:
     def anywhere(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
         for place in (source, target):
             check_place(str(place), local=name in LOCAL)
+        if name != "run":  # which begins its jobs one by one
+            options.watch.begin(name, rows=_rows_of(name, source))
         return replace(run(spark, source.absolute(), target.absolute(), options), place=target)
 
     return anywhere

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
 
 from engine.errors import RingsideError
 from pipeline.jobs import importing
@@ -64,15 +67,13 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             from_answers = job == "import" or (job == "keys" and has_traces(source))
             place = source if from_answers else target
             try:
-                result = job_called(job)(
-                    spark, place, target, JobOptions(given[job], options.say, failed, options.run_id)
-                )
-            except RingsideError as fault:
+                result = job_called(job)(spark, place, target, replace(options, settings=given[job], failed=failed))
+            except (RingsideError, OSError, MemoryError, pa.ArrowException) as fault:
                 if job in _NEEDED:
                     raise
                 # What it left from an earlier run belongs to another input.
                 withdraw(target, job)
-                failed[job] = str(fault)
+                failed[job] = str(fault) or "there was not enough memory"
                 options.say(f"{job} failed, the other jobs go on: {fault}")
                 continue
             summaries[job] = result.summary

@@ -72,6 +72,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     """
     found, limit_bytes = asked_of(source, target, options)
     options.say(f"import: {len(found.files):,} files found")
+    options.watch.expect(files=len(found.files))
     stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in found.files]))
     with replacing(target, JOB) as draft, spark_faults(JOB):
         staged = draft.aside("staged")

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from engine.errors import InputError
-from engine.views.fleet import (
+from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
     Agreement,
@@ -19,8 +19,10 @@ from engine.views.fleet import (
     FleetTotals,
     GroupRules,
     KeyModeTotals,
+    NowTotals,
     PolicyTotals,
     QuarantineCount,
+    Records,
     WorstBundle,
     WorstNamespace,
     WorstSubscription,
@@ -35,6 +37,7 @@ from pipeline.schemas import (
     BUNDLE_LOADS,
     CONSUMERS,
     EVERY_TABLE,
+    FILES,
     FINDINGS,
     KEY_QUARANTINE,
     KEY_SPREADS,
@@ -50,6 +53,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.worst import (
@@ -136,6 +140,7 @@ class _Report:
         tables = {table.name: check_folder(table, self._source / table.name) for table in there}
         for table in _OWN:
             tables[table.name] = check_folder(table, self._draft.folder / table.name)
+        about = stamp_of_table(self._source / FILES.name)
         return FleetSummary(
             version=VERSION,
             jobs=tuple(job for job in _JOBS if self._told[job]),
@@ -143,6 +148,10 @@ class _Report:
             policies=self._policies(),
             rules=self._rules(),
             failed=dict(sorted(self._failed.items())),
+            now=msgspec.convert(self._told["assign"].get("now", {}), NowTotals),
+            records=self._records(),
+            run_id=about.run_id,
+            snapshot_time=about.snapshot_time.isoformat() if about.snapshot_time else None,
             agreement=msgspec.convert(self._told["assign"].get("agreement", {}), Agreement),
             key_modes=self._key_modes(),
             worst_subscriptions=tuple(self._first(WORST_SUBSCRIPTIONS, WorstSubscription, top)),
@@ -190,6 +199,10 @@ class _Report:
         told: dict[str, dict[str, Any]] = self._told["assign"].get("policies", {})
         made = (PolicyTotals(policy=name, in_force=name in self._in_force, **each) for name, each in told.items())
         return tuple(sorted(made, key=lambda each: (each.what_if, each.policy)))
+
+    def _records(self) -> Records:
+        imported = self._told["import"]
+        return Records(sum(imported.get("rows_in", {}).values()), imported.get("problem_rows", 0))
 
     def _rules(self) -> tuple[GroupRules, ...]:
         """Groups of brokers whose reported active consumers disagree come first, then by name."""

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pipeline.failures import failure_of
+from pipeline.progress import Watch
 from pipeline.schemas import FILES
 from pipeline.stamps import Stamp, new_run_id, time_of_table
 from pipeline.storage import Place
@@ -21,12 +22,14 @@ class JobOptions:
     """``settings`` are a job's own words, as text: each job says which it knows. ``say`` is told each step.
 
     ``failed``: jobs of the same run that could not be finished, with the reason. ``run_id`` is in every row they write.
+    ``watch`` is told what a job goes through, so that its progress can be shown.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)
     say: Callable[[str], None] = _quiet
     failed: Mapping[str, str] = field(default_factory=dict)
     run_id: str = field(default_factory=new_run_id)
+    watch: Watch = field(default_factory=Watch, compare=False)
 
     def stamp_of(self, tables: Place) -> Stamp:
         """For rows that are made from the tables of an import."""

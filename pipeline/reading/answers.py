@@ -17,7 +17,7 @@ from engine.admin.namespaces import (
 )
 from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
-from engine.admin.requests import TOPIC_POLICIES, AdminRequest, Naming, naming_of, scenario_facts
+from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, naming_of, scenario_facts
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
@@ -37,7 +37,7 @@ OF_NO_USE: Final = "of no use here"
 QUARANTINED: Final = "quarantined"
 WAITING: Final = "waiting for a name"
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
-_WITHOUT_FORM: Final = (*TOPIC_POLICIES, "lookup-bundle", "version")
+_WITHOUT_FORM: Final = (*TOPIC_POLICIES, ANTI_AFFINITY, "lookup-bundle", "version")
 """Answers that can be a bare number, a text or empty, and that no table uses."""
 _NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
 _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')

@@ -14,7 +14,7 @@ import pytest
 from engine.errors import InputError
 from pipeline.conditions import conditions_of
 from pipeline.jobs.options import check_options
-from tui.cli.commands.fleet import fleet_command
+from tui.cli.fleet.command import fleet_command
 
 DEPLOY = Path(__file__).parents[2] / "docs" / "deploy"
 

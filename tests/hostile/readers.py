@@ -133,7 +133,7 @@ def read_lists(words: Sequence[str]) -> int:
 def show_results(words: Sequence[str]) -> int:
     """What ``fleet open`` does with a folder on its screen: every list, and what each opens."""
     from engine.errors import InputError
-    from tui.cli.fleet_screen import session_of
+    from tui.cli.fleet.screen import session_of
     from tui.fleet.app import FleetApp
     from tui.sources.fleet_results import read_results
 

@@ -23,7 +23,7 @@ from engine.errors import InputError, Rejection, RingsideError
 from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer
 from engine.hashing import utf16_order
-from engine.views.fleet import read_summary
+from engine.views.fleet.summary import read_summary
 from pipeline.jobs import assigning, dealing, job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.lists import Changes, ConsumerList, carried_over, list_of

@@ -21,7 +21,7 @@ from engine.lint import Finding, lint
 from engine.lint.model import in_order
 from engine.scenarios.linting import told_by
 from engine.scenarios.opening import open_snapshot
-from engine.views.fleet import read_summary
+from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.lint_tasks import finding_row
 from pipeline.jobs.result import JobOptions

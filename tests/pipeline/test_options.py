@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from pipeline.conditions import conditions_of, failures_of
+from pipeline.conditions import Figures, conditions_of, failures_of, figures_of_result
 from pipeline.jobs import MODULES, assigning, keys, linting
 from pipeline.jobs.everything import settings_by_job
 from pipeline.jobs.options import IN_RUN, OWN, check_names, check_options, known_to
@@ -60,9 +60,12 @@ def test_a_run_fails_on_what_its_lint_found_and_only_when_asked(
     found: dict[str, int], fail_on: str | None, wanted: bool
 ) -> None:
     conditions = conditions_of("run", [fail_on] if fail_on else [])
-    assert bool(failures_of(JobResult("run", {"jobs": {"lint": {"severities": found}}}), conditions)) is wanted
-    assert bool(failures_of(JobResult("lint", {"severities": found}), conditions)) is wanted
-    assert failures_of(JobResult("import", {"job": "import"}), conditions) == []
+    assert (
+        bool(failures_of(figures_of_result(JobResult("run", {"jobs": {"lint": {"severities": found}}})), conditions))
+        is wanted
+    )
+    assert bool(failures_of(figures_of_result(JobResult("lint", {"severities": found})), conditions)) is wanted
+    assert failures_of(figures_of_result(JobResult("import", {"job": "import"})), conditions) == []
 
 
 @pytest.mark.parametrize(
@@ -76,9 +79,9 @@ def test_a_run_fails_where_a_number_is_above_its_limit(text: str, met: bool) -> 
     assign = {"now": now, "agreement": {"reported": 7, "agreeing": 6}}
     jobs = {"assign": assign, "import": {"problem_rows": 5, "rows_in": {"topics": 20, "subscriptions": 30}}}
     conditions = conditions_of("run", [text])
-    assert bool(failures_of(JobResult("run", {"jobs": jobs}), conditions)) is met
+    assert bool(failures_of(figures_of_result(JobResult("run", {"jobs": jobs})), conditions)) is met
     alone = "import" if text.startswith("quarantined") else "assign"
-    assert bool(failures_of(JobResult(alone, jobs[alone]), conditions)) is met
+    assert bool(failures_of(figures_of_result(JobResult(alone, jobs[alone])), conditions)) is met
 
 
 @pytest.mark.parametrize(
@@ -91,9 +94,15 @@ def test_a_condition_that_means_nothing_is_refused(job: str, text: str) -> None:
         conditions_of(job, [text])
 
 
+def test_a_share_of_nothing_is_not_above_any_limit() -> None:
+    (condition,) = conditions_of("report", ["quarantined>0%"])
+    assert not condition.is_met(Figures({}, {"quarantined": 0.0}))
+    assert condition.value(Figures({}, {})) is None
+
+
 def test_a_job_that_failed_makes_the_run_a_failure() -> None:
     result = JobResult("run", {"jobs": {}, "failed": {"lint": "no memory"}})
-    assert failures_of(result, ()) == ["the job lint failed: no memory"]
+    assert failures_of(figures_of_result(result), ()) == ["the job lint failed: no memory"]
 
 
 @pytest.mark.parametrize(

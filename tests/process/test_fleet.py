@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.views.fleet import read_summary
+from engine.views.fleet.summary import read_summary
 from tests.patience import HANG_S
 from tests.pipeline.conftest import SHORT_LIVED
 from tests.process.conftest import ROOT

@@ -29,8 +29,8 @@ from engine.cluster.keys.state import KeySubscription, SharingMode
 from engine.cluster.state import ClusterState, Namespace
 from engine.cluster.tables.topics import Topic
 from engine.cluster.timeline import Timeline
-from engine.views.history import state_before
 from engine.views.keys.view import keys_view
+from engine.views.timeline import state_before
 from tests.properties.timeline_machine import TimelineMachine
 
 TOPIC = "persistent://t/n/orders"

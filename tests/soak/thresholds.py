@@ -19,8 +19,7 @@ SMALL: Final = {
     "engine.cluster.timeline": {"SNAPSHOT_EVERY": 5},
     "engine.bulk_hashing": {"STEP": 3, "CHUNK": 3, "LONGEST": 30, "_FEW": 50, "_LONG_NAME": 2},
     "engine.failover.bulk_ring": {"FEW": 2, "CHUNK": 3},
-    "engine.views.history": {"STATES_KEPT": 2},
-    "engine.views.step_lines": {"LINES_KEPT": 4},
+    "engine.views.timeline": {"LINES_KEPT": 4, "STATES_KEPT": 2},
     "engine.views.failover.table": {"SORTED_AT_ONCE": 2},
 }
 

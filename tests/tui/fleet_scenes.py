@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from engine.admin.facts import Snapshot
 from engine.config import DEFAULTS
-from engine.views.fleet import (
+from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
     Agreement,

@@ -53,6 +53,7 @@ from tui.kit.words_panel import WordsPanel, written
 QUICK_BUNDLES: Final = 300
 """With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""
 MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}
+NOT_OF_THE_NEWEST: Final = "the picture is older than the newest reports: {}; u takes the last change back"
 ZOOMS: Final = ("", "table", "next", "compare")
 STILL_COMPUTING: Final = "still computing the last question; one at a time"
 EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
@@ -90,17 +91,19 @@ class BrokersScreen(TableScreen):
 
     def __init__(
         self,
-        given: BrokersInput,
+        given: BrokersInput | Callable[[], BrokersInput],
         colours: Palette,
         question: BrokersQuestion | None = None,
         *,
         ascii_only: bool = False,
     ) -> None:
+        """``given``: the brokers, or what works them out of answers, which is done in the background."""
         super().__init__()
         self.question = question or BrokersQuestion()
         self.view: BrokersView | None = None
         self.compared: tuple[Compared, ...] = ()
-        self._given = given
+        self._given = given if isinstance(given, BrokersInput) else None
+        self._newest = given if callable(given) else None
         self._before: list[BrokersQuestion] = []
         self._frame: tuple[BrokersView, BrokersFrame] | None = None
         self._computing = False
@@ -129,7 +132,10 @@ class BrokersScreen(TableScreen):
         self.query_one(KeyFooter).keys = key_hints()
         name_panels(self, {"next": "next cycle", "compare": "all shedders", "table": "brokers"})
         self.set_class(self.colours.mono, "-mono")
-        self.ask(self.question)
+        if self._newest is not None:
+            self.renew(self._newest)
+        else:
+            self.ask(self.question)
 
     def watch_colours(self) -> None:
         self.set_class(self.colours.mono, "-mono")
@@ -139,6 +145,30 @@ class BrokersScreen(TableScreen):
         arrange(self, event.size)
         self.call_after_refresh(self.show_all)
 
+    # what is shown of a running cluster
+
+    def renew(self, newest: Callable[[], BrokersInput]) -> None:
+        """Ask the same question of newer reports. Of several that arrive while one is worked on, the last counts."""
+        self._newest = newest
+        if self._ready and not self._computing:
+            self._computing = True
+            if self.view is None:
+                self.sentence = "hint", "working out the brokers from their load reports"
+            run_beside(self, self._renew)
+
+    async def _renew(self) -> None:
+        while (newest := self._newest) is not None:
+            self._newest = None
+            given = await in_background(newest)
+            answer = await in_background(brokers_view, given, self.question)
+            if isinstance(answer, Rejection):
+                self._refuse(NOT_OF_THE_NEWEST.format(answer))
+                continue
+            self._given = given
+            self._take(self.question, answer, undoing=True)
+            self._take_compared(self.question, await in_background(compared_shedders, given, self.question))
+        self._computing = False
+
     # the question
 
     def ask(self, question: BrokersQuestion, *, undoing: bool = False) -> None:
@@ -147,20 +177,25 @@ class BrokersScreen(TableScreen):
         if self._computing:
             self.sentence = "hint", STILL_COMPUTING
             return
-        bundles = sum(len(load.bundles) for load in self._given.inputs.loads)
+        given = self._given
+        if given is None:
+            return
+        bundles = sum(len(load.bundles) for load in given.inputs.loads)
         if bundles <= QUICK_BUNDLES:
-            if self._take(question, brokers_view(self._given, question), undoing=undoing):
-                self._take_compared(question, compared_shedders(self._given, question))
+            if self._take(question, brokers_view(given, question), undoing=undoing):
+                self._take_compared(question, compared_shedders(given, question))
             return
         self._computing = True
         self.sentence = "hint", f"computing {counted(question.cycles, 'cycle')} for {counted(bundles, 'bundle')}"
-        run_beside(self, partial(self._compute, question, undoing))
+        run_beside(self, partial(self._compute, given, question, undoing))
 
-    async def _compute(self, question: BrokersQuestion, undoing: bool) -> None:
-        answer = await in_background(brokers_view, self._given, question)
+    async def _compute(self, given: BrokersInput, question: BrokersQuestion, undoing: bool) -> None:
+        answer = await in_background(brokers_view, given, question)
         self._computing = False
         if self._take(question, answer, undoing=undoing):
-            self._take_compared(question, await in_background(compared_shedders, self._given, question))
+            self._take_compared(question, await in_background(compared_shedders, given, question))
+        if self._newest is not None:
+            self.renew(self._newest)
 
     def _take(self, question: BrokersQuestion, answer: BrokersView | Rejection, *, undoing: bool) -> bool:
         if isinstance(answer, Rejection):

@@ -20,7 +20,7 @@ from textual.visual import Visual
 
 from engine.errors import Rejection
 from engine.text import counted, visible
-from engine.views.failover.details import SplitOption, SplitPreviewView
+from engine.views.failover.splits import SplitOption, SplitPreviewView
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences

@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.bundles.plan import SplitWarning, WarningCode
 from engine.text import counted
-from engine.views.failover.details import SplitOption
+from engine.views.failover.splits import SplitOption
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
 
 TOPICS_SHOWN: Final = 3

@@ -7,7 +7,7 @@ from engine.diagnosis.turns import TurnExplanation, explain_turn
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import Opened
 from engine.views.failover.dashboard import topic_explanation
-from engine.views.failover.details import TopicExplanation
+from engine.views.failover.explanations import TopicExplanation
 from tui.cli.options import WhatIf
 from tui.cli.session import begin
 

@@ -26,7 +26,7 @@ from engine.views.keys.view import keys_view
 from engine.views.producers.answers import statistics_view
 from engine.views.producers.model import ProducersView, StatisticsView
 from engine.views.producers.view import producers_view
-from engine.views.reported.loads import with_load_reports
+from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.cli.options import FLAG, WhatIf

@@ -9,7 +9,7 @@ from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, Rival, RuleReason, WhyNot, rivals_of
 from engine.failover.takeover import TakeoverEvent, TakeoverStep
 from engine.text import counted
-from engine.views.failover.details import TopicExplanation
+from engine.views.failover.explanations import TopicExplanation
 from tui.kit.remarks import Remark, bytes_text
 from tui.kit.wording import FLAG, bytes_per_sec, msgs_per_sec, safe_name, short_topic
 

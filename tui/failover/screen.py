@@ -15,7 +15,7 @@ from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX
 from engine.scenarios.selecting import resolve_selection
-from engine.views.failover.details import TopicExplanation
+from engine.views.failover.explanations import TopicExplanation
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
 from engine.views.finding import Found
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from engine.keyshared.luck import Verdict
 from engine.text import counted
-from engine.views.fleet import FleetSummary
+from engine.views.fleet.summary import FleetSummary
 from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList
 from tui.fleet.lines import severity_style

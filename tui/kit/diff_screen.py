@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from engine.text import counted
-from engine.views.comparing.previews import ChangeView
+from engine.views.comparing.handovers import ChangeView
 from themes.palettes import Palette, hex_colour
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title

@@ -12,8 +12,8 @@ from textual.widget import Widget
 
 from engine.errors import Rejection
 from engine.text import counted
-from engine.views.comparing.handovers import HandoverRow
-from engine.views.comparing.heirs import SLOT, HeirsView, LossesView, LossRow
+from engine.views.comparing.handovers import SLOT, HandoverRow
+from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
 from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines

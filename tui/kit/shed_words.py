@@ -15,7 +15,10 @@ ASSUMED_TEXTS: Final[dict[Assumption, str]] = {
     "averages-from-one-report": "the leader's averages are the reported rates, since each broker has one report only",
     "averages-from-reports": "the leader's averages come from the reports given, which may not be all there were",
     "history-empty": "hit counts and recent unloads, which only the leader knows, are empty",
-    "policies-unknown": "no isolation policy is known, so every broker may own every bundle",
+    "policies-unknown": "no policy is known, so every broker may own every bundle",
+    "isolation-unknown": "no isolation policy is known, so every broker may own every bundle",
+    "groups-unknown": "no anti-affinity group is known",
+    "domains-unknown": "failureDomainsEnabled is true, but no failure domain is known",
     "map-order-unknown": "names share a bucket of a Java map, so another order of bundles is possible",
 }
 BROKER_TEXTS: Final[dict[BrokerOutcome, str]] = {

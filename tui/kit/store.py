@@ -23,8 +23,8 @@ from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.why import diagnose_all
 from engine.errors import InputError, Rejection
 from engine.scenarios.opening import open_snapshot
+from engine.views.comparing.handovers import ChangeView, change_view, preview_of
 from engine.views.comparing.heirs import HeirsView, LossesView, heirs_view, losses_view
-from engine.views.comparing.previews import ChangeView, change_view, preview_of
 from engine.views.failover.dashboard import (
     busiest_partition_of,
     dashboard_view,
@@ -33,17 +33,17 @@ from engine.views.failover.dashboard import (
     topic_explanation,
     topics_of_bundle,
 )
-from engine.views.failover.details import SplitPreviewView, TopicExplanation
+from engine.views.failover.explanations import TopicExplanation
 from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.failover.splits import SplitPreviewView
 from engine.views.finding import Findable
 from engine.views.keys.answers import key_answer, keys_of_consumer
 from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeysView
 from engine.views.keys.view import keys_view
-from engine.views.producers.answers import known_keys_view, send_answer, statistics_view
-from engine.views.producers.growth import GrowthView
+from engine.views.producers.answers import GrowthView, known_keys_view, send_answer, statistics_view
 from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
 from engine.views.producers.view import producers_view
-from engine.views.reported.loads import with_load_reports
+from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.live_line import Freshness

@@ -21,7 +21,7 @@ from engine.cluster.producers.commands import (
 )
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
-from engine.views.producers.growth import GrowthView
+from engine.views.producers.answers import GrowthView
 from engine.views.producers.model import (
     CountsView,
     ProducerRow,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.text import counted
-from engine.views.producers.growth import KeyGrowth
+from engine.views.producers.answers import KeyGrowth
 from engine.views.producers.model import (
     CountsView,
     ProducersFoot,

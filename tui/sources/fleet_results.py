@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from engine.errors import InputError
-from engine.views.fleet import FILE_NAME, FleetSummary, read_summary
+from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
 from tui.sources.fleet_listing import Columns, Listing, whole
 from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
-from engine.views.openmetrics import CONTENT_TYPE
+from engine.views.metrics import CONTENT_TYPE
 
 PATH: Final = "/metrics"
 MOST_AT_ONCE: Final = 16

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Literal
 
 from engine.balance.averages import new_bundle_data
-from engine.balance.brokers import overload_usage
 from engine.balance.filters import (
     anti_affinity,
     below_max_topics,
@@ -149,7 +148,7 @@ def select(leader: Leader, state: LeaderState, bundle: str, pick: Picker) -> tup
 
 
 def _is_overloaded(leader: Leader, state: LeaderState, broker: str) -> bool:
-    return overload_usage(state.known[broker].load, leader.settings, leader.rules) > leader.settings.overload_limit
+    return state.known[broker].is_overloaded(leader.settings, leader.rules)
 
 
 def _ask(
@@ -177,7 +176,7 @@ def _filtered(
 
     def keep(name: str, kept: Iterable[str]) -> None:
         nonlocal candidates
-        wanted = set(kept)
+        wanted = frozenset(kept)
         gone = [broker for broker in candidates if broker not in wanted]
         if gone:
             candidates = candidates.updated(remove=gone)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from engine.balance.averages import TimeAverageMessageData, new_bundle_data
-from engine.balance.brokers import BrokerLoad, time_average
+from engine.balance.brokers import BrokerLoad, overload_usage, time_average
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.state import Leader, LeaderState
 from engine.balance.placement import strategies as placements
@@ -39,9 +39,7 @@ def reports_read(
             known = data.get(stats.bundle)
             data[stats.bundle] = (new_bundle_data() if known is None else known).update(stats)
         placed = state.known[broker].preallocated if broker in state.known else {}
-        kept[broker] = tuple(
-            bundle for bundle in placed if bundle in leader_owns and not (bundle in load.bundles and bundle in data)
-        )
+        kept[broker] = _still_placed(leader, placed, load, data, leader_owns)
         long_term[broker] = time_average((stats.bundle for stats in load.stats), data)
     known_brokers: dict[str, KnownBroker] = {}
     tables: dict[str, MapOrder] = {}
@@ -53,7 +51,8 @@ def reports_read(
             bundle: data.get(bundle, placed[bundle]) if state.data.get(bundle) is placed[bundle] else placed[bundle]
             for bundle in tables[broker]
         }
-        known_brokers[broker] = KnownBroker(alive[broker], long_term[broker], still)
+        usage = overload_usage(alive[broker], leader.settings, leader.rules)
+        known_brokers[broker] = KnownBroker(alive[broker], long_term[broker], still, usage)
     return replace(
         state,
         brokers=brokers,
@@ -69,6 +68,51 @@ def reports_read(
         shedder=shedder,
         placement=placement,
     )
+
+
+def broker_gone(
+    leader: Leader, state: LeaderState, sampled: LeaderState, reports: Sequence[BrokerLoad], gone: BrokerLoad
+) -> LeaderState:
+    """:func:`brokers_changed` for one broker that is gone, by what all reports with its own came to. O(bundles).
+
+    ``sampled`` is the state that ``brokers_changed`` makes of ``state`` while all are alive, the same for every broker
+    that may go: a bundle's averages do not depend on who else reports. Where they do, because two brokers report the
+    same bundle or placements are pending, everything is read again.
+    """
+    lost = dict.fromkeys(stats.bundle for stats in gone.stats)
+    pending = any(broker.preallocated for broker in state.known.values())
+    if gone.broker not in state.brokers or pending or any(not lost.keys().isdisjoint(each.bundles) for each in reports):
+        return brokers_changed(leader, state, reports)
+    alive = {load.broker: load for load in reports}
+    brokers = state.brokers.replaced(alive)
+    return replace(
+        sampled,
+        brokers=brokers,
+        known={broker: sampled.known[broker] for broker in brokers},
+        tables={broker: sampled.tables[broker] for broker in brokers},
+        bundles=sampled.bundles.updated(remove=lost),
+        data={bundle: data for bundle, data in sampled.data.items() if bundle not in lost},
+        served={broker: sampled.served[broker] for broker in brokers},
+        shedder=shedders.with_active(state.shedder, alive, leader.rules),
+        placement=placements.with_active(state.placement, alive, leader.rules),
+    )
+
+
+def _still_placed(
+    leader: Leader,
+    placed: Collection[str],
+    load: BrokerLoad,
+    data: Collection[str],
+    leader_owns: Collection[str],
+) -> tuple[str, ...]:
+    """The bundles placed on a broker that still count there after its report; ``data``: those with averages."""
+    if leader.rules.placements_kept == "leaders-own":
+        return tuple(
+            bundle for bundle in placed if bundle in leader_owns and not (bundle in load.bundles and bundle in data)
+        )
+    if not any(bundle in load.bundles for bundle in placed):
+        return tuple(placed)
+    return tuple(bundle for bundle in placed if bundle not in data)
 
 
 def brokers_changed(

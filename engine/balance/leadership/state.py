@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Final, Literal
 
 from engine.balance.averages import BundleData
 from engine.balance.filters import IsolationPolicy
@@ -15,19 +16,24 @@ from engine.balance.settings import LoadSettings
 from engine.balance.shedding import strategies as shedders
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
+PolicyKind = Literal["isolation", "groups", "domains"]
+POLICY_KINDS: Final[tuple[PolicyKind, ...]] = ("isolation", "groups", "domains")
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterPolicies:
     """What the metadata says about who may own what.
 
     ``isolation`` in the order in which policies are tried; ``groups``: anti-affinity group by namespace; ``domains``:
-    failure domain by broker. ``non_persistent``: bundles that hold non-persistent topics.
+    failure domain by broker. ``non_persistent``: bundles that hold non-persistent topics. ``unknown``: the kinds that
+    nothing was read about, which are empty here and may not be there.
     """
 
     isolation: tuple[IsolationPolicy, ...] = ()
     groups: Mapping[str, str] = field(default_factory=dict)
     domains: Mapping[str, str] = field(default_factory=dict)
     non_persistent: Collection[str] = ()
+    unknown: tuple[PolicyKind, ...] = ()
 
     def same_group(self, namespace: str) -> frozenset[str] | None:
         """All namespaces of a namespace's anti-affinity group, itself included; None for one without a group."""

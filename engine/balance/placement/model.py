@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from engine.balance.averages import BundleData, TimeAverageMessageData
-from engine.balance.brokers import BrokerLoad
+from engine.balance.brokers import BrokerLoad, overload_usage
+from engine.balance.settings import LoadSettings
 from engine.hashing import murmur3_32
+from engine.load_rules import LoadRules
 
 PlacementReason = Literal[
     "least",  # by the strategy's measure
@@ -24,11 +26,21 @@ PlacementReason = Literal[
 @dataclass(frozen=True, slots=True)
 class KnownBroker:
     """What the leader knows of a broker: its report, the sum of its bundles' long-term averages, and bundles that were
-    placed on it since (in the order of their ``ConcurrentHashMap``)."""
+    placed on it since (in the order of their ``ConcurrentHashMap``).
+
+    ``usage``: what is compared with the overload limit, None where nobody has computed it yet. It is asked for at every
+    placement and changes with the report only.
+    """
 
     load: BrokerLoad
     long_term: TimeAverageMessageData = field(default_factory=lambda: TimeAverageMessageData(1))
     preallocated: Mapping[str, BundleData] = field(default_factory=dict)
+    usage: float | None = None
+
+    def is_overloaded(self, settings: LoadSettings, rules: LoadRules) -> bool:
+        """Exactly at the limit it is not, while ``OverloadShedder`` would shed."""
+        usage = overload_usage(self.load, settings, rules) if self.usage is None else self.usage
+        return usage > settings.overload_limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.balance.averages import BundleData
-from engine.balance.brokers import overload_usage
 from engine.balance.placement.average import place_average
 from engine.balance.placement.least_resource import ResourceMemory, place_least_resource
 from engine.balance.placement.model import KnownBroker, Placement
@@ -89,11 +88,8 @@ def check_placement(settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULE
 
 
 def long_term_score(broker: KnownBroker, settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> float:
-    """Long-term messages/s of a broker and of what was placed on it since its report; infinite when it is overloaded.
-
-    Exactly at the limit it is not overloaded, while ``OverloadShedder`` would shed.
-    """
-    if overload_usage(broker.load, settings, rules) > settings.overload_limit:
+    """Long-term messages/s of a broker and of what was placed on it since its report; infinite when overloaded."""
+    if broker.is_overloaded(settings, rules):
         return math.inf
     placed = 0.0
     for data in broker.preallocated.values():

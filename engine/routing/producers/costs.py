@@ -1,8 +1,8 @@
 """What producers cost the brokers as the number of partitions changes: eager, lazy, and partial(limit).
 
-Nothing is simulated: a producer that starts at a random partition opens a run of neighbours (round robin), one
+Computed, not simulated: a producer that starts at a random partition opens a run of neighbours (round robin), one
 partition (single) or a random set (partial), and its random keys open others. Expected values are means over those
-draws. PIP-79 has the question, not the numbers.
+draws. PIP-79 raises the question without numbers.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def _run(workload: Workload, partitions: int, mode: RouterKind, brokers: int) ->
         for broker in range(min(brokers, partitions))
     ]
     keyless = workload.keys == 0
-    # Why: a run meets as many brokers wherever it starts if their turns go round without a seam, or if the turn that is
-    # cut off at the seam is as long as the run.
+    # Why: a run meets as many brokers wherever it starts if the brokers' turns repeat without a seam, or if the turn
+    # that is cut off at the seam is as long as the run.
     seam = partitions % brokers
     alike = keyless and (seam == 0 or run <= seam)
     connections = Expected(len(missed) - math.fsum(missed), alike or not any(missed))

@@ -1,4 +1,4 @@
-"""The values of partitioned producers: their partitions' producers, why one was opened, the state of many, their steps.
+"""The values of partitioned producers: their partitions' producers and why each was opened, states and steps.
 
 Source: ``PartitionedProducerImpl`` and ``ProducerImpl`` of the Java client.
 """
@@ -65,7 +65,7 @@ class PartitionProducer:
         return replace(sent, next_sequence_id=self.next_sequence_id + 1)
 
     def reconnected(self) -> PartitionProducer:
-        """Connected again; what waited is published."""
+        """Connected again; waiting messages are published."""
         return replace(
             self,
             connected=True,
@@ -76,7 +76,7 @@ class PartitionProducer:
         )
 
     def cut(self) -> PartitionProducer:
-        """Not connected any more; what waits, waits on."""
+        """Disconnected; waiting messages keep waiting."""
         return replace(self, connected=False)
 
 
@@ -84,7 +84,7 @@ class PartitionProducer:
 class PartitionedProducer:
     """A partitioned producer; ``number`` identifies it among those of its topic, ``partitions`` is the count it knows.
 
-    ``router`` is None for a router of one's own. ``started`` maps each partition with a producer to it, in the order
+    ``router`` is None for a custom router. ``started`` maps each partition with a producer to it, in the order
     they were opened. ``max_pending_messages`` is the limit of each partition's queue, 0 for none.
     ``next_update_ms`` is when it asks for the number of partitions again.
     """
@@ -156,10 +156,10 @@ class SendResult:
 
 @dataclass(frozen=True, slots=True)
 class UpdateResult:
-    """What one look at the number of partitions did.
+    """The result of one check of the number of partitions.
 
     "not due": too early. "off": not configured, or the producer is not Ready. "failed": a new partition could not be
-    opened, all new ones were given up, and the next look tries again. "refused": the number went down.
+    opened, all new ones were given up, and the next check tries again. "refused": the number went down.
     """
 
     outcome: Literal["not due", "off", "unchanged", "grown", "failed", "refused"]
@@ -200,7 +200,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """A producer looked at the number of partitions."""
+    """A producer checked the number of partitions."""
 
     number: int
     partitions: int
@@ -217,7 +217,7 @@ class Disconnected:
 
 @dataclass(frozen=True, slots=True)
 class Reconnected:
-    """A producer is connected to a partition again and published what waited, or was kept out with ``error``."""
+    """A producer reconnected to a partition and published waiting messages, or was refused with ``error``."""
 
     number: int
     partition: int
@@ -227,7 +227,7 @@ class Reconnected:
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
-    """A producer was thrown out by another one's ``ExclusiveWithFencing``."""
+    """A producer was fenced out by another one's ``ExclusiveWithFencing``."""
 
     number: int
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from engine.balance.broker_changes import Landing, broker_dies
+from engine.balance.broker_changes import BrokerDeath, Landing, broker_dies, every_broker_dies
 from engine.balance.shed_ahead_model import ShedStart
 from engine.errors import Rejection
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
@@ -64,14 +64,18 @@ def broker_heirs(given: BrokersInput, gone: Sequence[str], question: BrokersQues
 
 
 def _after(start: ShedStart, gone: Sequence[str]) -> BrokerHeirsView | Rejection:
-    before = usages_of(start)
-    landings: list[tuple[str, Landing]] = []
+    deaths: list[BrokerDeath] = []
     for broker in gone:
-        death = broker_dies(start, broker)
+        death = broker_dies(deaths[-1].start if deaths else start, broker)
         if isinstance(death, Rejection):
             return death
-        start = death.start
-        landings += [(broker, landing) for landing in death.landings]
+        deaths.append(death)
+    return _heirs(usages_of(start), deaths)
+
+
+def _heirs(before: Mapping[str, float], deaths: Sequence[BrokerDeath]) -> BrokerHeirsView:
+    """What deaths one after the other came to; ``before``: the weighted usage of every broker before the first."""
+    landings = [(death.broker, landing) for death in deaths for landing in death.landings]
     bundles: Counter[str] = Counter()
     msgs: dict[str, float] = dict.fromkeys(before, 0.0)
     for _, landing in landings:
@@ -80,11 +84,11 @@ def _after(start: ShedStart, gone: Sequence[str]) -> BrokerHeirsView | Rejection
             msgs[landing.destination] += landing.stats.msgs_per_sec
     heirs = [
         BrokerHeir(broker, before[broker], after, bundles[broker], msgs[broker])
-        for broker, after in usages_of(start).items()
+        for broker, after in (usages_of(deaths[-1].start) if deaths else before).items()
     ]
     heirs.sort(key=lambda heir: (-heir.usage_after if math.isfinite(heir.usage_after) else math.inf, heir.broker))
     return BrokerHeirsView(
-        tuple(gone),
+        tuple(death.broker for death in deaths),
         tuple(heirs),
         tuple(landings),
         sum(landing.stats.topics for _, landing in landings),
@@ -104,14 +108,15 @@ def broker_losses(given: BrokersInput, question: BrokersQuestion) -> tuple[Broke
 def losses_from(start: ShedStart) -> tuple[BrokerLoss, ...] | Rejection:
     """The same of a cluster with its rules. O(bundles × brokers)."""
     losses = []
-    for load in start.loads:
-        after = _after(start, [load.broker])
-        if isinstance(after, Rejection):
-            return after
+    before = usages_of(start)
+    for death in every_broker_dies(start):
+        if isinstance(death, Rejection):
+            return death
+        after = _heirs(before, [death])
         worst = after.heirs[0]
         losses.append(
             BrokerLoss(
-                load.broker,
+                death.broker,
                 len(after.landings),
                 after.topics,
                 after.msgs_per_sec,

@@ -41,7 +41,6 @@ from engine.views.brokers.model import (
     StripCell,
     Swap,
 )
-from engine.views.brokers.shed_document import shedder_of
 
 SHEDDERS: Final = (*MODULAR_SHEDDERS, TRANSFER)
 PLACEMENTS: Final = MODULAR_PLACEMENTS
@@ -394,3 +393,9 @@ def _grouped(broker: str, stays: Sequence[tuple[str, object]]) -> list[LeftAlone
 def _numbers(figure: float | None, limit: float | None) -> tuple[float | None, float | None]:
     known = figure is not None and limit is not None and math.isfinite(figure) and math.isfinite(limit)
     return (figure, limit) if known else (None, None)
+
+
+def shedder_of(found: ShedAhead) -> str:
+    """The shedder that a forecast is of."""
+    start = found.start
+    return start.settings.loadBalancerLoadSheddingStrategy if start.load_manager == "modular" else TRANSFER

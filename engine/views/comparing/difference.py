@@ -15,8 +15,7 @@ from engine.cluster.state import ClusterState, Subscription
 from engine.compare.matching import came_and_left, ids_by_name, matched_subscriptions, renamed, renumbered
 from engine.compare.verdict import Verdict, judge, verdict_between
 from engine.config import BrokerSettings
-from engine.views.comparing.handovers import HandoverRow, handovers
-from engine.views.comparing.heirs import PARTITION, SLOT, key_handovers
+from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, handovers, key_handovers
 from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 from engine.views.reported.event_words import change_text

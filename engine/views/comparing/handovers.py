@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from engine.cluster.commands import Command
 from engine.cluster.moves import aligned
 from engine.cluster.owners import NEW_PARTITION, active_ids, columns_of
 from engine.cluster.partitions import Traffic, traffic
 from engine.cluster.state import ClusterState, Subscription
+from engine.compare.verdict import Verdict, carried_out, subscription_of, verdict_between
+from engine.errors import Rejection
 from engine.memo import LazyRows
 from engine.views.failover.table import Busiest
+from engine.views.keys.moves import key_moves, keys_verdict
+from engine.views.keys.slice import KeysSlice, keys_slice_by_key
+
+PARTITION = "partition"
+
+
+SLOT = "slot"
+
 
 HandoverKind = Literal["moved", "taken up", "orphaned", "appeared", "vanished"]
 
@@ -91,3 +102,61 @@ def _row(name: str, kind: HandoverKind, pair: Pair, flow: Traffic, place: int) -
         float(flow.bytes_per_sec[place]),
         int(flow.unacked[place]),
     )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ChangeView:
+    """What became of one subscription from one state to another; ``rows`` are partitions or known keys."""
+
+    noun: str
+    verdict: Verdict
+    rows: Sequence[HandoverRow]
+
+
+def change_view(before: ClusterState, after: ClusterState, subscription_key: str) -> ChangeView | None:
+    """The change of a subscription of either type in one history; None where one of the states lacks it."""
+    mine, theirs = subscription_of(before, subscription_key), subscription_of(after, subscription_key)
+    if mine is not None and theirs is not None:
+        verdict = verdict_between(before, after, subscription_key)
+        return ChangeView(PARTITION, verdict, handovers(before, mine, after, theirs))
+    was, now = keys_slice_by_key(before, subscription_key), keys_slice_by_key(after, subscription_key)
+    if was is None or now is None:
+        return None
+    return ChangeView(SLOT, keys_verdict(was, now, key_moves(was, now)), key_handovers(was, now))
+
+
+def preview_of(state: ClusterState, command: Command, subscription_key: str) -> Verdict | Rejection | None:
+    """The verdict on a command for one subscription of either type; None where it lacks one, before or after."""
+    after = carried_out(state, command)
+    if isinstance(after, Rejection):
+        return after
+    if subscription_of(state, subscription_key) is not None and subscription_of(after, subscription_key) is not None:
+        return verdict_between(state, after, subscription_key)
+    before, now = keys_slice_by_key(state, subscription_key), keys_slice_by_key(after, subscription_key)
+    return None if before is None or now is None else keys_verdict(before, now, key_moves(before, now))
+
+
+def key_handovers(
+    before: KeysSlice, now: KeysSlice, known_as: Mapping[int, int] | None = None
+) -> tuple[HandoverRow, ...]:
+    """The known keys that another consumer has now, those with most messages first.
+
+    ``known_as`` maps the ids of ``now`` to those of ``before`` where the two states number their consumers separately.
+    """
+    names = {each.consumer_id: each.name for each in before.selector.consumers}
+    later = {each.consumer_id: each.name for each in now.selector.consumers}
+    was = dict(zip(before.known.keys, before.known.owners.tolist(), strict=True))
+    rows = []
+    for text, key, owner, count in zip(
+        now.known.texts, now.known.keys, now.known.owners.tolist(), now.known.messages.tolist(), strict=True
+    ):
+        old = was.get(key)
+        if old is None or old == (owner if known_as is None else known_as.get(owner, -1)):
+            continue
+        rows.append(_handover_of_key(text, names.get(old), later.get(owner), count))
+    return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
+
+
+def _handover_of_key(text: str, source: str | None, target: str | None, messages: int) -> HandoverRow:
+    kind: HandoverKind = "taken up" if source is None else "orphaned" if target is None else "moved"
+    return HandoverRow(text, kind, source, target, float(messages), 0.0, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -15,12 +15,11 @@ from engine.compare.heirs import Loss, losses, without
 from engine.compare.verdict import Judgement, Verdict, carried_out, subscription_of, verdict_between
 from engine.errors import Rejection
 from engine.memo import Remembered
-from engine.views.comparing.handovers import HandoverKind, HandoverRow, handovers
+from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, handovers, key_handovers
 from engine.views.keys.moves import key_moves, keys_verdict
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 
 FORMAT: Final = "ringside.heirs/1"
-PARTITION, SLOT = "partition", "slot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,32 +195,6 @@ def _messages(of: KeysSlice) -> dict[int, float]:
     for owner, count in zip(of.known.owners.tolist(), of.known.messages.tolist(), strict=True):
         found[owner] = found.get(owner, 0.0) + count
     return found
-
-
-def key_handovers(
-    before: KeysSlice, now: KeysSlice, known_as: Mapping[int, int] | None = None
-) -> tuple[HandoverRow, ...]:
-    """The known keys that another consumer has now, those with most messages first.
-
-    ``known_as`` maps the ids of ``now`` to those of ``before`` where the two states number their consumers separately.
-    """
-    names = {each.consumer_id: each.name for each in before.selector.consumers}
-    later = {each.consumer_id: each.name for each in now.selector.consumers}
-    was = dict(zip(before.known.keys, before.known.owners.tolist(), strict=True))
-    rows = []
-    for text, key, owner, count in zip(
-        now.known.texts, now.known.keys, now.known.owners.tolist(), now.known.messages.tolist(), strict=True
-    ):
-        old = was.get(key)
-        if old is None or old == (owner if known_as is None else known_as.get(owner, -1)):
-            continue
-        rows.append(_handover_of_key(text, names.get(old), later.get(owner), count))
-    return tuple(sorted(rows, key=lambda row: (-row.msgs_per_sec, row.name)))
-
-
-def _handover_of_key(text: str, source: str | None, target: str | None, messages: int) -> HandoverRow:
-    kind: HandoverKind = "taken up" if source is None else "orphaned" if target is None else "moved"
-    return HandoverRow(text, kind, source, target, float(messages), 0.0, 0)
 
 
 def _failover_losses(state: ClusterState, subscription: Subscription) -> LossesView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
@@ -13,8 +14,44 @@ from engine.failover.state import Terms
 from engine.failover.takeover import Takeover, takeover
 from engine.hashing import crc32_hash
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_index
-from engine.views.failover.details import TopicExplanation
+from engine.views.failover.model import RuleInForce
 from engine.views.failover.slice import Slice
+
+
+@dataclass(frozen=True, slots=True)
+class TopicExplanation:
+    """Why one partition has its active consumer, and which bundle holds it.
+
+    ``why`` is the choice with all its steps (None: nobody is connected), ``other`` the same under the other value of
+    ``activeConsumerFailoverConsistentHashing``. ``matched`` says how the given text was understood: "name", "topic"
+    (a partitioned topic of one partition), "local name" or "part" (a text that occurs in one name only).
+    ``bundle_hash`` is the CRC-32 of the name, by which its bundle is found; ``bundle`` is "" where none holds it.
+    ``takeover`` is the hand-over of the last step where that moved the partition to another consumer (``happened``),
+    else the one that follows if the active consumer leaves; None where nobody could take over, or the broker restarted.
+    """
+
+    topic: str
+    matched: str
+    subscription: str
+    rule: RuleInForce
+    why: FailoverExplanation | None
+    other: FailoverExplanation | None
+    flag_known: bool
+    namespace: str
+    bundle: str
+    bundle_hash: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    unacked_messages: int
+    backlog_entries: int
+    takeover: Takeover | None = None
+    happened: bool = False
+
+    @property
+    def active_consumer(self) -> str:
+        """The name of the active consumer, "" for nobody (and for a consumer without a name)."""
+        return self.why.active.name if self.why else ""
+
 
 CANDIDATES_SHOWN = 4
 SEARCHED_TOPICS = 20_000

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.load_columns import sum_in_order
-from engine.bundles.plan import SplitPlan
+from engine.bundles.plan import SplitPlan, SplitWarning
 from engine.bundles.preview import SplitPreview, hangs_on_order, preview_all
 from engine.bundles.split import HOT, LARGEST, resolve_target
 from engine.cluster.bundles import in_listing_order, loads_of, topic_loads
@@ -13,8 +19,83 @@ from engine.cluster.grammar.text import command_text
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.errors import Rejection
-from engine.views.failover.details import SplitOption, SplitPiece, SplitPreviewView
 from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPiece:
+    """One bundle that a split would leave: ``[lower, upper)`` with what lies in it.
+
+    ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none.
+    """
+
+    range_text: str
+    lower: int
+    upper: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    rate_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOption:
+    """One algorithm's answer for one bundle.
+
+    ``cuts`` are its boundaries (twins included), ``pieces`` what they would leave, empty when nothing would be split.
+    ``refusal`` is what a broker with the settings in force answers to the request by name, None when it takes it; an
+    algorithm can have both pieces and a refusal. ``status`` is the HTTP status of the request, None for one that is
+    never answered, and 204 may come without any change. ``as_proposed`` marks the rule of the first PIP-169 text, which
+    no Pulsar has. ``positions`` are those assumed for ``specified_positions_divide``, ``positions_from`` says whence.
+    ``admin_line`` is a ``pulsar-admin`` line that makes these very cuts, ``command_text`` the line that makes them in
+    the model; both are empty where there is nothing to make.
+    """
+
+    algorithm: str
+    is_default: bool
+    as_proposed: bool
+    cuts: tuple[int, ...]
+    pieces: tuple[SplitPiece, ...]
+    refusal: Rejection | None
+    status: int | None
+    warnings: tuple[SplitWarning, ...]
+    positions: tuple[int, ...]
+    positions_from: str
+    admin_line: str
+    command_text: str
+
+    @property
+    def cut_texts(self) -> tuple[str, ...]:
+        """The cuts as Pulsar writes boundaries, ``0x%08x``."""
+        return tuple(f"0x{cut:08x}" for cut in self.cuts)
+
+    @property
+    def largest_rate_share(self) -> float:
+        """The share of the busiest piece; 1.0 means that the split parts no traffic."""
+        return max((piece.rate_share for piece in self.pieces), default=1.0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SplitPreviewView:
+    """All algorithms side by side for one bundle, and where its topics stand between ``lower`` and ``upper``.
+
+    ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: names
+    are made on demand, the others are arrays. ``problem`` is set
+    (and ``options`` empty) when the bundle cannot be looked at: no such namespace, or no such bundle now.
+    """
+
+    namespace: str
+    range_text: str
+    lower: int
+    upper: int
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    options: tuple[SplitOption, ...]
+    topic_names: Sequence[str]
+    topic_hashes: Sequence[int] | NDArray[np.int64]
+    topic_msgs_per_sec: Sequence[float] | NDArray[np.float64]
+    problem: Rejection | None = None
 
 
 def split_preview(

@@ -10,11 +10,11 @@ from engine.keyshared.explain import KeyExplanation, explain_key, rivals_of
 from engine.keyshared.key_text import key_of_text, text_of_key
 from engine.keyshared.waits import Wait, WaitReason, waits
 from engine.text import counted
-from engine.views.history import state_before
 from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeyRow
 from engine.views.keys.moves import key_moves
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
 from engine.views.keys.words import shown
+from engine.views.timeline import state_before
 
 
 def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyAnswer | Rejection:

@@ -2,21 +2,161 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
-from engine.cluster.producers.state import ProducerTopic
+from engine.cluster.producers.commands import plan_settings
+from engine.cluster.producers.state import ProducerPlan, ProducerTopic
 from engine.cluster.state import behaviour_in, find_producer_topic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.memo import Remembered
-from engine.routing.explain import explain_send
+from engine.routing.explain import RouteExplanation, explain_route, explain_send
+from engine.routing.key_moves import HASHING_SCHEMES, client_disagreements, moved_keys_by_scheme
+from engine.routing.keys import HashingScheme, Message, partition_of_key
+from engine.routing.producers.settings import new_router
 from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.text import counted
-from engine.views.history import state_before
-from engine.views.producers.growth import GrowthView, growth_view
 from engine.views.producers.model import SendAnswer, StatisticsRow, StatisticsView
-from engine.views.producers.routes import elsewhere
 from engine.views.producers.words import name_of
+from engine.views.timeline import state_before
+
+CLIENTS_OF: dict[HashingScheme, str] = {
+    "JavaStringHash": "the Java client",
+    "Murmur3_32Hash": "the Java client on request",
+    "BoostHash": "the Python and C++ clients",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeMoves:
+    """One hashing scheme: ``moved`` of the keys go elsewhere, where ``expected_share`` (0..1) of random ones would."""
+
+    hashing: HashingScheme
+    clients: str
+    moved: int
+    expected_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGrowth:
+    """One key: its partition before and after under each scheme, in the order of ``HASHING_SCHEMES``.
+
+    None where a client takes the empty key for none.
+    """
+
+    key: str
+    before: tuple[int | None, ...]
+    after: tuple[int | None, ...]
+
+    @property
+    def moves(self) -> bool:
+        """Whether it moves for any client."""
+        return self.before != self.after
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether Java's and Python's default put it into different partitions after the growth."""
+        return self.after[0] != self.after[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthView:
+    """A growth from ``before`` to ``after`` partitions; equal numbers only compare clients.
+
+    ``disagreeing`` keys go to different partitions from Java and from Python after it, where ``expected_disagreeing``
+    (0..1) of independent hashes would.
+    """
+
+    before: int
+    after: int
+    schemes: tuple[SchemeMoves, ...]
+    keys: tuple[KeyGrowth, ...]
+    disagreeing: int
+    expected_disagreeing: float
+
+
+def growth_view(keys: Iterable[str], before: int, after: int) -> GrowthView | Rejection:
+    """Each key under each scheme. Refused: partitions below 1, or fewer than before. Linear in the keys.
+
+    >>> view = growth_view(["k0", "k1"], 4, 6)
+    >>> [(each.key, each.before, each.after) for each in view.keys], [each.moved for each in view.schemes]
+    ([('k0', (1, 2, 3), (5, 4, 5)), ('k1', (2, 2, 1), (0, 2, 1))], [2, 1, 1])
+    """
+    told = tuple(dict.fromkeys(keys))
+    found = moved_keys_by_scheme(told, before, after)
+    if isinstance(found, Rejection):
+        return found
+    apart = client_disagreements(told, after)
+    if isinstance(apart, Rejection):
+        return apart
+    places = [found[scheme].places for scheme in HASHING_SCHEMES]
+    rows = tuple(
+        KeyGrowth(key, tuple(each.left for each in row), tuple(each.right for each in row))
+        for key, *row in zip(told, *places, strict=True)
+    )
+    return GrowthView(
+        before=before,
+        after=after,
+        schemes=tuple(
+            SchemeMoves(scheme, CLIENTS_OF[scheme], len(moves.moved), moves.expected_share)
+            for scheme, moves in found.items()
+        ),
+        keys=rows,
+        disagreeing=len(apart.disagreeing),
+        expected_disagreeing=apart.expected_share,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RouteAnswer:
+    """``elsewhere``: where the other hashing schemes put the key, None where their clients take it for none."""
+
+    client: str
+    partitions: int
+    told: RouteExplanation
+    elsewhere: tuple[tuple[str, int | None], ...]
+
+
+def route_answer(
+    key: str | bytes | None, plan: ProducerPlan, partitions: int, *, now_ms: int = 0, seed: int = 0
+) -> RouteAnswer | Rejection:
+    """The route of the first message of a new producer; ``seed`` decides what its client draws at random.
+
+    A key of bytes is what ``keyBytes`` sets. Refused: partitions below 1, and what no client would take.
+
+    >>> answer = route_answer("k1", ProducerPlan(), 6)
+    >>> answer.told.partition, answer.elsewhere
+    (0, (('Murmur3_32Hash', 2), ('BoostHash', 1)))
+    """
+    if partitions < 1:
+        message = f"a partitioned topic has at least 1 partition, not {partitions}"
+        return Rejection("IllegalArgumentException", message, field="partitions")
+    made = plan_settings(plan, partitions)
+    if isinstance(made, Rejection):
+        return made
+    settings, routing = made
+    router = new_router(routing, settings.client, partitions, f"{seed}/0", now_ms)
+    if isinstance(router, Rejection):
+        return router
+    told = explain_route(router, key, partitions, now_ms)
+    if isinstance(told, Rejection):
+        return told
+    return RouteAnswer(settings.client.name, partitions, told, elsewhere(told, partitions))
+
+
+def elsewhere(told: RouteExplanation, partitions: int) -> tuple[tuple[str, int | None], ...]:
+    """Where the schemes that did not decide put the key; nothing where no key decided."""
+    if told.key is None:
+        return ()
+    text = told.key.text
+    return tuple(
+        (scheme, partition_of_key(text, scheme, partitions) if Message(text).has_key(scheme) else None)
+        for scheme in HASHING_SCHEMES
+        if scheme != told.key.hashing
+    )
+
 
 KEYS_LISTED: Final = 20
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import Dispatcher
-from engine.views.events import timeline_view
 from engine.views.failover.model import EventLine, Notice, TimelineView
 from engine.views.failover.table import letter_tag
 from engine.views.reported.model import ReportedConsumer, ReportedView
 from engine.views.reported.view import Reported, Subject, unacked_of
+from engine.views.timeline import timeline_view
 
 BUNDLES: Final = ""
 """The key of the place where bundles are shown without a subscription."""

@@ -57,6 +57,7 @@ def test_a_policy_with_such_a_pattern_is_left_out_with_its_place(tmp_path: Path)
     }
     (tmp_path / "namespaceIsolationPolicies.json").write_bytes(msgspec.json.encode(policies))
     inputs = read_shed_inputs(tmp_path)
-    assert inputs.isolation == (IsolationPolicy(("ring/.*",), ("127.*",), (), 1),)
+    assert inputs.policies is not None
+    assert inputs.policies.isolation == (IsolationPolicy(("ring/.*",), ("127.*",), (), 1),)
     (problem,) = inputs.problems
-    assert problem.path == "$['slow'].primary[1]"
+    assert problem.path == "$.slow.primary[1]"

@@ -148,6 +148,24 @@ def test_S10_a_placement_is_forgotten_at_anybodys_next_report(leader_owns: tuple
     assert state.preallocations == {}
 
 
+def test_S10_up_to_2_11_0_placements_stay_until_the_broker_reports_one_of_them() -> None:
+    """Then all of them leave whose averages the leader has: those it had placed since it last read reports."""
+    loads = [broker("b:1", 10.0), broker("b:2", 99.0)]
+    leader = Leader(LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False), rules=load_rules((2, 11, 0)))
+    state = reports_read(leader, elected(leader), loads)
+    for at in (20, 21):
+        state, _ = look_up(leader, state, name(at), first)
+    state = reports_read(leader, state, loads)
+    assert sorted(state.known["b:1"].preallocated) == [name(20), name(21)]
+    assert state.served["b:1"] == {name(20), name(21)}
+    assert state.preallocations == {}
+    state, _ = look_up(leader, state, name(22), first)
+    state = reports_read(leader, state, [broker("b:1", 10.0, [stats(name(20), 1.0)]), loads[1]])
+    assert list(state.known["b:1"].preallocated) == [name(21)]
+    assert load_rules((2, 10, 4)).placements_kept == load_rules((2, 11, 1)).placements_kept == "leaders-own"
+    assert load_rules((2, 10, 3)).placements_kept == "until-one-reported"
+
+
 def test_S11_without_transfer_the_emptiest_broker_must_be_permitted_still() -> None:
     settings = replace(ACTS, loadBalancerTransferEnabled=False)
     loads, top = {"a:1": 0.9, "b:2": 0.5, "c:3": 0.1}, {"a:1": [5.0] * 4, "b:2": [5.0] * 4, "c:3": [5.0]}

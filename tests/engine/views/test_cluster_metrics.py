@@ -15,9 +15,8 @@ from engine.diagnosis.why import diagnose_all
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import open_moments
 from engine.scenarios.synthetic import synthetic_state
-from engine.views import cluster_metrics
-from engine.views.cluster_metrics import Pictured, cluster_families
-from engine.views.openmetrics import Family, Sample, exposition
+from engine.views import metrics as cluster_metrics
+from engine.views.metrics import Family, Pictured, Sample, cluster_families, exposition
 from engine.views.reported.view import Reported
 from tests.engine.scenarios.recordings import RECORDINGS
 

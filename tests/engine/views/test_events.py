@@ -13,7 +13,7 @@ from engine.cluster.commands import (
 )
 from engine.cluster.timeline import Timeline
 from engine.views.failover.dashboard import dashboard_view
-from engine.views.step_lines import EVENTS_SHOWN
+from engine.views.timeline import EVENTS_SHOWN
 from tests.engine.views.states import FLAG, NAMESPACE, cluster, submitted, topic_name
 
 

@@ -13,7 +13,7 @@ from engine.failover.choose import Rule
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.embedded import embedded_default
 from engine.views.failover.dashboard import dashboard_view, partitions_of, topic_explanation
-from engine.views.failover.details import TopicExplanation
+from engine.views.failover.explanations import TopicExplanation
 from tests.engine.views.states import cluster, topic_name
 
 

@@ -12,10 +12,10 @@ from jsonschema import Draft202012Validator
 from engine.cluster.commands import Command
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.views.events import kind_of
 from engine.views.keys.document import FORMAT, keys_document, keys_schema
 from engine.views.keys.view import keys_view
 from engine.views.keys.words import VERDICTS
+from engine.views.timeline import kind_of
 from tests.engine.views.key_states import KEY, after
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from engine.cluster.timeline import Timeline
 from engine.keyshared.model import Selector
-from engine.views.history import state_before
 from engine.views.keys.model import KeysView
 from engine.views.keys.view import keys_view
+from engine.views.timeline import state_before
 from tests.engine.views.key_states import KEY, after
 
 THREE = ("add a", "add b", "add c")

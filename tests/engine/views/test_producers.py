@@ -13,10 +13,9 @@ from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
 from engine.routing.key_moves import HASHING_SCHEMES
-from engine.views.producers.answers import known_keys_view, send_answer, statistics_view
+from engine.views.producers.answers import growth_view, known_keys_view, route_answer, send_answer, statistics_view
 from engine.views.producers.counts import CURVE_POINTS, curve_partitions
 from engine.views.producers.document import producers_document
-from engine.views.producers.growth import growth_view
 from engine.views.producers.model import (
     ADDED,
     EAGER,
@@ -28,7 +27,6 @@ from engine.views.producers.model import (
     ROUTER,
     ProducersView,
 )
-from engine.views.producers.routes import route_answer
 from engine.views.producers.view import producers_view
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS

@@ -14,10 +14,10 @@ from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.routing.producers.settings import ACCESS_MODES, CLIENTS
 from engine.scenarios.synthetic_producers import synthetic_producers
-from engine.views.events import kind_of
 from engine.views.producers.answers import statistics_view
 from engine.views.producers.document import FORMAT, producers_document, producers_schema
 from engine.views.producers.view import producers_view
+from engine.views.timeline import kind_of
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS
 

@@ -16,7 +16,7 @@ from engine.errors import InputError
 from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import BundleNode, DashboardView
-from engine.views.reported.loads import with_load_reports
+from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.view import Reported
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"

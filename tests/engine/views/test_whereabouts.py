@@ -10,7 +10,7 @@ import pytest
 
 from engine.admin.files import AnswerFile
 from engine.admin.moments import combined, read_moments
-from engine.views.reported.whereabouts import Unload, whereabouts_of
+from engine.views.reported.bundles import Unload, whereabouts_of
 from tests.engine.diagnosis.made import Stats, consumer
 
 LOWER, UPPER = "0x00000000_0x80000000", "0x80000000_0xffffffff"

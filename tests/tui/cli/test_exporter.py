@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from engine.errors import InputError
-from engine.views.openmetrics import CONTENT_TYPE
+from engine.views.metrics import CONTENT_TYPE
 from tests.playing.server import playing
 from tests.tui.cli.conftest import Run
 from tui.cli.commands import exporter
@@ -154,7 +154,7 @@ def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_the_board_and_the_scraper_name_what_there_is() -> None:
-    sources = [Path("engine/views/cluster_metrics.py"), Path("tui/cli/commands/exporter.py")]
+    sources = [Path("engine/views/metrics.py"), Path("tui/cli/commands/exporter.py")]
     root = Path(__file__).parents[3]
     text = "".join((root / source).read_text(encoding="utf-8") for source in sources)
     known = set(re.findall(r'"(ringside_[a-z_]+)"', text))

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from engine.views.fleet import (
+from engine.views.fleet.summary import (
     VERSION,
     FindingCount,
     FleetSummary,
     FleetTotals,
     KeyModeTotals,
+    NowTotals,
     PolicyTotals,
     QuarantineCount,
+    Records,
     WorstBundle,
     WorstNamespace,
     WorstSubscription,
@@ -133,7 +136,7 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
 ) -> None:
     rules = {"key-gaps": sum(found.values())} if found else {}
     summary = {"job": "lint", "rules": rules, "severities": found}
-    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: JobResult("lint", summary))
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("lint", summary))
     ran = run("fleet", "lint", "in", "out", *fail_on)
     assert ran.code == code
     first, *rest = ran.out.splitlines()
@@ -156,7 +159,7 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
         "rules": [],
         "agreement": {"reported": 0, "agreeing": 0},
     }
-    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: JobResult("assign", summary))
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("assign", summary))
     first, _, heads, off, what_if = run("fleet", "assign", "in", "out", "--kill", "c-1").out.splitlines()
     assert first == "assign: assignments 80"
     assert heads.split() == ["policy", "worst", "max/even", "idle", "moved", "least"]
@@ -166,7 +169,7 @@ def test_assign_says_what_the_change_does_under_each_policy(run: Run, monkeypatc
 
 def test_run_judges_only_when_asked(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     result = JobResult("run", {"job": "run", "jobs": {"lint": {"severities": {"error": 1}}}})
-    monkeypatch.setattr("tui.cli.commands.fleet._done", lambda *_: result)
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: result)
     out = str(saved(tmp_path / "out", summary_text(SUMMARY)))
     assert run("fleet", "run", "in", out).code == 0
     judged = run("fleet", "run", "in", out, "--fail-on", "error")
@@ -185,3 +188,38 @@ def test_an_option_without_a_value_is_a_mistyped_line(run: Run) -> None:
     assert run("fleet", "keys", "in", "out", "--set", "top").code == 2
     assert run("fleet", "keys", "in").code == 2
     assert run("fleet", "nothing", "in", "out").code == 2
+
+
+def _reported(monkeypatch: pytest.MonkeyPatch, out: Path) -> None:
+    monkeypatch.setattr("tui.cli.fleet.command._done", lambda *_: JobResult("report", {"job": "report"}, out))
+
+
+def test_a_report_is_written_for_a_build_server_and_for_a_scraper(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    summary = replace(SUMMARY, now=NowTotals(1, 2.5), records=Records(50, 5), failed={"lint": "no memory"})
+    _reported(monkeypatch, saved(tmp_path / "out", summary_text(summary)))
+    conditions = ("idle>0", "idle>1", "quarantined>9%", "error", "disagreement>0")
+    words = [word for condition in conditions for word in ("--fail-on", condition)]
+    ran = run("fleet", "report", "in", "out", "--junit", "out.xml", "--openmetrics", "out.txt", *words)
+    assert ran.code == 1
+    for condition in conditions:
+        assert (f"{condition} is met" in ran.err) is (condition not in ("idle>1", "disagreement>0"))
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    cases = {case.attrib["name"]: case for case in suite.iter("testcase")}
+    failed = {name for name, case in cases.items() if case.find("failure") is not None}
+    assert failed == {"idle>0", "quarantined>9%", "error", "failover-names-collide"}
+    assert [name for name, case in cases.items() if case.find("error") is not None] == ["lint"]
+    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == (str(len(cases)), "4", "1")
+    assert "ringside_fleet_topics 1000000" in (tmp_path / "out.txt").read_text()
+    # Without a condition findings are no failures; reports of an earlier run are replaced.
+    assert run("fleet", "report", "in", "out", "--junit", "out.xml").code == 1, "a job failed"
+    assert ElementTree.parse(tmp_path / "out.xml").getroot().attrib["failures"] == "0"
+
+
+def test_where_no_report_can_be_put_nothing_is_begun(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.xml").write_text("<mine/>")
+    for option in ("--junit", "--openmetrics"):
+        for name in ("mine.xml", "nowhere/out.xml", "."):
+            assert run("fleet", "run", "in", "out", option, name).code == 2
+    assert (tmp_path / "mine.xml").read_text() == "<mine/>"

@@ -103,6 +103,33 @@ def test_isolation_policies_bar_the_way(run: Run, reports: Path) -> None:
     assert "policies-unknown" not in document["assumptions"]
 
 
+def test_an_anti_affinity_group_keeps_a_namespace_off_the_broker_that_has_another_of_it(
+    run: Run, reports: Path
+) -> None:
+    """The emptier broker has one namespace, here of the same group; the fuller one has none but the one it sheds."""
+    report = reports / "05-load-report-a.json"
+    load = json.loads(report.read_text())
+    other = "ring/other/0x00000000_0xffffffff"
+    load["bundles"], load["lastStats"] = [other], {other: {"topics": 1}}
+    report.write_text(json.dumps(load))
+    namespaces = {"ring/other"} | {
+        bundle.rpartition("/")[0] for bundle in json.loads((reports / "05-load-report-b.json").read_text())["bundles"]
+    }
+    before = shown(run, str(reports), "--cycles", "1")
+    assert "policies-unknown" in before["assumptions"]
+    for namespace in namespaces:
+        place = reports / "admin/v2/namespaces" / namespace
+        place.mkdir(parents=True)
+        (place / "antiAffinity.json").write_text('"spread"')
+    document = shown(run, str(reports), "--cycles", "1")
+    assert before["unloads"] == 3
+    assert document["unloads"] == 0
+    assert [each["why"] for each in document["cycles"][0]["left_alone"]] == ["anti-affinity"] * 3
+    assert "isolation-unknown" in document["assumptions"]
+    assert "groups-unknown" not in document["assumptions"]
+    assert "policies-unknown" not in document["assumptions"]
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [

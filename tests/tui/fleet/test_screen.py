@@ -10,11 +10,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engine.views.fleet import Agreement, summary_text
+from engine.views.fleet.summary import Agreement, summary_text
 from tests.tui.fleet_scenes import NAMESPACE, SUMMARY, large_result, small_result
 from tests.tui.screens_under_test import text_of
-from tui.cli import fleet_screen, screen
-from tui.cli.fleet_screen import session_of
+from tui.cli import screen
+from tui.cli.fleet import screen as fleet_screen
+from tui.cli.fleet.screen import session_of
 from tui.fleet.app import FleetApp
 from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SUBSCRIPTIONS
 from tui.fleet.screen import Chosen, Place, Spot

@@ -15,6 +15,7 @@ from engine.errors import InputError
 from tests.playing.server import STANDALONE
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
+from tui.brokers.screen import BrokersScreen
 from tui.cli.commands import live
 from tui.cli.commands.live import Pictures
 from tui.kit import live_line
@@ -111,6 +112,48 @@ def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> Non
 
     run(app, story)
     assert feed.stopped
+
+
+def with_rate(plain: ClusterReading, msgs_per_sec: float) -> ClusterReading:
+    """The same reading, with this total of incoming messages/s in the broker's load report."""
+    answers = []
+    for answer in plain.answers:
+        data = answer.data
+        if answer.path.endswith("/load-report"):
+            report = json.loads(data)
+            report["msgRateIn"], report["lastUpdate"] = msgs_per_sec, plain.at_ms
+            data = json.dumps(report).encode()
+        answers.append(Answer(answer.path, data))
+    return replace(plain, answers=tuple(answers))
+
+
+def test_the_screen_of_brokers_follows_and_keeps_its_what_if(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("B")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, BrokersScreen)
+        assert screen.view is not None
+        await pilot.press("a", "right_square_bracket")
+        await app.workers.wait_for_complete()
+        assert (screen.cycle, len(screen.frame.rows)) == (1, 2)
+        for second, rate in ((10, 111.0), (20, 222.0)):
+            assert feed.arrived is not None
+            feed.arrived(pictures.scene(with_rate(reading(second), rate)))
+        await pilot.pause()
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert (screen.cycle, len(screen.frame.rows)) == (1, 2)
+        own = screen.view.loads[0]
+        assert own.msg_rate_in == 222.0
+        assert "09:48:27 UTC" in screen.view.given.source
+        assert [change.kind for change in screen.question.changes] == ["joins"]
+
+    run(app, story)
 
 
 def test_help_lists_the_key_of_running_clusters_where_one_is_shown(at: Callable[[float], None]) -> None:

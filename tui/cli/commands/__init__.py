@@ -116,7 +116,7 @@ _BUNDLES = (_FORECAST, _BROKERS, _SHED, _CURVE, _OCCUPANCY, _NEEDED)
 _KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)
 _FLEET = DeferredCommand(
     "fleet",
-    "tui.cli.commands.fleet",
+    "tui.cli.fleet.command",
     "fleet_command",
     short_help="Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
 )

@@ -46,7 +46,7 @@ def explain_topic(
 
     Example: ringside explain topic-7 --flag on
     """
-    from engine.views.failover.details import TopicExplanation
+    from engine.views.failover.explanations import TopicExplanation
     from tui.cli.explained import topic_or_turn
     from tui.sources.answers import opened
 
@@ -62,7 +62,7 @@ def explain_topic(
     place = None
     if isinstance(told, TopicExplanation) and found.seen:
         from engine.admin.moments import combined
-        from engine.views.reported.whereabouts import whereabouts_of
+        from engine.views.reported.bundles import whereabouts_of
 
         place = whereabouts_of(combined(found.seen), told.topic, told.namespace, told.bundle)
     if as_json:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Final
 
 import click
 
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
-
-_HEAD: Final = 4096
-_JUNIT_MARK: Final = b"<testsuites"
-_SARIF_MARK: Final = b"sarif-"
 
 
 @click.command("check", short_help="Judge a planned state by its goals, for CI.")
@@ -44,6 +37,7 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
     from engine.views.check import check_document, sarif_document
     from tui.cli.printers.check import check_lines, junit_text, sentence
     from tui.cli.printers.documents import json_text
+    from tui.cli.reports import JUNIT_MARK, SARIF_MARK, write_report
 
     source = "standard input" if path == "-" else path
     plan = read_plan(_bytes(path, LONGEST_TEXT + 1), source)
@@ -51,10 +45,10 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
         raise InputError(f"{source}: {len(plan)} problem{'s' if len(plan) > 1 else ''}, so nothing was judged", plan)
     judged = judge_plan(plan)
     if junit is not None:
-        _write(junit, junit_text(judged), _JUNIT_MARK, "--junit")
+        write_report(junit, junit_text(judged), JUNIT_MARK, "--junit")
     if sarif is not None:
         sentences = {each: sentence(each) for each in judged.missed}
-        _write(sarif, json_text(sarif_document(judged, sentences, engine.__version__)), _SARIF_MARK, "--sarif")
+        write_report(sarif, json_text(sarif_document(judged, sentences, engine.__version__)), SARIF_MARK, "--sarif")
     if as_json:
         write_out(json_text(check_document(judged)))
     else:
@@ -77,30 +71,3 @@ def _bytes(path: str, most: int) -> bytes:
             return file.read(most)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-
-
-def _write(path: str, text: str, mark: bytes, option: str) -> None:
-    """Write a report whole. An earlier report is replaced; any other file is left alone, with an ``InputError``."""
-    from engine.errors import InputError
-
-    target = Path(path)
-    try:
-        if os.path.lexists(target):
-            if not target.is_file():
-                raise InputError(f"{option}: {path} is no file; choose another name")
-            with target.open("rb") as file:
-                head = file.read(_HEAD)
-            if head and mark not in head:
-                raise InputError(f"{option}: {path} is there and no report of this kind; choose another name")
-        with NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, prefix=".ringside-", delete=False) as draft:
-            try:
-                draft.write(text if text.endswith("\n") else f"{text}\n")
-                draft.flush()
-                # A report is for others to read, unlike a draft.
-                Path(draft.name).chmod(0o644)
-                Path(draft.name).replace(target)
-            except BaseException:
-                Path(draft.name).unlink(missing_ok=True)
-                raise
-    except (OSError, ValueError) as error:
-        raise InputError(f"{option}: {path}: {getattr(error, 'strerror', None) or error}") from error

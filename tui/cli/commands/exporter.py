@@ -116,7 +116,7 @@ class Figures:
     """The figures of the last reading, with its age and what could not be read; asked for by any thread."""
 
     def __init__(self) -> None:
-        from engine.views.openmetrics import Family
+        from engine.views.metrics import Family
         from tui.cli.commands.live import Pictures
 
         self._pictures = Pictures()
@@ -131,7 +131,7 @@ class Figures:
         from engine.admin.files import FilesRead
         from engine.diagnosis.why import diagnose_all
         from engine.verify import answers_of, verify_answers
-        from engine.views.cluster_metrics import Pictured, cluster_families
+        from engine.views.metrics import Pictured, cluster_families
         from engine.views.reported.view import Reported
         from tui.sources.cluster.reading import moments_read
 
@@ -155,7 +155,7 @@ class Figures:
 
     def text(self) -> str:
         """What is served now."""
-        from engine.views.openmetrics import Family, Sample, exposition
+        from engine.views.metrics import Family, Sample, exposition
 
         with self._lock:
             families = self._families

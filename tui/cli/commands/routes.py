@@ -56,7 +56,7 @@ def explain_route(
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
     from engine.cluster.producers.state import ProducerPlan
     from engine.errors import InputError, Rejection
-    from engine.views.producers.routes import route_answer
+    from engine.views.producers.answers import route_answer
 
     plan = ProducerPlan(
         router=router_of(router, partial),
@@ -92,7 +92,7 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
     Example: ringside partitions --from 6 --to 8 --key order-17
     """
     from engine.errors import InputError, Rejection
-    from engine.views.producers.growth import growth_view
+    from engine.views.producers.answers import growth_view
     from tui.cli.known_keys import known_keys
     from tui.cli.printers import routes as printer
 

@@ -92,7 +92,7 @@ def shed_command(
         if not isinstance(other, Rejection):  # this release does not have it
             compared.append(other)
     if as_json:
-        from engine.views.brokers.shed_document import shed_document
+        from engine.views.brokers.document import shed_document
         from tui.cli.printers.documents import json_text
 
         write_out(json_text(shed_document(found, compared)))

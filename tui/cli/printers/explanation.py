@@ -10,8 +10,8 @@ from engine.diagnosis.seen import EXCLUSIVE
 from engine.diagnosis.turns import TurnExplanation
 from engine.failover.explain import FailoverExplanation, rivals_of
 from engine.text import counted, listed
-from engine.views.failover.details import TopicExplanation
-from engine.views.reported.whereabouts import Whereabouts
+from engine.views.failover.explanations import TopicExplanation
+from engine.views.reported.bundles import Whereabouts
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.failover.explaining import remarks_of, why_not

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from engine.text import counted
-from engine.views.comparing.handovers import HandoverRow
-from engine.views.comparing.heirs import SLOT, HeirRow, HeirsView, LossesView
+from engine.views.comparing.handovers import SLOT, HandoverRow
+from engine.views.comparing.heirs import HeirRow, HeirsView, LossesView
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import quantity, safe_name, short_topic

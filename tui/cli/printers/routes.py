@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from engine.text import counted
-from engine.views.producers.growth import GrowthView, KeyGrowth
-from engine.views.producers.routes import RouteAnswer
+from engine.views.producers.answers import GrowthView, KeyGrowth, RouteAnswer
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.kit.wording import percent, safe_name, shorten_middle

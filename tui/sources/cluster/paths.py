@@ -33,6 +33,14 @@ def brokers_of(cluster: str) -> str:
     return f"{BROKERS}/{segment(cluster)}"
 
 
+def isolation_policies_of(cluster: str) -> str:
+    return f"{CLUSTERS}/{segment(cluster)}/namespaceIsolationPolicies"
+
+
+def failure_domains_of(cluster: str) -> str:
+    return f"{CLUSTERS}/{segment(cluster)}/failureDomains"
+
+
 def owned_by(cluster: str, broker: str) -> str:
     return f"{brokers_of(cluster)}/{segment(broker)}/ownedNamespaces"
 
@@ -47,6 +55,10 @@ def policies_of(namespace: str) -> str:
 
 def bundles_of(namespace: str) -> str:
     return f"{policies_of(namespace)}/bundles"
+
+
+def anti_affinity_of(namespace: str) -> str:
+    return f"{policies_of(namespace)}/antiAffinity"
 
 
 def topics_of(domain: str, namespace: str) -> str:

@@ -62,6 +62,7 @@ class _Reading:
     async def run(self) -> ClusterReading:
         release = await self._release()
         cluster = await self._cluster()
+        await self._ownership(cluster)
         brokers = await self._brokers(cluster)
         await self._all(self._of_broker(cluster, broker, len(brokers)) for broker in brokers or ("",))
         knows_loaded = not self._silent_brokers
@@ -150,6 +151,16 @@ class _Reading:
         names = [each for each in _texts(clusters) if each != "global"]
         return names[0] if len(names) == 1 else ""
 
+    async def _ownership(self, cluster: str) -> None:
+        """Who may own what. A cluster that never had a policy or a domain says so with 404, which is its answer."""
+        if not cluster:
+            return
+        for path in (paths.isolation_policies_of(cluster), paths.failure_domains_of(cluster)):
+            outcome = await self._ask(path)
+            if isinstance(outcome, Gap) and outcome.fault is Fault.NOT_FOUND:
+                self._gaps.remove(outcome)
+                self._answers.append(Answer(path, msgspec.json.encode({"reason": outcome.reason})))
+
     async def _brokers(self, cluster: str) -> tuple[str, ...]:
         answer = await self._ask(paths.brokers_of(cluster) if cluster else paths.BROKERS)
         brokers = tuple(dict.fromkeys(broker for broker in _texts(answer) if _BROKER.fullmatch(broker)))
@@ -183,6 +194,7 @@ class _Reading:
     async def _of_namespace(self, name: str, listed: set[str], parents: set[str]) -> None:
         await self._ask(paths.policies_of(name), hides=True)
         await self._ask(paths.bundles_of(name))
+        await self._ask(paths.anti_affinity_of(name), json=False)
         for domain in paths.DOMAINS:
             topics = await self._ask(paths.topics_of(domain, name))
             partitioned = await self._ask(paths.partitioned_topics_of(domain, name))

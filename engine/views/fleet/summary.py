@@ -1,6 +1,6 @@
 """A fleet in one page: totals, the worst first, findings and what was set aside; for people and for the dashboard.
 
-The same fleet gives the same bytes: nothing here depends on the order of rows, on time or on the machine.
+The same tables give the same bytes: nothing here depends on the order of rows, on time or on the machine.
 """
 
 from __future__ import annotations
@@ -59,6 +59,22 @@ class Agreement:
 
     reported: int = 0
     agreeing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NowTotals:
+    """All Failover subscriptions under their rules in force: consumers that get nothing, and the worst subscription."""
+
+    idle: int = 0
+    worst_max_over_even: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Records that the import ``read``, and those of them that were set aside as ``bad``."""
+
+    read: int = 0
+    bad: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +191,8 @@ class QuarantineCount:
 @dataclass(frozen=True, slots=True)
 class FleetSummary:
     """The summary of one result folder. ``jobs``: those whose tables are there; ``tables``: rows by table; ``failed``:
-    jobs of the last run that could not be finished, with the reason."""
+    jobs of the last run that could not be finished, with the reason. ``run_id`` is of the run that read the answers,
+    ``snapshot_time`` (ISO 8601, UTC) the moment of the latest of them."""
 
     version: int
     jobs: tuple[str, ...]
@@ -191,6 +208,10 @@ class FleetSummary:
     rules: tuple[GroupRules, ...] = ()
     agreement: Agreement = Agreement()
     failed: dict[str, str] = field(default_factory=dict)
+    now: NowTotals = NowTotals()
+    records: Records = Records()
+    run_id: str = ""
+    snapshot_time: str | None = None
 
 
 class _Version(msgspec.Struct):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
 
 from engine.cluster.commands import (
     Acknowledge,
@@ -22,6 +24,8 @@ from engine.cluster.commands import (
     SplitBundle,
     SubscribeKeyShared,
 )
+from engine.cluster.events import ConsumerAdded
+from engine.cluster.evolve import evolve
 from engine.cluster.moves import Moves, moves
 from engine.cluster.producers.commands import (
     AddProducers,
@@ -36,7 +40,55 @@ from engine.compare.verdict import verdict_between
 from engine.views.failover.model import EventLine, TimelineView
 from engine.views.keys.moves import key_moves, keys_verdict, same_space
 from engine.views.keys.slice import keys_slice_by_key
-from engine.views.step_lines import StepLines, first_shown
+
+EVENTS_SHOWN: Final = 200
+"""The latest steps that are listed; older ones stay in the timeline."""
+LINES_KEPT: Final = 1024
+
+Line = TypeVar("Line")
+
+
+class StepLines(Generic[Line]):
+    """``line`` makes the line of a step for what has that key, from the states before and after it."""
+
+    def __init__(self, line: Callable[[Step, str, ClusterState, ClusterState], Line]) -> None:
+        self._line = line
+        self._kept: OrderedDict[tuple[Step, str], Line] = OrderedDict()
+
+    def up_to_cursor(self, timeline: Timeline, key: str, before: ClusterState | None) -> tuple[Line, ...]:
+        """The steps up to the cursor, oldest first, at most ``EVENTS_SHOWN``.
+
+        ``before`` is the state one step before the cursor. A line is computed once, so a new step costs one comparison
+        of two states; a jump to a place whose steps were never shown costs one each.
+        """
+        first = first_shown(timeline)
+        shown = timeline.steps[first : timeline.cursor]
+        lines = [self._kept.get((step, key)) for step in shown]
+        missing = [at for at, line in enumerate(lines) if line is None]
+        if missing == [len(shown) - 1] and before is not None:
+            lines[-1] = self._remember(shown[-1], key, before, timeline.state)
+        elif missing:
+            state = timeline.state_at(first + missing[0])
+            for at in range(missing[0], len(shown)):
+                after = state
+                for event in shown[at].events:
+                    after = evolve(after, event)
+                lines[at] = self._remember(shown[at], key, state, after)
+                state = after
+        return tuple(line for line in lines if line is not None)
+
+    def _remember(self, step: Step, key: str, before: ClusterState, after: ClusterState) -> Line:
+        line = self._line(step, key, before, after)
+        self._kept[step, key] = line
+        if len(self._kept) > LINES_KEPT:
+            self._kept.popitem(last=False)
+        return line
+
+
+def first_shown(timeline: Timeline) -> int:
+    """How many of the oldest steps are not listed; while it is 0 the opening stands above the steps."""
+    return max(timeline.cursor - EVENTS_SHOWN, 0)
+
 
 _KINDS: Final[dict[type[Command], str]] = {
     AddConsumer: "add",
@@ -135,3 +187,50 @@ def _opening(timeline: Timeline, subscription_key: str) -> EventLine:
     else:
         size = moves(timeline.initial, timeline.initial, subscription_key).partitions
     return EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, size)
+
+
+STATES_KEPT: Final = 16
+
+_kept: OrderedDict[Step, ClusterState] = OrderedDict()
+
+
+def state_before(timeline: Timeline) -> ClusterState | None:
+    """The state one step before the cursor on the current branch; None at the opening.
+
+    A state that a view of this module has met is kept, so its facts are remembered too: walking forward folds nothing.
+    """
+    if timeline.cursor == 0:
+        return None
+    _keep(timeline.steps[timeline.cursor - 1], timeline.state)
+    if timeline.cursor == 1:
+        return timeline.initial
+    step = timeline.steps[timeline.cursor - 2]
+    found = _kept.get(step)
+    if found is None:
+        found = timeline.state_at(timeline.cursor - 1)
+    _keep(step, found)
+    return found
+
+
+def _keep(step: Step, state: ClusterState) -> None:
+    _kept[step] = state
+    _kept.move_to_end(step)
+    if len(_kept) > STATES_KEPT:
+        _kept.popitem(last=False)
+
+
+def colour_numbers(timeline: Timeline, subscription_key: str) -> Mapping[int, int]:
+    """Consumer id -> its number from 0 in the order of connecting, over the whole branch up to the cursor.
+
+    Those of the opened state come first, by id. A number once given is never given again, so a consumer that leaves
+    takes its colour along. O(consumers + steps).
+    """
+    opened = next((each for each in timeline.initial.subscriptions if each.key == subscription_key), None)
+    ids = sorted(consumer.consumer_id for consumer in opened.consumers) if opened else []
+    for step in timeline.steps[: timeline.cursor]:
+        ids += [
+            event.consumer_id
+            for event in step.events
+            if isinstance(event, ConsumerAdded) and event.subscription == subscription_key
+        ]
+    return {consumer_id: number for number, consumer_id in enumerate(ids)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from engine.admin.facts import WrittenLoad
+from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
 from engine.admin.load_reports import all_bundles
 from engine.balance.brokers import ResourceUsage
 from engine.balance.limits import BundleStats
+from engine.bundles.boundaries import BundleRange, parse_range
+from engine.hashing import crc32_hash
 from engine.views.failover.model import BundleNode, DashboardView, NamespaceNode
 from engine.views.reported.model import ReportedBroker, ReportedLoad
 from engine.views.reported.view import Reported
@@ -89,3 +91,59 @@ def _broker(written: WrittenLoad) -> ReportedBroker:
 def _usage(resource: ResourceUsage) -> tuple[float, float] | None:
     """How much is used and the limit; None where the report says nothing of it."""
     return (resource.usage, resource.limit) if resource.usage or resource.limit else None
+
+
+_ONE_ACTIVE = ("Failover", "Exclusive")
+
+
+@dataclass(frozen=True, slots=True)
+class Unload:
+    """What unloading a bundle interrupts, by what was reported of its topics, partitions singly.
+
+    Producers and consumers connect again, a consumer on several topics on each of them. ``handovers``: topics of
+    Failover and Exclusive subscriptions whose active consumer is chosen anew. ``draining_slots``: slots of Key_Shared
+    whose waiting ends. ``unacked_messages`` were delivered and may come twice.
+    """
+
+    topics: int
+    producers: int
+    consumers: int
+    handovers: int
+    draining_slots: int
+    unacked_messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """``broker`` owns the topic, "" where no answer says it; ``by_look_up``: an answer about the topic says so."""
+
+    broker: str
+    by_look_up: bool
+    unload: Unload
+
+
+def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) -> Whereabouts | None:
+    """Who owns a topic, and what unloading its bundle interrupts. None without a bundle. O(topics of the namespace)."""
+    piece = parse_range(bundle)
+    if not isinstance(piece, BundleRange):
+        return None
+    looked_up = snapshot.owners.get(topic)
+    broker = looked_up or snapshot.owners.get(f"{namespace}/{bundle}", "")
+    there = [
+        each
+        for name, each in snapshot.topics.items()
+        if each.namespace == namespace and piece.includes(crc32_hash(name))
+    ]
+    return Whereabouts(broker, looked_up is not None, _unload(there))
+
+
+def _unload(topics: list[TopicFacts]) -> Unload:
+    subscriptions = [each for topic in topics for each in topic.subscriptions]
+    return Unload(
+        len(topics),
+        sum(topic.publishers for topic in topics),
+        sum(len(each.consumers) for each in subscriptions),
+        sum(each.type in _ONE_ACTIVE and bool(each.consumers) for each in subscriptions),
+        sum(len(consumer.draining) for each in subscriptions for consumer in each.consumers),
+        sum(topic.unacked_messages for topic in topics),
+    )

@@ -16,7 +16,9 @@ from tui.cli.output import say, write_out, write_page
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
+    from engine.views.fleet.summary import FleetSummary
     from pipeline.jobs.result import JobResult
+    from pipeline.progress import Progress
     from tui.sources.fleet_tables import ResultFolder
 
 _JOBS: Final[Mapping[str, str]] = {
@@ -88,10 +90,26 @@ def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
         "lint": "Exit 1 if a finding is as bad as info, warning or error.  [default: error]",
         "import": "Exit 1 if quarantined>N or quarantined>N% is true.",
         "assign": "Exit 1 if max_over_even>N, idle>N or disagreement>N is true; may be repeated.",
-        "run": "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N,"
-        " quarantined>N or quarantined>N% is true; may be repeated.",
+        "report": _EVERY_CONDITION,
+        "run": _EVERY_CONDITION,
     }
     return click.option("--fail-on", "fail_on", metavar="CONDITION", multiple=True, help=about[job])
+
+
+_EVERY_CONDITION: Final = (
+    "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N, quarantined>N or "
+    "quarantined>N% is true; may be repeated."
+)
+
+
+def _report_files(command: Callable[..., int]) -> Callable[..., int]:
+    """What the jobs with a page also write for other programs."""
+    for decorate in (
+        click.option("--openmetrics", metavar="FILE", help="Write the figures as OpenMetrics too."),
+        click.option("--junit", metavar="FILE", help="Write JUnit XML too: jobs, conditions and findings."),
+    ):
+        command = decorate(command)
+    return command
 
 
 _EXAMPLES: Final = {
@@ -119,14 +137,23 @@ def _command_of(job: str, about: str) -> click.Command:
         as_json: bool,
         ascii_only: bool,
         fail_on: tuple[str, ...] = (),
+        junit: str | None = None,
+        openmetrics: str | None = None,
         **changes: Any,
     ) -> int:
         from pipeline.session import need_pyspark
 
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
         need_pyspark()
-        from pipeline.conditions import conditions_of, failures_of
+        from engine.views.fleet.metrics import fleet_families
+        from engine.views.metrics import exposition
+        from pipeline.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
+        from tui.cli.fleet.junit import junit_text
+        from tui.cli.reports import JUNIT_MARK, METRICS_MARK, check_report, write_report
 
+        for path, mark, option in ((junit, JUNIT_MARK, "--junit"), (openmetrics, METRICS_MARK, "--openmetrics")):
+            if path is not None:
+                check_report(path, mark, option)
         conditions = conditions_of(job, fail_on or (("error",) if job == "lint" else ()))
         result = _done(job, source, target, master, asked)
         if as_json:
@@ -135,14 +162,23 @@ def _command_of(job: str, about: str) -> click.Command:
             write_page(_page(_results_of(result, target)), ascii_only=ascii_only)
         else:
             write_page(told(result), ascii_only=ascii_only)
-        failures = failures_of(result, conditions)
+        figures = figures_of_result(result)
+        if job in _WITH_PAGE:
+            summary = _read(_results_of(result, target))
+            figures = figures_of_summary(summary) if job == "report" else figures
+            if junit is not None:
+                write_report(junit, junit_text(summary, figures, conditions), JUNIT_MARK, "--junit")
+            if openmetrics is not None:
+                write_report(openmetrics, exposition(fleet_families(summary)), METRICS_MARK, "--openmetrics")
+        failures = failures_of(figures, conditions)
         for reason in failures:
             say(f"{job}: {reason}")
         return FAILED if failures else FINE
 
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
-    decorated = _fail_on(job)(decorated) if job in ("run", "lint", "import", "assign") else decorated
+    decorated = _fail_on(job)(decorated) if job in ("run", "report", "lint", "import", "assign") else decorated
+    decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
     return click.command(job, short_help=about, help=text)(_options(decorated))
 
@@ -155,8 +191,8 @@ def _policies(result: JobResult) -> Iterator[str]:
     """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
     import msgspec
 
-    from engine.views.fleet import Agreement, GroupRules, PolicyTotals
-    from tui.cli.printers.fleet_page import policy_lines, rule_lines
+    from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
+    from tui.cli.fleet.page import policy_lines, rule_lines
 
     yield result.sentence
     in_force: Any = result.summary["in_force"]
@@ -214,29 +250,35 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
         check_place(text, local=job in LOCAL)
     need_pyspark()
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
-    with _progress(job) as tell:
+    with _progress(job) as (tell, show):
         tell("starting Spark …")
         with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
+            from pipeline.progress import watching_tasks
 
             places = place_for(spark, source), place_for(spark, target)
-            return job_called(job)(spark, *places, JobOptions(own, tell))
+            with watching_tasks(spark, show) as watch:
+                return job_called(job)(spark, *places, JobOptions(own, tell, watch=watch))
 
 
 @contextmanager
-def _progress(job: str) -> Iterator[Callable[[str], None]]:
-    """Where the job tells its steps: a live line on a terminal, else plain lines on standard error."""
+def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progress], None]]]:
+    """Where the job says its steps and how far it is: a live line on a terminal, else plain lines on standard error."""
     import sys
 
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield say
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from pipeline.progress import NowAndThen, progress_text
 
-    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield say, NowAndThen(say)
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    columns = (
+        bars.SpinnerColumn(), bars.TimeElapsedColumn(), bars.TextColumn("{task.description}", markup=False)
+    )  # fmt: skip
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(job, total=None)
 
         def tell(text: str) -> None:
@@ -244,7 +286,10 @@ def _progress(job: str) -> Iterator[Callable[[str], None]]:
                 progress.console.print(visible(text), markup=False, highlight=False)
             progress.update(task, description=visible(text))
 
-        yield tell
+        def show(seen: Progress) -> None:
+            progress.update(task, description=visible(progress_text(seen)))
+
+        yield tell, show
 
 
 def _results_of(result: JobResult, target: str) -> ResultFolder:
@@ -265,15 +310,20 @@ def _json(result: JobResult, target: str) -> str:
 
 
 def _page(results: ResultFolder) -> list[str]:
-    from engine.views.fleet import FILE_NAME, read_summary
-    from tui.cli.printers.fleet_page import fleet_lines
+    from tui.cli.fleet.page import fleet_lines
 
-    return fleet_lines(read_summary(_summary(results), f"{results}/{FILE_NAME}"))
+    return fleet_lines(_read(results))
+
+
+def _read(results: ResultFolder) -> FleetSummary:
+    from engine.views.fleet.summary import FILE_NAME, read_summary
+
+    return read_summary(_summary(results), f"{results}/{FILE_NAME}")
 
 
 def _summary(results: ResultFolder) -> bytes:
     from engine.errors import InputError
-    from engine.views.fleet import FILE_NAME
+    from engine.views.fleet.summary import FILE_NAME
 
     try:
         return (results / FILE_NAME).read_bytes() if isinstance(results, Path) else results.document(FILE_NAME)
@@ -296,7 +346,7 @@ def open_fleet(*, target: str, output: Output) -> int:
     results = _results(target)
     if output.on_screen:
         from engine.errors import InputError
-        from tui.cli.fleet_screen import open_fleet_screen
+        from tui.cli.fleet.screen import open_fleet_screen
         from tui.cli.terminal import why_no_screen
 
         why_not = why_no_screen()

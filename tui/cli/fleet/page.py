@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from engine.text import counted
-from engine.views.fleet import Agreement, FleetSummary, GroupRules, PolicyTotals
+from engine.views.fleet.summary import Agreement, FleetSummary, GroupRules, PolicyTotals
 from tui.cli.plain import Align, table
 from tui.kit.wording import safe_name
 

@@ -1,0 +1,61 @@
+"""What all deaths of a cluster's brokers have in common is computed once, and comes to the same as each on its own."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.balance.broker_changes import broker_dies, every_broker_dies
+from engine.balance.brokers import BrokerLoad
+from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.reports import broker_gone, brokers_changed, reports_read
+from engine.balance.leadership.state import ClusterPolicies, Leader, elected
+from engine.balance.limits import BundleStats
+from engine.balance.settings import LoadSettings
+from engine.balance.shed_ahead_model import ShedStart
+from engine.load_rules import load_rules
+from tests.engine.balance.shedding_world import broker, first, name
+
+NAMESPACES = ("t/a", "t/b", "u/c")
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[BrokerLoad, ...]:
+    """Two to five brokers; a bundle may be reported twice, and a broker may be overloaded."""
+    loads = []
+    for at in range(draw(st.integers(2, 5))):
+        places = draw(st.lists(st.integers(0, 11), unique=True, max_size=6))
+        stats = [
+            BundleStats(name(place, NAMESPACES[place % 3]), place, msg_rate_in=float(draw(st.integers(0, 9))))
+            for place in places
+        ]
+        loads.append(broker(f"b{at}:1", draw(st.sampled_from([0.0, 40.0, 85.0, 99.0])), stats))
+    return tuple(loads)
+
+
+RULES = st.sampled_from([load_rules((2, 11, 0)), load_rules((4, 2, 4))])
+
+
+@given(loads=clusters(), gone=st.integers(0, 4), rules=RULES, is_placed=st.booleans())
+def test_a_broker_gone_by_what_all_came_to_is_a_broker_gone(loads, gone, rules, is_placed) -> None:  # type: ignore[no-untyped-def]
+    leader = Leader(rules=rules)
+    state = reports_read(leader, elected(leader), loads)
+    if is_placed:
+        state, _ = look_up(leader, state, name(99), first)
+    dead = loads[gone % len(loads)]
+    rest = tuple(load for load in loads if load is not dead)
+    sampled = brokers_changed(leader, state, loads)
+    assert broker_gone(leader, state, sampled, rest, dead) == brokers_changed(leader, state, rest)
+
+
+@given(
+    loads=clusters(),
+    placement=st.sampled_from(["LeastLongTermMessageRate", "LeastResourceUsageWithWeight", "RoundRobinBrokerSelector"]),
+    manager=st.sampled_from(["modular", "extensible"]),
+    grouped=st.booleans(),
+)
+def test_every_death_is_the_death_of_each(loads, placement, manager, grouped) -> None:  # type: ignore[no-untyped-def]
+    policies = ClusterPolicies(groups=dict.fromkeys(NAMESPACES[:2], "g")) if grouped else None
+    settings = LoadSettings(loadBalancerLoadPlacementStrategy=placement)
+    start = ShedStart(loads, settings, policies=policies, load_manager=manager)
+    assert list(every_broker_dies(start)) == [broker_dies(start, load.broker) for load in loads]

@@ -1,0 +1,1 @@
+"""``ringside fleet``: the jobs, their result folders, and what is printed of them."""
