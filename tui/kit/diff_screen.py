@@ -14,7 +14,7 @@ from themes.palettes import Palette, hex_colour
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.store import Store
-from tui.kit.table_dialog import TableDialog
+from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 
 

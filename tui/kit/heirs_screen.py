@@ -16,10 +16,9 @@ from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
-from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.table_dialog import TableDialog
+from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 from tui.kit.wording import fit, percent, quantity, safe_name, short_topic, shorten_middle
 

@@ -18,11 +18,11 @@ from tui.drawing.arcs import IntArray, arcs_of
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
+from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
-from tui.drawing.thinning import MANY_DOTS, ascends, thinned
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
-from tui.kit.reported_words import BLOCKED_SIGN
+from tui.kit.reported import BLOCKED_SIGN
 
 FLASH_FRAMES = 8
 FLASH_FRAME_SECONDS = 0.09

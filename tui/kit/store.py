@@ -121,6 +121,7 @@ class Store:
         self._others: dict[int, tuple[Subject, ...]] = {}
         self._live = live
         self._newest: Scene | None = None
+        self._kept = False
         self._keys: tuple[str, ...] | None = None
         self._diagnoses: dict[int, list[Diagnosis]] = {}
         """What was found, by moment."""
@@ -410,7 +411,11 @@ class Store:
     @property
     def _stays(self) -> bool:
         """Whether the picture is one that somebody works on: steps of a what-if, or an earlier moment."""
-        return bool(self._main.length) or self.shows_earlier_moment
+        return self._kept or bool(self._main.length) or self.shows_earlier_moment
+
+    def keep_picture(self) -> None:
+        """Let no newer reading replace the picture of a running cluster until the newest is asked for."""
+        self._kept = True
 
     def arrive(self, scene: Scene) -> None:
         """Take a newer reading: it is the picture now, unless somebody works on the one before."""
@@ -432,6 +437,7 @@ class Store:
     def show_newest(self) -> None:
         """Leave the what-if or the earlier moment for the newest reading."""
         scene, self._newest = self._newest, None
+        self._kept = False
         if self._live is None:
             return
         if scene is None:

@@ -38,7 +38,7 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, (tuple, list)):
-        return [to_plain(each) for each in value]
+        return [to_plain(item) for item in value]
     if is_dataclass(value):
         plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
         return {"type": type(value).__name__, **plain} if tagged else plain
@@ -51,13 +51,13 @@ def from_plain(plain: Any, levels: int = DEEPEST) -> Any:
     if levels == 0:
         raise ValueError(f"nested more than {DEEPEST} levels deep")
     if isinstance(plain, list):
-        return [from_plain(each, levels - 1) for each in plain]
+        return [from_plain(item, levels - 1) for item in plain]
     if isinstance(plain, dict):
         if plain.keys() == {"code_points"}:
             return "".join(map(chr, plain["code_points"]))
         if plain.keys() == {"float"}:
             return float(plain["float"])
-        return {key: from_plain(each, levels - 1) for key, each in plain.items()}
+        return {key: from_plain(item, levels - 1) for key, item in plain.items()}
     return plain
 
 
@@ -98,7 +98,7 @@ def list_of(plain: Any, key: str, kind: type[T], source: str) -> list[T]:
 
 
 def member(plain: Any, key: str, kind: type[T], source: str) -> T:
-    """What stands under a key. Raises InputError where it is missing or of another kind."""
+    """The value of a key. Raises InputError where it is missing or of another kind."""
     value = plain.get(key) if isinstance(plain, dict) else None
     if value is None or not isinstance(value, kind):
         fail(source, f"$.{key}", f"{key} is missing or of the wrong kind")
@@ -150,7 +150,7 @@ def columns_from_plain(plain: Any) -> tuple[TopicTable, LoadTable]:
         if min(recipe.topics, recipe.partitions, recipe.seed) < 0 or recipe.partitions > MAX_PARTITIONS:
             raise ValueError("a recipe has no negative numbers, and not that many partitions")
         if recipe.topics * max(recipe.partitions, 1) > MADE_UP_LIMIT:
-            raise ValueError(f"more than {MADE_UP_LIMIT} made-up partitions are not read")
+            raise ValueError(f"more than {MADE_UP_LIMIT} synthetic partitions are not read")
         topics = made_up_topics(recipe)
         return topics, made_up_loads(topics)
     if not isinstance(plain, dict) or plain.keys() != {"names", "partitions", "rates", "counts", "known"}:
@@ -158,7 +158,7 @@ def columns_from_plain(plain: Any) -> tuple[TopicTable, LoadTable]:
     names = msgspec.convert(plain["names"], list[str])
     partitions = _unpacked(plain["partitions"], "<i4", len(names))
     if len(set(names)) != len(names) or (len(names) and (partitions.min() < 0 or partitions.max() > MAX_PARTITIONS)):
-        raise ValueError("a topic stands there twice, or has a number of partitions that cannot be")
+        raise ValueError("a topic is listed twice, or has an impossible number of partitions")
     if int(np.maximum(partitions, 1).sum()) > LIMIT:
         raise ValueError(f"more than {LIMIT} partitions are not read")
     topics = TopicTable.of(map(Topic, names, partitions.tolist()))

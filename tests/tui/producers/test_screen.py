@@ -119,7 +119,7 @@ def test_t_sends_by_the_selected_and_capital_t_by_all() -> None:
         assert "write how many messages" in text_of(app)
         await pilot.press("0", "enter")
         await pilot.pause()
-        assert "0 times is no number" in text_of(app)
+        assert "0 times is not a number" in text_of(app)
 
     run(app, story)
 

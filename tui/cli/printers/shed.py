@@ -11,8 +11,8 @@ from engine.balance.shed_ahead_model import AheadCycle, AheadMove, Evenness, She
 from engine.balance.shedding.model import BrokerVerdict
 from engine.text import counted
 from engine.views.brokers.view import shedder_of
+from tui.brokers.words import ASSUMED_TEXTS, BROKER_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.shed_words import ASSUMED_TEXTS, BROKER_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.kit.wording import percent, safe_name
 
 BUNDLES_SHOWN: Final = 12

@@ -1,8 +1,8 @@
-"""A dialog around one table: its rows can be filtered, sorted, copied and exported."""
+"""A dialog and a screen around one table, whose rows can be filtered, sorted, copied and exported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from textual import on
@@ -13,13 +13,13 @@ from textual.widget import Widget
 
 from engine.text import counted
 from themes import stylesheet
-from tui.kit.columns import Order, Value
+from tui.kit.columns import Lines, Order, Value
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
-from tui.kit.rows_table import RowsTable
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.single_paint import SinglePaintModal, SinglePaintScreen
+from tui.kit.typed_commands import Typed, ask_for_command, carry_out
 from tui.kit.wording import shorten_middle
 
 
@@ -137,3 +137,54 @@ class TableDialog(SinglePaintModal[str]):
 
     def chosen(self, row: Any) -> None:
         """Do what enter on a row means here: nothing, unless a dialog has something to open."""
+
+
+class TableScreen(SinglePaintScreen[None]):
+    """Its ``compose`` yields one ``RowsTable`` and one ``Prompt``."""
+
+    filename: ClassVar[str] = "rows.csv"
+    """The name that is offered for an export."""
+
+    def say(self, kind: str, text: str) -> None:
+        """Show what was done (``done``) or refused (``refusal``)."""
+        raise NotImplementedError
+
+    def typed_commands(self) -> Mapping[str, Typed]:
+        """What the command line takes, by the first word."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> RowsTable[Any]:
+        """The table itself."""
+        return self.query_one(RowsTable)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let nothing be copied, exported or typed before the screen has its parts."""
+        return action not in ("copy", "export", "command") or bool(self.query(Prompt))
+
+    def action_copy(self) -> None:
+        """Copy the marked row."""
+        text = as_text(self.table.marked_record())
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.say("done", f"copied the marked row: {counted(len(text.splitlines()), 'line')}")
+        else:
+            self.say("refusal", "there is nothing to copy")
+
+    def action_export(self) -> None:
+        self.query_one(Prompt).ask("export", "export to", text=self.filename, placeholder=EXPORT_HINT)
+
+    def action_command(self) -> None:
+        ask_for_command(self.query_one(Prompt), self.typed_commands())
+
+    @on(Prompt.Answered)
+    def _answered(self, message: Prompt.Answered) -> None:
+        prompt, text = self.query_one(Prompt), message.text.strip()
+        if message.kind == "export":
+            export(self, self.table, prompt, text, self.say)
+            return
+        refused = carry_out(self, self.typed_commands(), text) if text else None
+        if refused is None:
+            prompt.accept(text)
+        else:
+            prompt.complain(str(refused))

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.admin.files import AnswerFile
-from engine.admin.moments import read_dump
+from engine.admin.moments import combined, read_dump, read_moments
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import BundleNode, DashboardView
-from engine.views.reported.bundles import with_load_reports
+from engine.views.reported.bundles import Unload, whereabouts_of, with_load_reports
 from engine.views.reported.view import Reported
+from tests.engine.diagnosis.made import Stats, consumer
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 ONE = RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"
@@ -106,3 +108,53 @@ def test_a_report_without_bundles_is_refused() -> None:
     report["lastStats"], report["bundles"] = {}, []
     with pytest.raises(InputError, match="neither topics nor bundles"):
         opened_with(report)
+
+
+LOWER, UPPER = "0x00000000_0x80000000", "0x80000000_0xffffffff"
+
+
+def found(answers: dict[str, Any], topic: str, bundle: str, namespace: str = "t/n") -> Any:
+    files = [AnswerFile(f"{path}.json", json.dumps(answer).encode()) for path, answer in answers.items()]
+    return whereabouts_of(combined(read_moments(*files)), topic, namespace, bundle)
+
+
+def stats(publishers: int, **subscriptions: Stats) -> Stats:
+    return {"publishers": [{}] * publishers, "subscriptions": subscriptions}
+
+
+def in_bundle(name: str) -> str:
+    """By the CRC-32 of the name."""
+    return LOWER if zlib.crc32(name.encode()) < 0x80000000 else UPPER
+
+
+NAMES = [f"persistent://t/n/x{number}" for number in range(40)]
+IN_LOWER = [name for name in NAMES if in_bundle(name) == LOWER][:3]
+ELSEWHERE = next(name for name in NAMES if in_bundle(name) == UPPER)
+
+
+def path(name: str) -> str:
+    return f"admin/v2/persistent/t/n/{name.rpartition('/')[2]}/stats"
+
+
+def test_everything_in_the_bundle_is_counted_and_nothing_else() -> None:
+    two = [consumer("a"), consumer("b", drainingHashes=[{"hash": 9, "unackMsgs": 1, "blockedAttempts": 2}])]
+    answers = {
+        path(IN_LOWER[0]): stats(2, s={"type": "Failover", "consumers": two, "unackedMessages": 4}),
+        path(IN_LOWER[1]): stats(
+            0,
+            s={"type": "Exclusive", "consumers": two[:1]},
+            k={"type": "Key_Shared", "consumers": two, "unackedMessages": 3},
+            none={"type": "Failover", "consumers": []},
+        ),
+        path(ELSEWHERE): stats(9, s={"type": "Failover", "consumers": two, "unackedMessages": 90}),
+    }
+    place = found(answers, IN_LOWER[0], LOWER)
+    assert place.unload == Unload(2, 2, 5, 2, 2, 7)
+    assert (place.broker, place.by_look_up) == ("", False)
+    assert found(answers, ELSEWHERE, UPPER).unload == Unload(1, 9, 2, 1, 1, 90)
+    assert found(answers, IN_LOWER[0], LOWER, "t/other").unload == Unload(0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("bundle", ["", "nonsense"])
+def test_without_a_bundle_nothing_is_said(bundle: str) -> None:
+    assert found({path(ELSEWHERE): stats(1)}, ELSEWHERE, bundle) is None

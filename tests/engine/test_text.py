@@ -1,7 +1,8 @@
-"""Printed commands, pasted: only the command itself runs, with the words it was made of."""
+"""What becomes visible, character by character, and what stays as it is."""
 
 from __future__ import annotations
 
+import doctest
 import os
 import shlex
 import subprocess
@@ -11,13 +12,47 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from engine import text as counting
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import split_command
 from engine.bundles.preview import preview_all
 from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
-from engine.text import path_word, shell_line
+from engine.text import BLANK_LETTERS, path_word, shell_line, visible
 from tests.patience import HANG_S
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("a b~", "a b~"),
+        ("\x00\t\n\x1f\x7f", r"\x00\t\n\x1f\x7f"),
+        ("a\x9bb", r"a\x9bb"),
+        ("\u202e\u200b\ufeff", r"\u202e\u200b\ufeff"),
+        ("\u2028\u2029", r"\u2028\u2029"),
+        ("\ud800", r"\ud800"),
+        ("\ue000\U0010ffff", r"\ue000\U0010ffff"),
+        ("é日本😀\u00a0", "é日本😀\u00a0"),
+        ("a\\x1b", "a\\x1b"),
+    ],
+)
+def test_a_character_that_is_not_seen_is_shown_as_its_escape(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize("char", BLANK_LETTERS)
+def test_a_letter_that_shows_nothing_is_escaped(char: str) -> None:
+    assert visible(f"a{char}b") == f"a\\u{ord(char):04x}b"
+
+
+@pytest.mark.parametrize("mark", "\u0301\u20dd")
+def test_four_marks_may_share_a_cell_with_their_letter(mark: str) -> None:
+    assert visible("e" + mark * 4) == "e" + mark * 4
+    assert visible("e" + mark * 6) == "e" + mark * 4 + f"\\u{ord(mark):04x}" * 2
+    assert visible(mark * 5) == mark * 4 + f"\\u{ord(mark):04x}"
+    assert visible(("e" + mark * 4) * 3) == ("e" + mark * 4) * 3
+
 
 HOSTILE = (
     "evil/ns;$(touch pwned)",
@@ -90,3 +125,8 @@ def _pasted(line: str, folder: Path) -> tuple[list[str], list[str]]:
     environment = {"PATH": f"{programs}{os.pathsep}{os.defpath}", "RECORD": str(record), "HOME": str(home)}
     subprocess.run(["sh"], input=line + "\n", text=True, cwd=home, env=environment, check=True, timeout=HANG_S)
     return record.read_text().split("\0")[:-1], [found.name for found in home.iterdir()]
+
+
+def test_examples() -> None:
+    result = doctest.testmod(counting)
+    assert result.failed == 0 and result.attempted

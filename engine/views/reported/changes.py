@@ -12,7 +12,7 @@ from engine.text import counted
 from engine.views.reported.model import SeenEvent
 
 LISTED: Final = 20
-"""Changes of one kind between two moments that are told one by one; the others are counted."""
+"""Changes of one kind between two moments that are listed one by one; the others are counted."""
 
 
 def seen_events(changes: Iterable[Change], moment: int, at_ms: int | None) -> tuple[SeenEvent, ...]:

@@ -1,9 +1,10 @@
-"""Where a topic goes and why, beside the ring that shows it."""
+"""Panels of sentences: labelled ones for explanations, and lines with a role that decides their colour."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from textwrap import wrap
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -13,8 +14,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 
-from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
-from tui.kit.remarks import Remark
+from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, below_each_other, plain
+from tui.kit.wording import Line, Remark
 
 
 class ExplainPanel(VerticalScroll):
@@ -74,3 +75,44 @@ def _rows(text: str, cells: int) -> list[str]:
     if cell_len(text) == len(text):
         return wrap(text, cells) or [""]
     return [row.plain for row in plain(text).wrap(cells)]
+
+
+STYLES: Final = {
+    "head": "bold",
+    "text": "$foreground",
+    "dim": "$dim",
+    "warn": "$warn",
+    "bad": "$bad",
+    "good": "$good",
+}
+
+
+class WordsPanel(VerticalScroll, can_focus=False):
+    """One text; another one is shown from its beginning."""
+
+    DEFAULT_CSS = """
+    WordsPanel { padding: 0 1; scrollbar-size-vertical: 1; }
+    WordsPanel Static { height: auto; width: 1fr; }
+    """
+
+    content: reactive[Content] = reactive(NO_TEXT)
+    """What is said."""
+
+    def compose(self) -> ComposeResult:
+        yield PlainStatic(self.content)
+
+    def watch_content(self, content: Content) -> None:
+        """Write it, and scroll back to the top."""
+        for text in self.query(PlainStatic):
+            text.update(content)
+        self.scroll_home(animate=False)
+
+
+def written(lines: Iterable[Line], *, apart: bool = True) -> Content:
+    """The sentences with their styles; ``apart``: an empty line before each heading but the first."""
+    parts: list[Content] = []
+    for text, role in lines:
+        if role == "head" and parts and apart:
+            parts.append(NO_TEXT)
+        parts.append(plain(text, STYLES[role]))
+    return below_each_other(parts)

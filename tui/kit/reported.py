@@ -1,11 +1,16 @@
-"""English for what brokers reported: when it was seen, what is in a consumer's way, and the sums of a subscription."""
+"""What brokers reported, in words and cells: when it was seen, what is in a consumer's way, sums, and diagnoses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from rich.style import Style
+from rich.text import Text
+
+from engine.diagnosis.model import Earlier, Setting, Verdict
 from engine.text import counted
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
@@ -16,6 +21,8 @@ from engine.views.reported.model import (
     ReportedView,
     SeenTime,
 )
+from themes.palettes import Palette, hex_colour
+from tui.kit.columns import Column, Value
 from tui.kit.wording import quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
@@ -159,3 +166,107 @@ def pair_words(view: ReportedView, names: Sequence[str]) -> list[str]:
 def name_at(names: Sequence[str], position: int) -> str:
     """The name in a row; nobody where there is none."""
     return safe_name(names[position]) if 0 <= position < len(names) else "nobody"
+
+
+_WORDS: Final = {Verdict.CANNOT_TELL: "cannot tell", Verdict.BY_DESIGN: "by design"}
+SIGNS: Final = {
+    Verdict.BLOCKS: "!",
+    Verdict.SLOWS: "~",
+    Verdict.UNEVEN: "±",
+    Verdict.CANNOT_TELL: "?",
+    Verdict.BY_DESIGN: " ",
+    Verdict.FINE: " ",
+}
+"""Colour is never the only carrier."""
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """A verdict for people."""
+    return _WORDS.get(verdict, verdict.value)
+
+
+def setting_text(setting: Setting) -> str:
+    """A setting with its value, who says it, and its default.
+
+    >>> setting_text(Setting("keepAliveIntervalSeconds", None, 30))
+    'keepAliveIntervalSeconds (default 30)'
+    """
+    value = "" if setting.value is None else f" = {setting.value}"
+    about = [setting.source] if setting.value is not None and setting.source else []
+    about += [f"default {setting.default}"] if setting.default is not None else []
+    return f"{setting.name}{value}" + (f" ({', '.join(about)})" if about else "")
+
+
+def earlier_text(earlier: Earlier, moments: int) -> str:
+    """What was wrong at an earlier moment and is no more."""
+    at = f" ({moment_text(earlier.at_ms)})" if earlier.at_ms is not None else ""
+    word = verdict_word(earlier.cause.verdict)
+    what = safe_name(f"{word}: {earlier.cause.what} ({earlier.cause.id})")
+    return f"earlier, at moment {earlier.moment:,} of {moments:,}{at}: {what}; at the last moment no more"
+
+
+REPORTED_ORDER: Final = ("permits", "unack", "waits", "blocked")
+"""The keys of the columns in the order in which they are shown."""
+_BLOCKED_CELLS: Final = (11, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedColumns:
+    """``important`` ones are there where they say something of somebody, the ``others`` where anything was reported."""
+
+    important: tuple[Column, ...] = ()
+    others: tuple[Column, ...] = ()
+
+
+def reported_columns(consumers: Sequence[ReportedConsumer]) -> ReportedColumns:
+    """Return the columns for what was reported of some consumers, the most important first; none for nobody."""
+    if not consumers:
+        return ReportedColumns()
+    important = []
+    if any(each.obstacles for each in consumers):
+        important.append(
+            Column("blocked", f"{REPORTED_SIGN}blocked", _BLOCKED_CELLS[0], left=True, most=_BLOCKED_CELLS[1])
+        )
+    waiting = max((len(waiting_text(each)) for each in consumers), default=0)
+    if waiting:
+        important.append(Column("waits", f"{REPORTED_SIGN}waiting", max(waiting + 1, len("waiting") + 2)))
+    return ReportedColumns(
+        tuple(important), (Column("permits", f"{REPORTED_SIGN}permits", 9), Column("unack", f"{REPORTED_SIGN}unack", 7))
+    )
+
+
+def reported_cell(consumer: ReportedConsumer | None, column: Column, colours: Palette, rows: Sequence[Tagged]) -> Text:
+    """Return the cell of one of the columns; ``rows`` are all of the table, for the letters of others."""
+    if consumer is None:
+        return Text(" " * column.width, no_wrap=True)
+    bad = f"bold {hex_colour(colours.bad)}"
+    if column.key == "blocked":
+        text = fitting_text(obstacle_texts(consumer, rows), column.width - 1)
+        return Text(text.ljust(column.width), bad, no_wrap=True)
+    if column.key == "waits":
+        style = f"bold {hex_colour(colours.warn)}" if consumer.obstacles else ""
+        return Text(waiting_text(consumer).rjust(column.width - 1) + " ", style, no_wrap=True)
+    number = consumer.permits if column.key == "permits" else consumer.unacked
+    sign = "-" if number < 0 else ""
+    style = hex_colour(colours.dim) if not number else ""
+    return Text(f"{sign}{quantity(abs(number))}".rjust(column.width - 1) + " ", style, no_wrap=True)
+
+
+def reported_value(consumer: ReportedConsumer | None, key: str) -> Value:
+    """Return what such a column is sorted by and exported with."""
+    if consumer is None:
+        return None
+    match key:
+        case "blocked":
+            return len(consumer.obstacles)
+        case "waits":
+            return consumer.waiting_slots or consumer.waiting
+    return consumer.permits if key == "permits" else consumer.unacked
+
+
+def tag_cell(tag: str, consumer: ReportedConsumer | None, width: int, colours: Palette, style: Style) -> Text:
+    """Return the letters of a consumer, after a sign where it cannot be served."""
+    blocked = consumer is not None and bool(consumer.obstacles)
+    text = Text(BLOCKED_SIGN if blocked else " ", f"bold {hex_colour(colours.bad)}", no_wrap=True)
+    text.append(tag.ljust(width - 1), style + Style(bold=True))
+    return text
