@@ -17,6 +17,7 @@ from typing import Final, Literal
 from engine.admin.files import natural_key
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
+from engine.failover.bulk_lists import ConsumerList
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring
@@ -25,6 +26,10 @@ from engine.hashing import murmur3_32, utf16_order
 LevelBasis = Literal["order", "order and actives", "no broker's order", "contradiction"]
 MOST_LEVELS: Final = 4
 """An order that needs more levels than this, without other evidence, was not made by a broker."""
+MOST_ACTIVES: Final = 64
+"""Observed active consumers of one list that are examined; more would not change the result."""
+ObservedActive = tuple[str, int, str]
+"""Full name of the topic or partition, its index (-1 for none), name of the active consumer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,35 @@ def _explains(rule: Rule, cohort: Sequence[str], actives: Mapping[tuple[str, int
 def as_consumers(names: Sequence[str], levels: Sequence[int]) -> tuple[Consumer, ...]:
     """Return consumers whose ids are their places in the list."""
     return tuple(Consumer(place, name, levels[place]) for place, name in enumerate(names))
+
+
+def list_of(names: Sequence[str]) -> ConsumerList:
+    """Return a list as statistics show it, with the smallest levels that explain its order.
+
+    >>> list_of(["b", "a"]).levels
+    (0, 1)
+    """
+    return ConsumerList(tuple(names), infer_priority_levels(names, {}).levels)
+
+
+def levels_of(
+    names: Sequence[str], observed: Sequence[ObservedActive], *, consistent_hashing: bool, behaviour: ReleaseBehaviour
+) -> tuple[int, ...]:
+    """Return the priority levels of a list in the dispatcher's order: the smallest that explain ``observed``.
+
+    Partitions say more than topics without; of those the order alone counts before 3.0, whose rule knows no levels.
+
+    >>> from engine.config import CURRENT
+    >>> seen = [("persistent://t/n/x-partition-0", 0, "a"), ("persistent://t/n/x-partition-1", 1, "a")]
+    >>> levels_of(["a", "b"], seen, consistent_hashing=False, behaviour=CURRENT)
+    (0, 1)
+    """
+    for index in (0, -1):
+        rule = rule_in_force(index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+        actives = {(topic, at): active for topic, at, active in observed if (at >= 0) is (index >= 0)}
+        if actives and rule is not Rule.FIRST_CONNECTED:
+            return infer_priority_levels(names, actives, [rule]).levels
+    return infer_priority_levels(names, {}).levels
 
 
 _OLDER: Final = ("3.2.3", "2.11.0")

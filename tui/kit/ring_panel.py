@@ -193,9 +193,14 @@ class RingPanel(LinePanel, can_focus=True):
         set_subtitle(self, f"{legend}v: {self.view_mode_in_use.value}{auto}")
 
     def show_next_view(self) -> None:
-        """Go to the next view; one consumer is lit only where one is selected."""
+        """Go to the next view."""
+        self.view_mode = self.following_view
+
+    @property
+    def following_view(self) -> ViewMode:
+        """The view after the present one; one consumer is lit only where one is selected."""
         following = self.view_mode_in_use.following()
-        self.view_mode = ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
+        return ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
 
     def flash(self) -> None:
         """Let what the last step changed stand out and settle in a few frames; the next step starts this again."""

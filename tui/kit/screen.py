@@ -595,7 +595,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if not self.store.subscription_key or self.store.shows_producers:
             self.complain("there is no subscription whose steps could be compared")
             return
-        self.app.push_screen(DiffScreen(self.store, self.colours))
+        self.app.push_screen(DiffScreen(self.store, self.colours, ascii_only=self.ascii_only))
 
     def show_diagnosis(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
         """Show one of many diagnoses in the place of an explanation."""

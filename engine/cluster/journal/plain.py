@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.limits import MAX_PARTITIONS
-from engine.cluster.tables.loads import LoadTable, made_up_loads, made_up_topics
+from engine.cluster.tables.loads import LoadTable, synthetic_loads, synthetic_topics
 from engine.cluster.tables.topics import Recipe, Topic, TopicTable
 from engine.errors import InputError, Problem
 
@@ -118,13 +118,13 @@ _TRAFFIC: Final = ("rates", "counts", "known")
 LIMIT: Final = 2**22
 """Partitions that are read; more were never written."""
 
-MADE_UP_LIMIT: Final = 1_000_000
+SYNTHETIC_LIMIT: Final = 1_000_000
 """Partitions of a recipe, whose text has the same length however many they are."""
 
 
 def columns_to_plain(topics: TopicTable, loads: LoadTable) -> dict[str, Any]:
     """``{"recipe": ...}`` where that says it all, else names, numbers of partitions and six columns of traffic."""
-    if topics.recipe is not None and loads.made_up:
+    if topics.recipe is not None and loads.synthetic:
         return {"recipe": asdict(topics.recipe)}
     return {
         "names": [_as_units(name) for name in topics.names],
@@ -149,10 +149,10 @@ def columns_from_plain(plain: Any) -> tuple[TopicTable, LoadTable]:
         recipe = msgspec.convert(plain["recipe"], Recipe)
         if min(recipe.topics, recipe.partitions, recipe.seed) < 0 or recipe.partitions > MAX_PARTITIONS:
             raise ValueError("a recipe has no negative numbers, and not that many partitions")
-        if recipe.topics * max(recipe.partitions, 1) > MADE_UP_LIMIT:
-            raise ValueError(f"more than {MADE_UP_LIMIT} synthetic partitions are not read")
-        topics = made_up_topics(recipe)
-        return topics, made_up_loads(topics)
+        if recipe.topics * max(recipe.partitions, 1) > SYNTHETIC_LIMIT:
+            raise ValueError(f"more than {SYNTHETIC_LIMIT} synthetic partitions are not read")
+        topics = synthetic_topics(recipe)
+        return topics, synthetic_loads(topics)
     if not isinstance(plain, dict) or plain.keys() != {"names", "partitions", "rates", "counts", "known"}:
         raise ValueError("columns are a recipe, or names, partitions, rates, counts and known")
     names = msgspec.convert(plain["names"], list[str])

@@ -26,10 +26,10 @@ class LoadTable(Mapping[str, Load]):
 
     ``rates``: (4, n) float64, as the first four fields of ``Load``; ``counts``: (2, n) int64, unacknowledged messages
     and backlog; ``known``: (n,) bool, which ones have statistics, None for all.
-    ``made_up``: it is the traffic of the recipe of ``topics``.
+    ``synthetic``: it is the traffic of the recipe of ``topics``.
     """
 
-    __slots__ = ("counts", "known", "made_up", "rates", "topics")
+    __slots__ = ("counts", "known", "rates", "synthetic", "topics")
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class LoadTable(Mapping[str, Load]):
         counts: NDArray[np.int64],
         known: NDArray[np.bool_] | None = None,
         *,
-        made_up: bool = False,
+        synthetic: bool = False,
     ) -> None:
         assert rates.shape == (4, topics.partition_count) and counts.shape == (2, topics.partition_count)
         self.topics, self.rates, self.counts = topics, rates, counts
         self.known = None if known is None or known.all() else known
-        self.made_up = made_up
+        self.synthetic = synthetic
 
     @classmethod
     def of(cls, topics: TopicTable, loads: Mapping[str, Load]) -> LoadTable:
@@ -152,18 +152,18 @@ def load_of(seed: int, partition: str) -> Load:
     )
 
 
-def made_up_topics(recipe: Recipe) -> TopicTable:
+def synthetic_topics(recipe: Recipe) -> TopicTable:
     """The topics of a recipe. O(partitions)."""
     names = [f"{recipe.prefix}{at}" for at in range(recipe.topics)]
     partitions = np.full(recipe.topics, recipe.partitions, dtype=np.int32)
     return TopicTable(Texts.of(names), partitions, (recipe.namespace,), np.zeros(recipe.topics, dtype=np.int32), recipe)
 
 
-def made_up_loads(topics: TopicTable) -> LoadTable:
+def synthetic_loads(topics: TopicTable) -> LoadTable:
     """``load_of`` of every partition of synthetic topics, bit for bit. O(partitions).
 
-    >>> topics = made_up_topics(Recipe("t/n", "persistent://t/n/x-", 2, 1, 7))
-    >>> made_up_loads(topics).at(1) == load_of(7, "persistent://t/n/x-1-partition-0")
+    >>> topics = synthetic_topics(Recipe("t/n", "persistent://t/n/x-", 2, 1, 7))
+    >>> synthetic_loads(topics).at(1) == load_of(7, "persistent://t/n/x-1-partition-0")
     True
     """
     assert topics.recipe is not None, "these topics are not synthetic"
@@ -186,7 +186,7 @@ def made_up_loads(topics: TopicTable) -> LoadTable:
         rates[:, piece] = rate, out, rate * size, out * size
         counts[:, piece] = (out * lag).astype(np.int64), (rate * lag * 10).astype(np.int64)
         at += len(chunk)
-    return LoadTable(topics, rates, counts, made_up=True)
+    return LoadTable(topics, rates, counts, synthetic=True)
 
 
 def _rate(draw: float) -> float:

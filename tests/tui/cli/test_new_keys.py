@@ -72,7 +72,7 @@ def test_each_command_can_be_applied(run: Run, line: str, piece: str) -> None:
     ("line", "reason"),
     [
         ("add late ranges 0-9", "(change the mode to sticky first)"),
-        ("share STICKY", "'STICKY' is no mode; known: auto-split, "),
+        ("share STICKY", "'STICKY' is not a mode; known: auto-split, "),
         ("share consistent-sticky points 0", "a node needs 1 point or more, not 0"),
         ("send hex:0", "hex:0"),
         ("kill nobody", "nobody"),

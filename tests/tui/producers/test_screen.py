@@ -59,7 +59,7 @@ def test_a_creates_producers_and_selects_the_last() -> None:
     ("field", "typed", "told"),
     [
         ("count", "many", "'many' is no number of producers"),
-        ("count", "0", "0 is no number of producers"),
+        ("count", "0", "0 is not a number of producers"),
         ("start", "soon", "lazy or eager, not 'soon'"),
         ("router", "partial 99", "a limit of 99 is above the 12 partitions"),
         ("router", "partial 0", "greater than or equal to 1"),

@@ -1,0 +1,138 @@
+"""``diff`` as text: the sums first, then what is set otherwise, then each subscription with what changes hands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from engine.admin.between import Change
+from engine.text import counted, visible
+from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
+from engine.views.comparing.handovers import SLOT, HandoverRow
+from engine.views.reported.changes import change_text
+from tui.cli.plain import Align, table, wrapped
+from tui.kit.verdict_words import verdict_text
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
+
+NAMED: Final = 8
+NOBODY: Final = "nobody"
+_ROW_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", ">", "<")
+_SETTING_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<")
+
+
+def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
+    """Everything, of each subscription at most ``top`` rows."""
+    yield f"A: {safe_name(view.before)} (Pulsar {safe_name(view.release_before)})"
+    yield f"B: {safe_name(view.after)} (Pulsar {safe_name(view.release_after)})"
+    yield "who is active is computed by the rules on either side, not what brokers reported"
+    yield from sum_lines(view)
+    if view.settings:
+        yield ""
+        rows = [("setting", "A", "B"), *((f"  {each.name}", each.before, each.after) for each in view.settings)]
+        yield from table(rows, _SETTING_ALIGNS)
+    for each in view.bundles:
+        yield f"bundles of {safe_name(each.namespace)}: {each.before:,} → {each.after:,}"
+    yield from _names("topics appeared", view.topics_appeared)
+    yield from _names("topics vanished", view.topics_vanished)
+    yield from _pairs("topics likely renamed", view.topics_renamed)
+    yield from differing_lines(view, top)
+    if view.reported is not None:
+        yield ""
+        yield from _reported(view.reported, top)
+
+
+def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
+    """What brokers reported otherwise, the kinds one after the other."""
+    if not changes:
+        yield "as brokers reported: nothing differs"
+        return
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in Counter(each.kind for each in changes).items())
+    yield from wrapped(f"as brokers reported: {counted(len(changes), 'change')} ({kinds})", rest="  ")
+    for each in changes[:top]:
+        yield from wrapped(f"{safe_name(each.namespace)}: {visible(change_text(each))}", first="  ", rest="    ")
+    yield from more_line(len(changes) - top)
+
+
+def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
+    """The subscriptions that differ, and how many do not."""
+    changed = [one for one in view.subscriptions if _differs(one)]
+    for one in changed:
+        yield ""
+        yield from _subscription(one, top)
+    same = len(view.subscriptions) - len(changed)
+    if same:
+        yield ""
+        yield f"{counted(same, 'subscription')} without a difference"
+
+
+def _differs(one: SubscriptionDifference) -> bool:
+    if one.verdict is None or one.came or one.left or len(one.rows):
+        return True
+    return bool(one.verdict.moved) or one.verdict.judgement != "even"
+
+
+def sum_lines(view: DifferenceView) -> Iterator[str]:
+    """How much moves over all subscriptions."""
+    sums = sums_of(view)
+    if not sums.items:
+        yield "no partition is on both sides"
+        return
+    share = percent(sums.moved / sums.items)
+    told = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"
+    if sums.moved:
+        told += f": {msgs_per_sec(sums.msgs_per_sec)}, {bytes_per_sec(sums.bytes_per_sec)}"
+        told += f", {counted(sums.unacked_at_risk, 'unacknowledged message')}"
+    yield from wrapped(told)
+
+
+def _subscription(one: SubscriptionDifference, top: int) -> Iterator[str]:
+    name = f"{safe_name(one.key)} ({one.type}) in {safe_name(one.namespace)}"
+    if one.verdict is None:
+        yield f"{name}: {one.presence}"
+        return
+    yield from wrapped(f"{name}: {verdict_text(one.verdict, one.noun)}", rest="  ")
+    yield from _names("  came", one.came)
+    yield from _names("  left", one.left)
+    yield from _pairs("  likely renamed", one.renamed)
+    if one.rows:
+        yield from handover_lines(one.rows, one.noun, top)
+
+
+def _names(label: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+        listed = ", ".join(map(short_topic, names[:NAMED]))
+        yield from wrapped(f"{listed}{more}", first=f"{label} ({len(names):,}): ", rest="    ")
+
+
+def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    if pairs:
+        listed = ", ".join(f"{short_topic(old)} → {short_topic(new)}" for old, new in pairs[:NAMED])
+        more = f" and {len(pairs) - NAMED:,} more" if len(pairs) > NAMED else ""
+        yield from wrapped(f"{listed}{more}", first=f"{label} ({len(pairs):,}): ", rest="    ")
+
+
+def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator[str]:
+    """What changes hands, a line each: name, from, to, traffic, unacknowledged messages, and what is odd about it."""
+    messages = "msg/s" if noun != SLOT else "messages"
+    heading = ("topic" if noun != SLOT else "known key", "from", "to", messages, "unacked", "")
+    cells = [
+        (
+            f"  {short_topic(row.name)}",
+            NOBODY if row.before is None else safe_name(row.before),
+            NOBODY if row.after is None else safe_name(row.after),
+            quantity(row.msgs_per_sec),
+            f"{row.unacked:,}" if noun != SLOT else "",
+            "" if row.kind == "moved" else row.kind,
+        )
+        for row in rows[:top]
+    ]
+    yield from table([heading, *cells], _ROW_ALIGNS)
+    yield from more_line(len(rows) - top)
+
+
+def more_line(left: int) -> Iterator[str]:
+    """How many rows are not shown."""
+    if left > 0:
+        yield f"  and {left:,} more (--top and --json have them)"
