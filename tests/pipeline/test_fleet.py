@@ -474,7 +474,7 @@ def test_a_job_that_fails_costs_its_own_tables_only(
     def broken(*_: object) -> None:
         raise RingsideError("no memory")
 
-    monkeypatch.setattr("pipeline.jobs.linting.run", broken)
+    monkeypatch.setattr("pipeline.jobs.lint.run", broken)
     result = run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
     assert result.summary["failed"] == {"lint": "no memory"}
     summary = read_summary((out / "summary.json").read_bytes())

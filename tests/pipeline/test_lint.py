@@ -23,9 +23,9 @@ from engine.scenarios.linting import told_by
 from engine.scenarios.opening import open_snapshot
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
-from pipeline.jobs.lint_tasks import finding_row
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import FINDINGS, SUBSCRIPTIONS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
+from pipeline.transforms.findings import finding_row
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 

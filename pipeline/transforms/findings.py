@@ -1,4 +1,4 @@
-"""The doctor in tasks: rows become cases, cases findings, findings rows."""
+"""The doctor over Arrow batches: rows become cases, cases findings, findings rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from engine.lint.model import Finding, World
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups
-from pipeline.reading.rows import Row
 from pipeline.schemas import FINDINGS
 
 ANSWERS_TOGETHER: Final = 256
@@ -36,7 +35,7 @@ _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
 
-def finding_row(found: Finding) -> Row:
+def finding_row(found: Finding) -> tuple[Any, ...]:
     """A finding as a row of ``findings``."""
     where = found.where
     numbers = [{"name": name, "value": float(value)} for name, value in found.numbers]
