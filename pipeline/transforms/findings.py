@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile, moment_ms
-from engine.admin.priorities import levels_of
-from engine.admin.snapshot import read_moments
+from engine.admin.inference import levels_of
+from engine.admin.moments import read_moments
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.loads import TopicLoad
-from engine.diagnosis.doctor import findings_of
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.failover.model import Consumer

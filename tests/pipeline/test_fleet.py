@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin.priorities import list_of
+from engine.admin.inference import list_of
 from engine.balance.limits import BundleStats, exceeded_limit
 from engine.bundles.boundaries import NamespaceBundles, default_boundaries
 from engine.bundles.loads import TopicLoad, topic_load

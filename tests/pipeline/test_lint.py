@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.admin import read_answers
-from engine.admin.clients import client_facts
-from engine.admin.snapshot import read_moments
-from engine.diagnosis.doctor import findings_of
+from engine.admin.moments import read_moments
+from engine.admin.publishers import client_facts
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.lint import Finding, lint

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin.snapshot import read_moments
-from engine.diagnosis.doctor import CAUSE_RULES, findings_of
+from engine.admin.moments import read_moments
+from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.why import why
 from engine.lint.model import Severity
 from pipeline.jobs import job_called
