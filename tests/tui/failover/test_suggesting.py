@@ -21,8 +21,9 @@ from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
 from tui.kit.screen import VERBS
 from tui.kit.suggesting import Question, question_of
+from tui.kit.text_panels import ExplainPanel
 
-PATIENCE_S = 5.0
+PATIENCE_S = 60.0
 """Reached only where something hangs."""
 
 
@@ -71,7 +72,9 @@ def test_escape_ends_a_running_search(monkeypatch: pytest.MonkeyPatch) -> None:
         screen = main_screen(app)
         await pilot.press("colon", *"suggest names", "enter")
         assert await asyncio.to_thread(began.wait, PATIENCE_S)
-        await pilot.pause()
+        panel = screen.query_one(ExplainPanel)
+        while app.focused is not panel:  # it takes the focus once it is arranged
+            await pilot.pause()
         await pilot.press("escape")
         await pilot.pause()
         assert not screen.has_class("-explaining")
