@@ -14,10 +14,11 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from engine.cluster.timeline import BranchSummary
+from engine.text import counted
 from themes import stylesheet
 from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
 from tui.kit.single_paint import SinglePaintModal
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from typing import Final
 from textual.reactive import reactive
 from textual.strip import Strip
 
+from engine.text import counted
 from engine.views.failover.model import TimelineView
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
 from tui.kit.line_widget import LineWidget
-from tui.kit.wording import counted
 
 MARKS: Final = {
     "add": StepMark("+", "good"),
