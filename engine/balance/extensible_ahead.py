@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.balance.brokers import BrokerLoadAverage
+from engine.balance.brokers import BrokerLoadAverage, ReportFigures, figures_of, report_needed
 from engine.balance.extensible_placement import Candidates, candidates_of
 from engine.balance.filters import is_isolated
 from engine.balance.java_maps import concurrent_order
@@ -16,7 +16,6 @@ from engine.balance.leadership.state import ClusterPolicies, namespace_of
 from engine.balance.limits import BundleStats
 from engine.balance.placement.least_resource import place_least_load
 from engine.balance.placement.model import Placement
-from engine.balance.reports import ReportFigures, figures_of, report_needed
 from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shed_ahead_model import AheadCycle, AheadMove, ShedStart, evenness
 from engine.balance.shed_world import LoadWorld, Trail

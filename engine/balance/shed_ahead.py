@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.balance.averages import BundleData
-from engine.balance.brokers import BrokerLoad, overload_usage
+from engine.balance.brokers import BrokerLoad, ReportFigures, figures_of, overload_usage, report_needed
 from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.java_maps import hash_order
 from engine.balance.leadership.placement import look_up
@@ -21,7 +21,6 @@ from engine.balance.leadership.shedding import shed, view
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import check_placement
-from engine.balance.reports import ReportFigures, figures_of, report_needed
 from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shed_ahead_model import (
     AheadCycle,
