@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from engine.balance.extensible import cycle
-from engine.balance.extensible_model import CycleLimits, CycleObservation, CycleVerdict, SplitMemory
+from engine.balance.extensible import CycleLimits, CycleObservation, CycleVerdict, SplitMemory, cycle
 from engine.balance.limits import BundleStats, LimitMeasure, limit_measures
 from engine.balance.loops import Loop, find_loops
 from engine.balance.model import Attempt, Balance, BalanceCycle, BalanceRun, BalanceVerdict, BundleLoad

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.balance.extensible_model import CycleOutcome
+from engine.balance.extensible import CycleOutcome
 from engine.balance.limits import BundleStats, LimitMeasure, SplitReason
 from engine.balance.modular import ModularOutcome, NoRun
 from engine.balance.start import BalanceStart

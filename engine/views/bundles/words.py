@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from engine.balance.extensible_model import CycleOutcome
+from engine.balance.extensible import CycleOutcome
 from engine.balance.limits import LimitMeasure, SplitReason
 from engine.balance.loops import Loop, LoopKind
 from engine.balance.model import Attempt

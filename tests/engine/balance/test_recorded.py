@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from engine.balance.extensible_model import CycleObservation
+from engine.balance.extensible import CycleObservation
 from engine.balance.forecast import simulate
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport, visiting_order

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
 from engine.balance.averages import BundleData
-from engine.balance.extensible import cycle
-from engine.balance.extensible_model import CycleDecision, CycleLimits, CycleObservation, SplitMemory
+from engine.balance.extensible import CycleDecision, CycleLimits, CycleObservation, SplitMemory, cycle
 from engine.balance.leader import (
     LeaderMemory,
     attempted,
