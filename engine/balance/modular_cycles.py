@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from engine.balance.leader_runs import RunningLeader
+from engine.balance.leader import RunningLeader
 from engine.balance.limits import BundleStats, LimitMeasure, SplitReason, limit_measures
 from engine.balance.model import (
     Attempt,

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from engine.balance.averages import BundleData, new_bundle_data
 from engine.balance.forecast import simulate
-from engine.balance.leader import LeaderMemory, report_written
-from engine.balance.leader_runs import RunningLeader
+from engine.balance.leader import LeaderMemory, RunningLeader, report_written
 from engine.balance.limits import BundleStats
 from engine.balance.model import Balance
 from engine.balance.modular import BrokerReport

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.balance.averages import BundleData, TimeAverageMessageData, new_bundle_data
-from engine.balance.leader import LeaderMemory, report_written
-from engine.balance.leader_runs import RunningLeader
+from engine.balance.leader import LeaderMemory, RunningLeader, report_written
 from engine.balance.limits import BundleStats
 from engine.balance.modular import BrokerReport
 from engine.config import BrokerSettings
