@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.balance.forecast import Forecast, forecast
 from engine.balance.model import BalanceCycle
 from engine.balance.start import BalancedTopic, BalanceStart, balance_start
-from engine.balance.topic_columns import TopicColumns
+from engine.balance.topics import TopicColumns
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.curve import flow_curve, flow_curve_of_columns
 from engine.bundles.flow import FlowLimits
