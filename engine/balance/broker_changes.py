@@ -16,8 +16,7 @@ from engine.balance.leadership.reports import broker_gone, brokers_changed, repo
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
-from engine.balance.shed_ahead_model import ShedStart
-from engine.balance.shed_world import LoadWorld
+from engine.balance.shed_ahead_model import LoadWorld, ShedStart
 from engine.errors import Rejection
 
 NEW_BROKER = "new-broker-{}:8080"

@@ -17,8 +17,7 @@ from engine.balance.limits import BundleStats
 from engine.balance.placement.least_resource import place_least_load
 from engine.balance.placement.model import Placement
 from engine.balance.settings import MS_PER_MINUTE
-from engine.balance.shed_ahead_model import AheadCycle, AheadMove, ShedStart, evenness
-from engine.balance.shed_world import LoadWorld, Trail
+from engine.balance.shed_ahead_model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
 from engine.balance.shedding.transfer import (
     PublishedLoad,
     TransferCycle,

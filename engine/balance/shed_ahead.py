@@ -26,11 +26,12 @@ from engine.balance.shed_ahead_model import (
     AheadCycle,
     AheadMove,
     Assumption,
+    LoadWorld,
     ShedAhead,
     ShedStart,
+    Trail,
     evenness,
 )
-from engine.balance.shed_world import LoadWorld, Trail
 from engine.balance.shedding import strategies as shedders
 from engine.balance.shedding.model import ShedView
 from engine.errors import Rejection

@@ -21,8 +21,7 @@ from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
 from engine.balance.settings import MODULAR_CLASS, LoadSettings
 from engine.balance.shed_ahead import shed_ahead
-from engine.balance.shed_ahead_model import ShedAhead, ShedStart
-from engine.balance.shed_world import LoadWorld
+from engine.balance.shed_ahead_model import LoadWorld, ShedAhead, ShedStart
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS
 from engine.errors import Rejection
 
