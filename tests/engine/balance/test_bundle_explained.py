@@ -9,7 +9,7 @@ import pytest
 from engine.balance.broker_changes import BrokerDeath, broker_dies, broker_joins
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.bundle_explained import BundleExplained, explain_bundle
-from engine.balance.extensible_placement import candidates_of
+from engine.balance.extensible_ahead import candidates_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.state import ClusterPolicies
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE
