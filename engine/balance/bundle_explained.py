@@ -16,9 +16,14 @@ from engine.balance.leadership.placement import Selection, permitted_brokers, se
 from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
-from engine.balance.placement.least_resource import ResourceMemory, least_resource_limit
 from engine.balance.placement.model import Placement, PlacementReason
-from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, long_term_score
+from engine.balance.placement.strategies import (
+    LEAST_RATE,
+    LEAST_RESOURCE,
+    ResourceMemory,
+    least_resource_limit,
+    long_term_score,
+)
 from engine.balance.shed_ahead import MAX_MINUTES, shed_ahead
 from engine.balance.shed_ahead_model import AheadCycle, ShedStart
 from engine.balance.shedding.model import BrokerOutcome, BundleOutcome

@@ -21,8 +21,8 @@ from engine.balance.filters import (
 from engine.balance.java_maps import concurrent_order
 from engine.balance.leadership.state import ClusterPolicies, namespace_of
 from engine.balance.limits import BundleStats
-from engine.balance.placement.least_resource import place_least_load
 from engine.balance.placement.model import Placement
+from engine.balance.placement.strategies import place_least_load
 from engine.balance.settings import EXTENSIBLE_CLASS, MS_PER_MINUTE, LoadSettings
 from engine.balance.shed_ahead_model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
 from engine.balance.shedding.transfer import (

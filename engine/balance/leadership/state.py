@@ -11,7 +11,7 @@ from engine.balance.filters import IsolationPolicy
 from engine.balance.java_maps import MapOrder
 from engine.balance.placement import strategies as placements
 from engine.balance.placement.model import KnownBroker
-from engine.balance.placement.round_robin import RoundRobinMemory
+from engine.balance.placement.strategies import RoundRobinMemory
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding import strategies as shedders
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules

@@ -15,10 +15,14 @@ from engine.balance.leadership.placement import look_up, select
 from engine.balance.leadership.reports import brokers_changed, reports_read
 from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, elected
-from engine.balance.placement.average import place_average, placed_average
-from engine.balance.placement.least_resource import ResourceMemory, place_least_resource
 from engine.balance.placement.model import KnownBroker, Placement
-from engine.balance.placement.strategies import place_least_rate
+from engine.balance.placement.strategies import (
+    ResourceMemory,
+    place_average,
+    place_least_rate,
+    place_least_resource,
+    placed_average,
+)
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, destination_key, shed_average
 from engine.balance.shedding.overload import shed_overload
