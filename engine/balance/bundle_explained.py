@@ -13,9 +13,8 @@ from typing import Literal
 from engine.balance.brokers import weighted_usage
 from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.leadership.placement import Selection, permitted_brokers, select
-from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement, PlacementReason
 from engine.balance.placement.strategies import (
     LEAST_RATE,

@@ -16,9 +16,8 @@ from engine.balance.brokers import BrokerLoad, ReportFigures, figures_of, overlo
 from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.java_maps import hash_order
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import shed, view
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import check_placement
 from engine.balance.settings import MS_PER_MINUTE

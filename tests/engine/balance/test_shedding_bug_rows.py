@@ -12,9 +12,8 @@ from engine.balance.averages import new_bundle_data
 from engine.balance.brokers import ResourceUsage, report_of
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.placement import look_up, select
-from engine.balance.leadership.reports import brokers_changed, reports_read
 from engine.balance.leadership.shedding import shed
-from engine.balance.leadership.state import Leader, elected
+from engine.balance.leadership.state import Leader, brokers_changed, elected, reports_read
 from engine.balance.placement.model import KnownBroker, Placement
 from engine.balance.placement.strategies import (
     ResourceMemory,
