@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 
-from engine.balance.modular import visiting_order
+from engine.balance.splitting.modular import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import InputError, Rejection
 from pipeline.bundling import Topics

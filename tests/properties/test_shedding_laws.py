@@ -9,6 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from engine.balance.ahead.forecast import shed_ahead
+from engine.balance.ahead.model import LoadWorld, ShedAhead, ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
@@ -19,8 +21,6 @@ from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
 from engine.balance.settings import MODULAR_CLASS, LoadSettings
-from engine.balance.shed_ahead import shed_ahead
-from engine.balance.shed_ahead_model import LoadWorld, ShedAhead, ShedStart
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS
 from engine.errors import Rejection
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from engine.balance.shed_ahead_model import Assumption
+from engine.balance.ahead.model import Assumption
 from engine.views.brokers.model import (
     BrokersFrame,
     BrokersView,

@@ -1,4 +1,4 @@
-"""What the leader works by and what it keeps, as values."""
+"""What the leader works by and what it keeps, as values, and what load reports change in it."""
 
 from __future__ import annotations
 

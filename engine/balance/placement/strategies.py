@@ -1,4 +1,4 @@
-"""The placement strategies of the modular manager by the names of their classes."""
+"""The placement strategies: least long-term rate, least resource usage of both managers, round robin, planned ones."""
 
 from __future__ import annotations
 
@@ -152,8 +152,6 @@ def place_round_robin(memory: RoundRobinMemory, candidates: Sequence[str]) -> tu
 
 
 PlacementMemory = ResourceMemory | RoundRobinMemory | None
-
-
 """What a placement strategy keeps; ``AvgShedder`` keeps it in the memory of its shedding."""
 
 LEAST_RATE: Final = "LeastLongTermMessageRate"

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.balance.extensible import (
+from engine.balance.limits import BundleStats
+from engine.balance.splitting.extensible import (
     CycleDecision,
     CycleLimits,
     CycleObservation,
@@ -15,7 +16,6 @@ from engine.balance.extensible import (
     blocked_by_split,
     cycle,
 )
-from engine.balance.limits import BundleStats
 from engine.bundles.loads import TopicLoad
 from engine.config import (
     FLOW_OR_QPS_EQUALLY_DIVIDE,

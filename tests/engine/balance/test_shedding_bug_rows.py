@@ -24,8 +24,7 @@ from engine.balance.placement.strategies import (
 )
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, destination_key, shed_average
-from engine.balance.shedding.overload import shed_overload
-from engine.balance.shedding.threshold import ThresholdMemory, shed_threshold
+from engine.balance.shedding.threshold import ThresholdMemory, shed_overload, shed_threshold
 from engine.balance.shedding.transfer import PublishedLoad, TransferCycle, TransferMemory, TransferView, shed_transfer
 from engine.balance.shedding.uniform import shed_uniform
 from engine.balance.top_bundles import MeasuredBundle, top_bundles

@@ -132,7 +132,7 @@ def explain_bundle(
 
     Example: ringside explain bundle shop/orders/0x00000000_0x20000000 reports/
     """
-    from engine.balance.bundle_explained import explain_bundle as explained
+    from engine.balance.ahead.bundle_explained import explain_bundle as explained
     from engine.errors import InputError, Rejection
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input, brokers_view

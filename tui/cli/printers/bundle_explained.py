@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from engine.balance.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
+from engine.balance.ahead.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.cli.printers.explanation import FORMAT

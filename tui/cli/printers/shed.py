@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhead
 from engine.balance.leadership.shedding import SheddingCycle
-from engine.balance.shed_ahead_model import AheadCycle, AheadMove, Evenness, ShedAhead
 from engine.balance.shedding.model import BrokerVerdict
 from engine.views.brokers.view import shedder_of
 from tui.cli.plain import Align, table, wrapped

@@ -1,4 +1,8 @@
-"""What a forecast of shedding shows: cycle by cycle who sheds what to whom, and how even the brokers are then."""
+"""What a forecast of shedding shows: cycle by cycle who sheds what to whom, and how even the brokers are then.
+
+Traffic moves with its bundle. So does the use of cpu, direct memory and bandwidth, by the share of its broker's bytes
+that the bundle has, while heap memory stays: a model, since no report says what a bundle costs.
+"""
 
 from __future__ import annotations
 

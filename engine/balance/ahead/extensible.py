@@ -1,7 +1,8 @@
 """The extensible manager's cycles of a forecast: brokers that measure and publish themselves, and TransferShedder.
 
 A broker measures itself every ``UPDATE_MS`` and publishes what has changed enough. One that gains or loses a bundle
-forgets its averages and takes back what it published.
+forgets its averages and takes back what it published. Unlike the modular manager, it takes nobody back when a filter
+leaves no broker over.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
 from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, ReportFigures, figures_of, report_needed
 from engine.balance.filters import (
     anti_affinity,
@@ -24,7 +26,6 @@ from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import place_least_load
 from engine.balance.settings import EXTENSIBLE_CLASS, MS_PER_MINUTE, LoadSettings
-from engine.balance.shed_ahead_model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
 from engine.balance.shedding.transfer import (
     PublishedLoad,
     TransferCycle,

@@ -2,7 +2,7 @@
 
 After ``ModularLoadManagerImpl``: each report written by any broker makes the leader read the reports of all, take one
 sample of every bundle in them, and decide. So with B brokers a bundle gets about B samples for each report of its own
-broker, most of them repeats.
+broker, most of them repeats. ``RunningLeader`` is the same in columns, for many reports one after the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.balance.averages import NUM_LONG_SAMPLES, BundleData, TimeAverageMessageData, new_bundle_data
 from engine.balance.limits import BundleStats, bandwidth_limit
-from engine.balance.modular import (
+from engine.balance.splitting.modular import (
     BrokerReport,
     ModularDecision,
     ModularObservation,
@@ -45,7 +45,7 @@ def report_written(
     """The leader's memory and choice after one more report. O(all reported bundles).
 
     The choice comes from all last reports, old ones too: one written before a split still names the parent. Whether
-    this broker decides at all is :func:`engine.balance.modular.why_no_run`'s business.
+    this broker decides at all is :func:`engine.balance.splitting.modular.why_no_run`'s business.
 
     >>> name = "t/n/0x00000000_0xffffffff"
     >>> from engine.balance.limits import BundleStats

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.balance.start import HIGHEST_RATE, BalancedTopic, ListedTopics, scaled
+from engine.balance.splitting.start import HIGHEST_RATE, BalancedTopic, ListedTopics, scaled
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
 from engine.bundles.load_columns import LoadColumns, PickedNames, Rows, dealt_rows, sum_in_order
 from engine.bundles.loads import RATE_FIELDS, TopicLoad

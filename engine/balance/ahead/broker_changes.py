@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from engine.balance.ahead.extensible import ExtensibleAhead
+from engine.balance.ahead.model import LoadWorld, ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
-from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.state import (
     ClusterPolicies,
@@ -23,7 +24,6 @@ from engine.balance.leadership.state import (
 )
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
-from engine.balance.shed_ahead_model import LoadWorld, ShedStart
 from engine.errors import Rejection
 
 NEW_BROKER = "new-broker-{}:8080"

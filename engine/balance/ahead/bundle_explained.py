@@ -10,8 +10,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.balance.ahead.extensible import ExtensibleAhead
+from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
+from engine.balance.ahead.model import AheadCycle, ShedStart
 from engine.balance.brokers import weighted_usage
-from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.leadership.placement import Selection, permitted_brokers, select
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
@@ -23,8 +25,6 @@ from engine.balance.placement.strategies import (
     least_resource_limit,
     long_term_score,
 )
-from engine.balance.shed_ahead import MAX_MINUTES, shed_ahead
-from engine.balance.shed_ahead_model import AheadCycle, ShedStart
 from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
 from engine.balance.shedding.strategies import TRANSFER
 from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome, TransferCycle
