@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui mutants
+.PHONY: run setup test test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui soak-broker mutants
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -35,6 +35,10 @@ test: $(STAMP)
 # short form. STEPS=n changes a run, SEED=s; what is found wrong is kept in build/broker.
 test-broker: $(STAMP)
 	@RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
+
+# Random joins and leaves on a real broker, read again and again for MINUTES: the model must never disagree.
+soak-broker: $(STAMP)
+	@$(BIN)/python -m tests.broker.soak --minutes $(or $(MINUTES),60) --seed $(SEED)
 
 check: $(STAMP)
 	@$(BIN)/ruff check .

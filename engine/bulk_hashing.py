@@ -210,7 +210,7 @@ def _chunk(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[
     sizes = lengths[order].astype(np.uint32)
     reaching = np.cumsum(np.bincount(blocks)[::-1])[::-1].tolist()
     columns = _columns(data, starts[order], reaching)
-    # The first column that is the end of a name: what stands behind the end is another's.
+    # The first column that is the end of a name: the bytes after the end belong to another name.
     masks = _TAIL_MASKS[sizes & np.uint32(3)]
     for column, (here, whole) in enumerate(zip(reaching, [*reaching[1:], 0], strict=True)):
         columns[column, whole:here] &= masks[whole:here]

@@ -213,7 +213,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
 CURRENT: Final = _behaviour(4, 2, 4)
 OLDEST_SUPPORTED: Final = (2, 10, 0)
 LINES: Final = ((2, 10), (2, 11), (3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (4, 1), (4, 2), (5, 0))
-"""The release lines whose rules were looked at, ascending."""
+"""The release lines whose rules are known, ascending."""
 
 
 _VERSION: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?(?:\.\d+)?([-+].*)?", re.ASCII)
@@ -232,7 +232,7 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
     """
     match = _VERSION.fullmatch(version.strip())
     if match is None:
-        return Rejection("UnknownVersion", f"{version!r} is no Pulsar version; write it like 4.0.7", field="pulsar")
+        return Rejection("UnknownVersion", f"{version!r} is not a Pulsar version; write it like 4.0.7", field="pulsar")
     major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
     if (major, minor, patch) < OLDEST_SUPPORTED:
         return Rejection(
@@ -244,7 +244,7 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
 
 
 def unknown_line(version: str) -> str:
-    """Which rules stand in for those of a release line that nobody looked at; "" for a known line or no version at all.
+    """Say which rules replace those of an unknown release line; "" for a known line or no version at all.
 
     >>> unknown_line("9.9")
     'Pulsar 9.9 is not known here: it is answered by the rules of 5.0, the newest known'

@@ -1,5 +1,5 @@
-"""Files that are never seen half: the operations behind journals and exports, in one place, so that a test can put a
-full disk under them.
+"""Files that are never seen half-written: the operations behind journals and exports, in one place, so that a test can
+simulate a full disk.
 
 A new file is written under a hidden name beside its place (a draft), synced, and only then given its name, which
 nothing else has. A process that is killed leaves at most its draft, and the next draft in that folder removes it.
@@ -93,7 +93,7 @@ class Disk:
         return descriptor
 
     def lock(self, descriptor: int) -> bool:
-        """Whether this process alone may write now. A file system that knows no locks does not stand in the way."""
+        """Whether this process alone may write now. True on a file system without locks."""
         if fcntl is None:  # pragma: no cover
             return True
         try:
@@ -165,7 +165,10 @@ def _take_name(draft: Path, path: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove drafts of processes that were killed: nobody holds their lock. Without locks there is no telling."""
+    """Remove drafts of processes that were killed: nobody holds their lock.
+
+    Without locks nothing is removed, since it may be in use.
+    """
     if fcntl is None:  # pragma: no cover
         return
     with suppress(OSError):

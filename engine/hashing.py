@@ -26,7 +26,7 @@ _JAVA_REPLACE: Final = "engine.hashing.java_replace"
 def utf8(text: str) -> bytes:
     """The UTF-8 bytes Java's ``String.getBytes(UTF_8)`` gives for this text.
 
-    A surrogate without its partner becomes ``?``, as in Java; two halves that stand side by side are one character.
+    A surrogate without its partner becomes ``?``, as in Java; two adjacent halves are one character.
 
     >>> utf8("\\u00e9"), utf8("a\\ud800b"), utf8("\\ud83d\\ude00") == "\\U0001f600".encode()
     (b'\\xc3\\xa9', b'a?b', True)

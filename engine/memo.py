@@ -76,7 +76,7 @@ class Remembered(Generic[V]):
     """The last answers, by the identity of their large parts and the value of their small ones.
 
     The parts are kept alive with the answer, so an identity cannot be given to another object while it is in use. The
-    parts must be immutable; then remembering changes no result. Several threads may ask: a forecast beside the screen
+    parts must be immutable; then remembering changes no result. Several threads may ask: a forecast in another thread
     asks what the screen asks. Two that miss the same answer at once both compute it, and get the one kept first.
     """
 
@@ -89,9 +89,9 @@ class Remembered(Generic[V]):
     def get(self, parts: tuple[object, ...], small: tuple[Hashable, ...], compute: Callable[[], V]) -> V:
         """The remembered answer, or a new one. O(1) when remembered."""
         key = (tuple(map(id, parts)), small)
-        found = self._found(key)
-        if found is not None:
-            return found[1]
+        kept_answer = self._found(key)
+        if kept_answer is not None:
+            return kept_answer[1]
         # Unlocked: it takes long, and may ask this memory itself.
         answer = compute()
         with self._lock:
@@ -102,13 +102,13 @@ class Remembered(Generic[V]):
 
     def known(self, parts: tuple[object, ...], small: tuple[Hashable, ...]) -> V | None:
         """The remembered answer, None where it would have to be computed. O(1)."""
-        found = self._found((tuple(map(id, parts)), small))
-        return found[1] if found is not None else None
+        kept_answer = self._found((tuple(map(id, parts)), small))
+        return kept_answer[1] if kept_answer is not None else None
 
     def _found(self, key: Hashable) -> tuple[tuple[object, ...], V] | None:
         with self._lock:
             # Another thread may throw out the oldest answer between the look and the move.
-            found = self._answers.get(key)
-            if found is not None:
+            kept_answer = self._answers.get(key)
+            if kept_answer is not None:
                 self._answers.move_to_end(key)
-            return found
+            return kept_answer

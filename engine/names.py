@@ -42,10 +42,10 @@ def partition_index(topic: str) -> int:
     >>> partition_index("persistent://t/n/x-partition-12"), partition_index("persistent://t/n/x-partition-01")
     (12, -1)
     """
-    _, found, digits = topic.rpartition(PARTITION_SUFFIX)
-    if not found or not digits or len(digits) > len(str(_INT_MAX)):
+    _, suffix, digits = topic.rpartition(PARTITION_SUFFIX)
+    if not suffix or not digits or len(digits) > len(str(_INT_MAX)):
         return -1
-    # Java reads 16-bit units, so a digit beyond the basic plane is two units that are no digits.
+    # Java reads 16-bit units, so a digit beyond the basic plane is two units, neither of them a digit.
     if any(ord(char) > 0xFFFF or not char.isdecimal() for char in digits):
         return -1
     index = int("".join(str(unicodedata.decimal(char)) for char in digits))
@@ -136,7 +136,7 @@ def topic_fault(text: str) -> str:
     name = parse_topic_name(text)
     if isinstance(name, Rejection):
         return name.message
-    return "" if "://" in text else f"{_short(text)} is no full topic name, like persistent://tenant/namespace/topic"
+    return "" if "://" in text else f"{_short(text)} is not a full topic name, like persistent://tenant/namespace/topic"
 
 
 def refuse_namespace(text: str) -> Rejection | None:
@@ -149,7 +149,7 @@ def refuse_namespace(text: str) -> Rejection | None:
         return None
     return Rejection(
         "IllegalArgumentException",
-        f"{_short(text)} is no namespace: write tenant/namespace, of letters, digits and _ - = : .",
+        f"{_short(text)} is not a namespace: write tenant/namespace, of letters, digits and _ - = : .",
         field="namespace",
     )
 
@@ -169,7 +169,7 @@ def refuse_range(text: str) -> Rejection | None:
     if _RANGE.fullmatch(text):
         return None
     return Rejection(
-        "IllegalArgumentException", f"{_short(text)} is no range of a bundle, like 0x00000000_0x80000000", "bundle"
+        "IllegalArgumentException", f"{_short(text)} is not the range of a bundle, like 0x00000000_0x80000000", "bundle"
     )
 
 

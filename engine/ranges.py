@@ -79,18 +79,18 @@ def overlaps(ranges: Iterable[HashRange]) -> tuple[tuple[HashRange, HashRange], 
     >>> overlaps([HashRange(0, 4), HashRange(5, 9)])
     ()
     """
-    found: list[tuple[HashRange, HashRange]] = []
+    pairs: list[tuple[HashRange, HashRange]] = []
     widest: HashRange | None = None
     for piece in sorted(ranges):
         if widest is not None and piece.overlaps(widest):
-            found.append((widest, piece))
+            pairs.append((widest, piece))
         if widest is None or piece.end > widest.end:
             widest = piece
-    return tuple(found)
+    return tuple(pairs)
 
 
 def covers_exactly(ranges: Iterable[HashRange], space: HashRange) -> bool:
-    """Whether every value of ``space`` is in exactly one range and nothing lies outside. O(n log n)."""
+    """Whether every value of ``space`` is in exactly one range and none is outside. O(n log n)."""
     pieces = sorted(ranges)
     return (
         bool(pieces)

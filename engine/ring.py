@@ -138,7 +138,7 @@ class Ring(Generic[C]):
             yield here, self._in_order(claimants)
 
     def claimants(self, point: int) -> tuple[C, ...]:
-        """The members that claim a point, in rank order; empty when it is no point."""
+        """The members that claim a point, in rank order; empty when it is not a point."""
         return self._ranked(self._claims.irange(point << _NUMBER_BITS, (point << _NUMBER_BITS) | _NUMBER_MASK))
 
     def owner(self, hash_value: int) -> C | None:

@@ -13,6 +13,21 @@ from engine.bulk_hashing import ByteColumn
 ROWS_TOGETHER: Final = 1 << 18
 
 
+def in_chunks(batches: Iterator[Any], *, rows_together: int = ROWS_TOGETHER) -> Iterator[Any]:
+    """Tables of about so many rows, each column in one piece."""
+    held: list[Any] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            rows += batch.num_rows
+        if rows >= rows_together:
+            yield pa.Table.from_batches(held).combine_chunks()
+            held, rows = [], 0
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks()
+
+
 def whole_groups(
     batches: Iterator[Any], columns: Sequence[str], *, rows_together: int = ROWS_TOGETHER
 ) -> Iterator[Any]:

@@ -7,21 +7,17 @@ such reports, every folder right in it is a group of its own, for which all thes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TypeVar
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.config import FLAG
-from pipeline.batches import codes_of
+from engine.config import DEFAULTS, FLAG, BrokerSettings
+from engine.errors import InputError, Rejection
 from pipeline.schemas import BROKERS, SETTINGS, parts_of
 from pipeline.storage import Place, for_arrow
 
-GROUP: Final = "group"
-"""The column that takes the place of ``file`` in tables of a task."""
 _T = TypeVar("_T")
 
 
@@ -31,6 +27,11 @@ class BrokerGroups:
 
     releases: dict[str, frozenset[str]]
     flags: dict[str, frozenset[bool]]
+
+    @property
+    def folders(self) -> set[str]:
+        """Every folder with reports but the top one."""
+        return (self.releases.keys() | self.flags.keys()) - {""}
 
     def group_of(self, file: str) -> str:
         """The group of a file by its path relative to the folder that was read. O(depth).
@@ -56,16 +57,6 @@ class BrokerGroups:
     def _reports_in(self, folder: str) -> bool:
         return folder in self.releases or folder in self.flags
 
-    def with_groups(self, table: pa.Table) -> pa.Table:
-        """A table whose column ``file`` is replaced by ``group``. O(rows + files x depth)."""
-        files, codes = codes_of(table["file"])
-        groups = [self.group_of(file) for file in files]
-        names = sorted(set(groups))
-        number = {name: place for place, name in enumerate(names)}
-        places = np.array([number[group] for group in groups], dtype=np.int32)[codes]
-        column = pa.DictionaryArray.from_arrays(pa.array(places), pa.array(names, pa.string()))
-        return table.drop_columns(["file"]).append_column(GROUP, column)
-
 
 def broker_groups(source: Place) -> BrokerGroups:
     """What brokers reported, from the tables ``brokers`` and ``settings`` of an import under ``source``. O(reports)."""
@@ -81,6 +72,24 @@ def broker_groups(source: Place) -> BrokerGroups:
         {folder: frozenset(each) for folder, each in releases.items()},
         {folder: frozenset(each) for folder, each in flags.items()},
     )
+
+
+def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
+    """The settings that brokers reported, with those given on top. Raises ``InputError`` for one that cannot be set."""
+    settings = BrokerSettings()
+    reported: dict[str, str] = {}
+    for part in parts_of(source / SETTINGS.name):
+        table = pq.read_table(for_arrow(part), columns=["name", "value"])
+        reported |= dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))
+    for name, value in reported.items():
+        changed = settings.with_setting(name, value) if name in DEFAULTS else settings
+        settings = settings if isinstance(changed, Rejection) else changed
+    for name, value in given.items():
+        changed = settings.with_setting(name, value)
+        if isinstance(changed, Rejection):
+            raise InputError(str(changed))
+        settings = changed
+    return settings
 
 
 def _add(found: dict[str, set[_T]], file: str, value: _T) -> None:

@@ -40,6 +40,10 @@ class Table:
 
     name: str
     columns: tuple[str, ...]
+    few: tuple[str, ...] | None = None
+    """Columns of a large table with few different values, the only ones worth a dictionary; None means all."""
+    sought: tuple[str, ...] = ()
+    """Those of them that readers seek by."""
 
     @cached_property
     def fields(self) -> tuple[tuple[str, str, bool], ...]:
@@ -152,8 +156,12 @@ ASSIGNMENTS: Final = Table(
     "assignments",
     ("subscription string", "topic string", "namespace string", "partition_index int", "policy string", "rule string",
      "what_if boolean", "active_consumer string?", "active_before string?", "moved boolean", *_RATES_OUT),
+    few=("subscription", "namespace", "policy", "rule", "active_consumer", "active_before", "partition_index"),
+    sought=("policy", "namespace", "subscription"),
 )  # fmt: skip
-"""``what_if``: no Pulsar has this policy. ``active_before`` and ``moved`` compare with what is now: the rule in
+"""Each part has the rows of one policy, sorted by namespace and subscription some hundred thousand at a time.
+
+``what_if``: no Pulsar has this policy. ``active_before`` and ``moved`` compare with what is now: the rule in
 force before the changes asked for; without consumers nobody is active."""
 
 CONSUMER_LOADS: Final = Table(

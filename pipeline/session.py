@@ -1,32 +1,37 @@
-"""A Spark session and a temporary folder that leave nothing behind: loopback only, no web pages, no JVM afterwards.
+"""A Spark session that leaves nothing behind: the active one, or one of ours that ends with its ``with``.
 
 Spark is imported here only when a session is wanted, since it takes long and may not be installed.
 """
 
 from __future__ import annotations
 
-import fcntl
+import logging
 import os
-import shutil
-import tempfile
+import re
+import signal
+import sys
+import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from engine.errors import InputError, RingsideError
-from pipeline.gateway import INSTALL_HINT, running, signals_as_exceptions
+from pipeline.failures import interrupt_behind, start_failure
+from pipeline.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-APP_NAME: Final = "ringside"
-DEFAULT_MASTER: Final = "local[*]"
 SHIPPED_PACKAGES: Final = ("engine", "pipeline")
+INSTALL_HINT: Final = (
+    "install Java 17 or newer, name it in JAVA_HOME, and install the extra: pip install 'pulsar-ringside[spark]'"
+)
 _LOOPBACK: Final = "127.0.0.1"
+_PATIENCE_SEC: Final = 20
 _LOG_SETTINGS: Final = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = console
@@ -38,47 +43,109 @@ appender.console.layout.pattern = %p %c{1}: %m%n%ex
 logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
 logger.repl.level = error
 """
-PREFIX: Final = "ringside-spark-"
-_LOCK: Final = ".in-use"
-_ROOM_BYTES: Final = 1 << 20
 
 
 @contextmanager
 def open_session(
     master: str | None = None, settings: Mapping[str, str] | None = None, *, cores: int | None = None
 ) -> Iterator[SparkSession]:
-    """A session for the length of a ``with``; afterwards the JVM is gone and the temporary folder removed.
+    """The active session, else one for the length of a ``with``; of that one the JVM and every file are gone then.
 
-    ``master`` None means this machine with all its cores (``cores`` says how many), or what ``spark-submit`` was told.
-    ``settings`` are Spark's own and win over ours. SIGTERM and SIGHUP end the ``with`` like ctrl+c does, with
-    ``SystemExit(128 + number)``. Raises ``InputError`` when Spark is missing, ``RingsideError`` when Java is.
+    ``master`` None means this machine with all its cores (``cores`` says how many), or what ``spark-submit`` was told;
+    ``sc://HOST`` is a Connect server. ``settings`` are Spark's own and win over ours. SIGTERM and SIGHUP end the
+    ``with`` like ctrl+c does, with ``SystemExit(128 + number)``. Raises ``InputError`` where Spark is missing or
+    refuses a setting, ``RingsideError`` where it does not start.
     """
     need_pyspark()
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    with signals_as_exceptions(), _silent_py4j(), temporary_folder() as folder:
+        spark = None
+        try:
+            spark = _started(master, settings or {}, folder, cores)
+            # PySpark's own handler speaks to the JVM in the middle of a call to it, which ends in pages of errors.
+            with _handling({signal.SIGINT: signal.default_int_handler}):
+                yield spark
+        except BaseException as fault:
+            behind = interrupt_behind(fault)
+            if behind is not None or spark is None:
+                # A JVM whose tasks are busy would answer only after them; all that it leaves is removed here.
+                _kill_java()
+            if behind is None or behind is fault:
+                raise
+            raise behind from None
+        finally:
+            with _handling(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), _kill_java)):
+                _stop(spark)
+
+
+def _started(master: str | None, settings: Mapping[str, str], folder: Path, cores: int | None) -> SparkSession:
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException, PySparkRuntimeError  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    # Without it workers take whatever python3 comes first on the path.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    remote = urlsplit(master or "").scheme == "sc" or "SPARK_REMOTE" in os.environ
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    with signals_as_exceptions(), temporary_folder() as folder:
-        wanted = master or (None if submitted else _local_master(cores))
-        conf = _sql_settings() | ({} if submitted else session_settings(wanted or "", folder)) | dict(settings or {})
-        with running(conf, wanted, folder) as spark:
-            if not str(spark.conf.get("spark.master", "")).startswith("local"):
-                spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
-            yield spark
+    ours = _sql_settings()
+    if not (remote or submitted):
+        master = master or (f"local[{cores or '*'}]")
+        ours |= session_settings(master, folder)
+    builder = SparkSession.builder.config(map={**ours, **settings})
+    if master is not None:
+        builder = builder.remote(master) if remote else builder.master(master)
+    try:
+        with _stderr_to(folder / "jvm.log"):
+            spark: SparkSession = builder.getOrCreate()
+    except PySparkRuntimeError as fault:
+        raise RingsideError(f"Spark did not start: {start_failure(str(fault))}; {INSTALL_HINT}") from fault
+    except (PySparkException, Py4JError) as fault:
+        raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
+    if not re.fullmatch(r"local(\[.*\])?", spark.conf.get("spark.master", "") or ""):
+        spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
+    return spark
 
 
-def _local_master(cores: int | None) -> str:
-    return DEFAULT_MASTER if cores is None else f"local[{cores}]"
+@contextmanager
+def _silent_py4j() -> Iterator[None]:
+    """What goes wrong is said once, by whoever catches it; Py4J also logs it where nobody set up logging."""
+    silent = logging.NullHandler()
+    logging.getLogger().addHandler(silent)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(silent)
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """A JVM started inside writes what it says there, for as long as it lives; failures are said in one sentence."""
+    before = os.dup(2)
+    try:
+        with log.open("wb") as stream:
+            os.dup2(stream.fileno(), 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
 
 
 def need_pyspark() -> None:
-    """Raises ``InputError`` when packages are missing: that is told before anything is begun."""
+    """Raises ``InputError`` when packages are missing: that is known before anything is begun."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if missing:
-        told = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-        raise InputError(f"the fleet commands need Spark ({told}); {INSTALL_HINT}")
+        names = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        raise InputError(f"the fleet commands need Spark ({names}); {INSTALL_HINT}")
 
 
 def _sql_settings() -> dict[str, str]:
     return {
-        "spark.app.name": APP_NAME,
+        "spark.app.name": "ringside",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.sql.parquet.compression.codec": "zstd",
@@ -137,41 +204,68 @@ def zip_packages(folder: Path) -> Path:
     return target
 
 
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """A folder for the length of a ``with``; a lock in it says that its owner lives.
+def _stop(spark: SparkSession | None) -> None:
+    """Stop the session, and wait for the JVM that was started for it."""
+    from pyspark import SparkContext  # noqa: PLC0415
 
-    Raises ``RingsideError`` when there is no place for one.
-    """
-    place = Path(tempfile.gettempdir())
-    _sweep(place)
-    folder = None
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-        lock = (folder / _LOCK).open("wb")
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Spark says nothing that helps when it cannot write there, so it is tried first.
-        lock.write(bytes(_ROOM_BYTES))
-        lock.truncate(0)
-    except OSError as fault:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        reason = f"cannot write to the temporary folder {place}: {fault.strerror or fault}"
-        raise RingsideError(f"{reason}; make room, or name another folder in TMPDIR") from fault
-    try:
-        with lock:
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    gateway: Any = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    if spark is not None and (process is None or process.poll() is None):
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Unable to cleanly shutdown Spark JVM process")
+            spark.stop()
+    if process is not None:
+        with suppress(Exception):
+            gateway.shutdown()
+            process.stdin.close()
+            process.wait(_PATIENCE_SEC)
+        process.kill()
+        process.wait()
+        # A second session in this process would speak to the dead one.
+        SparkContext._gateway = SparkContext._jvm = None
 
 
-def _sweep(place: Path) -> None:
-    """Remove folders of ours whose owner was killed: nobody holds their lock."""
-    for folder in place.glob(f"{PREFIX}*"):
+def _kill_java(*_: object) -> None:
+    """End the JVMs of this process at once; one that was interrupted while it started would wait for ever."""
+    for listed in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):
-            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-                continue
-            # One without a lock has just been made, or is older than locks are.
-            with (folder / _LOCK).open("r+b") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+            for child in listed.read_text().split():
+                if "java" in Path(f"/proc/{child}/comm").read_text():
+                    os.kill(int(child), signal.SIGKILL)
+
+
+class _Signalled(KeyboardInterrupt):
+    """A polite request to end; only of this kind does Py4J know that a call was left in its middle."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """A polite request to end unwinds the stack instead of leaving the JVM and the folder behind."""
+
+    def leave(number: int, _: object) -> None:
+        raise _Signalled(number)
+
+    try:
+        with _handling(dict.fromkeys((signal.SIGTERM, signal.SIGHUP), leave)):
+            yield
+    except _Signalled as signalled:
+        raise SystemExit(128 + signalled.number) from None
+
+
+@contextmanager
+def _handling(handlers: Mapping[signal.Signals, Any]) -> Iterator[None]:
+    """Signals handled so for the length of a ``with``; one that was ignored (nohup) stays ignored."""
+    before: dict[int, Any] = {}
+    with suppress(ValueError):  # not the main thread: signals are somebody else's
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for known, earlier in before.items():
+            signal.signal(known, earlier)

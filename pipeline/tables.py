@@ -22,6 +22,14 @@ def need_tables(source: Place, tables: Sequence[Table]) -> None:
         check_folder(table, source / table.name)
 
 
+def load_if_there(spark: SparkSession, source: Place, table: Table) -> DataFrame:
+    """One table, or an empty one where its job has not run. Raises ``InputError`` where it is not what was declared."""
+    if not has_table(source / table.name):
+        return spark.createDataFrame([], table.ddl)
+    check_folder(table, source / table.name)
+    return load(spark, source, table)
+
+
 def load(spark: SparkSession, source: Place, table: Table) -> DataFrame:
     """One table by its declared schema; nothing is read yet."""
     folder = source / table.name

@@ -17,7 +17,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,15 +44,28 @@ class Draft:
 
     job: str
     folder: Place
+    stamp: Stamp = field(default_factory=Stamp)
     tables: list[str] = field(default_factory=list)
 
     def table(self, table: Table) -> Place:
         """The folder for the parts of a table that belongs to the result; made when asked for the first time."""
-        place = self.folder / table.name
-        if table.name not in self.tables:
+        return self.table_called(table.name)
+
+    def table_called(self, name: str) -> Place:
+        """The same by the table's name."""
+        place = self.folder / name
+        if name not in self.tables:
             place.mkdir(exist_ok=True)
-            self.tables.append(table.name)
+            self.tables.append(name)
         return place
+
+    def write(self, table: Table, rows: list[tuple[object, ...]]) -> None:
+        """A small table in one part."""
+        write_rows(table, self.table(table), rows, self.stamp)
+
+    def fill(self, table: Table) -> None:
+        """Give a table that nobody wrote to an empty part, so that readers find its columns."""
+        ensure_part(table, self.table(table), self.stamp)
 
     def aside(self, name: str) -> Place:
         """A folder for what only this run needs; it is removed at the end."""
@@ -62,7 +75,7 @@ class Draft:
 
 
 @contextmanager
-def replacing(target: Place, job: str) -> Iterator[Draft]:
+def replacing(target: Place, job: str, stamp: Stamp | None = None) -> Iterator[Draft]:
     """Write a job's new result; at the end it takes the place of the old one in one step.
 
     An exception, a signal or a kill leaves the old result as it was. Raises ``RingsideError`` when OUT cannot be
@@ -70,14 +83,14 @@ def replacing(target: Place, job: str) -> Iterator[Draft]:
     """
     with _writing(target):
         if isinstance(target, StorePath):
-            with _stored(target, job) as draft:
+            with _stored(target, job, stamp or Stamp()) as draft:
                 yield draft
             return
         _sweep(target, job)
         runs = target / RUNS
         folder = runs / f"{job}-{_next_number(runs, job)}"
         folder.mkdir()
-        draft = Draft(job, folder)
+        draft = Draft(job, folder, stamp or Stamp())
         try:
             yield draft
             for leftover in folder.glob(".*"):
@@ -88,10 +101,10 @@ def replacing(target: Place, job: str) -> Iterator[Draft]:
 
 
 @contextmanager
-def _stored(target: StorePath, job: str) -> Iterator[Draft]:
+def _stored(target: StorePath, job: str, stamp: Stamp) -> Iterator[Draft]:
     """The same in a store."""
     folder = begin_run(target, job)
-    draft = Draft(job, folder)
+    draft = Draft(job, folder, stamp)
     try:
         yield draft
         publish(target, folder, draft.tables)
@@ -225,19 +238,20 @@ class PartWriter:
 
     def __init__(
         self, table: Table, folder: File | Path, task: int, stamp: Stamp | None = None, *,
-        few: Sequence[str] | None = None,
+        kind: str = "",
     ) -> None:  # fmt: skip
-        """``few``: the columns with few different values, the only ones worth a dictionary; None means all.
+        """``kind`` tells the parts of one task and table from each other.
 
-        Those get no statistics: they would not help a reader to skip anything, and take a third of the writing.
+        Columns with few values get no statistics unless readers seek by them: it would take a third of the writing.
         """
         self.table = table
         self._stamp = stamp
+        few = table.few
         self._few = None if few is None else (*few, *COLUMNS.names)
         self.rows = 0
         self._path = (
             file_at(folder if isinstance(folder, StorePath) else str(folder))
-            / f"part-{task:06d}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
+            / f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{_SUFFIX}"
         )
         self._writer: Any = None
         self._schema: Any = None
@@ -255,7 +269,9 @@ class PartWriter:
             self._writer = pq.ParquetWriter(
                 path, self._schema, filesystem=store, compression="zstd", store_schema=False,
                 use_dictionary=True if self._few is None else list(self._few),
-                write_statistics=[name for name in self._schema.names if name not in (self._few or ())],
+                write_statistics=[
+                    name for name in self._schema.names if name in self.table.sought or name not in (self._few or ())
+                ],
             )  # fmt: skip
         arrays = [_like(column, field.type) for column, field in zip(table.columns, self._schema, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)

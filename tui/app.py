@@ -28,8 +28,7 @@ from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.theme import theme_name
-from tui.kit.themed_app import ThemedApp
+from tui.kit.themed_app import ThemedApp, theme_name
 from tui.scene import Feed, Opening, Scene
 
 if TYPE_CHECKING:
@@ -41,9 +40,9 @@ if TYPE_CHECKING:
     from tui.navigator import Navigator
 
 NEWEST = Binding("f5", "newest", "Newest", show=False, tooltip="The newest reading of the cluster; leaves a what-if")
-
-
-"""A key of running clusters only."""
+WHAT_IF = Binding("W", "what_if", "What if", show=False, tooltip="What if: keep the picture, list its admin lines")
+LIVE = (NEWEST, WHAT_IF)
+"""Keys of running clusters only."""
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
 TYPING_S = 0.03
@@ -130,7 +129,8 @@ class RingsideApp(ThemedApp):
             lambda scene: loop.call_soon_threadsafe(self._in_context, self.store.arrive, scene),
             lambda trouble: loop.call_soon_threadsafe(self._in_context, self.store.miss, trouble),
         )
-        self.bind(NEWEST.key, NEWEST.action, description=NEWEST.description, show=False)
+        for key in LIVE:
+            self.bind(key.key, key.action, description=key.description, show=False)
 
     def _in_context(self, take: Callable[[Any], None], what: Any) -> None:
         if self.is_running:
@@ -139,6 +139,20 @@ class RingsideApp(ThemedApp):
     def action_newest(self) -> None:
         """Show the newest reading of a running cluster; steps of a what-if are left."""
         self.store.show_newest()
+
+    def action_what_if(self) -> None:
+        """Keep the picture for a what-if; once there are steps, list them with the lines that would do them."""
+        from engine.views.admin_lines import admin_lines
+        from tui.live.what_if import BEGUN, WhatIfScreen
+
+        if self._navigator is None:
+            return
+        self.store.keep_picture()
+        if self.store.timeline.cursor:
+            lines, change = admin_lines(self.store.timeline), self.store.change_since(0)
+            self.push_screen(WhatIfScreen(lines, change, self.colours))
+        else:
+            self._navigator.screen.sentence = "done", BEGUN
 
     def on_unmount(self) -> None:
         """Ask a running cluster nothing more."""
@@ -212,7 +226,7 @@ class RingsideApp(ThemedApp):
             self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name, and demos"
         )
         front = self._navigator.screen if self._navigator is not None else None
-        everywhere += [NEWEST] if self._feed is not None else []
+        everywhere += LIVE if self._feed is not None else ()
         groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
         self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND if front is None else front.legend]))
 
@@ -240,6 +254,7 @@ class RingsideApp(ThemedApp):
                 yield SystemCommand(f"Demo {name}", "Leave this, and play the demo", partial(self._open_demo, name))
         if self._feed is not None:
             yield SystemCommand(NEWEST.description, NEWEST.tooltip, self.action_newest)
+            yield SystemCommand(WHAT_IF.description, WHAT_IF.tooltip, self.action_what_if)
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
-from engine.failover.choose import Rule
+from engine.config import ReleaseBehaviour
+from engine.failover.bulk_lists import ConsumerList
+from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring
 from engine.hashing import murmur3_32, utf16_order
@@ -19,6 +21,11 @@ from engine.hashing import murmur3_32, utf16_order
 Basis = Literal["order", "order and actives", "no broker's order", "contradiction"]
 MOST_LEVELS: Final = 4
 """An order that needs more levels than this, with nothing else to speak for them, is taken for no broker's."""
+
+MOST_ACTIVES: Final = 64
+"""Observed active consumers of one list that are looked at: more of them say the same."""
+ObservedActive = tuple[str, int, str]
+"""Full name of the topic or partition, its index (-1 for none), name of the active consumer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +124,32 @@ def _explains(rule: Rule, cohort: Sequence[str], actives: Mapping[tuple[str, int
 def as_consumers(names: Sequence[str], levels: Sequence[int]) -> tuple[Consumer, ...]:
     """Consumers with their place in the list as id."""
     return tuple(Consumer(place, name, levels[place]) for place, name in enumerate(names))
+
+
+def list_of(names: Sequence[str]) -> ConsumerList:
+    """A list as statistics show it, with the smallest levels that explain its order.
+
+    >>> list_of(["b", "a"]).levels
+    (0, 1)
+    """
+    return ConsumerList(tuple(names), infer_priority_levels(names, {}).levels)
+
+
+def levels_of(
+    names: Sequence[str], observed: Sequence[ObservedActive], *, consistent_hashing: bool, behaviour: ReleaseBehaviour
+) -> tuple[int, ...]:
+    """The priority level of each consumer of a list in the dispatcher's order: the smallest that explain ``observed``.
+
+    Partitions say more than topics without; of those the order alone counts before 3.0, whose rule knows no levels.
+
+    >>> from engine.config import CURRENT
+    >>> seen = [("persistent://t/n/x-partition-0", 0, "a"), ("persistent://t/n/x-partition-1", 1, "a")]
+    >>> levels_of(["a", "b"], seen, consistent_hashing=False, behaviour=CURRENT)
+    (0, 1)
+    """
+    for index in (0, -1):
+        rule = rule_in_force(index, consistent_hashing=consistent_hashing, behaviour=behaviour)
+        actives = {(topic, at): active for topic, at, active in observed if (at >= 0) is (index >= 0)}
+        if actives and rule is not Rule.FIRST_CONNECTED:
+            return infer_priority_levels(names, actives, [rule]).levels
+    return infer_priority_levels(names, {}).levels

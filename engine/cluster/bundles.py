@@ -1,4 +1,4 @@
-"""A split on request, as a decision: the plan of ``engine.bundles`` becomes an event or a refusal."""
+"""Bundles of a namespace: the topics that a broker lists for a split, the decision to split, and the state after it."""
 
 from __future__ import annotations
 
@@ -110,12 +110,12 @@ def _non_persistent(topics: TopicTable) -> NDArray[np.bool_]:
 
 def _find_non_persistent(topics: TopicTable) -> NDArray[np.bool_]:
     column = topics.names.column
-    found: NDArray[np.bool_] = (np.append(column.data, np.uint8(0))[column.offsets[:-1]] | 0x20) == ord(
+    transient: NDArray[np.bool_] = (np.append(column.data, np.uint8(0))[column.offsets[:-1]] | 0x20) == ord(
         NON_PERSISTENT[0]
     )
-    for row in np.flatnonzero(found).tolist():
-        found[row] = topics.names[row].partition("://")[0].lower() == NON_PERSISTENT
-    return found
+    for row in np.flatnonzero(transient).tolist():
+        transient[row] = topics.names[row].partition("://")[0].lower() == NON_PERSISTENT
+    return transient
 
 
 NOTHING_TO_SPLIT = "NothingToSplit"
@@ -136,7 +136,10 @@ class SplitWithoutEffect(Rejection):
 
 
 def split_bundle(state: ClusterState, command: SplitBundle) -> tuple[Event, ...] | Rejection:
-    """Refusals: those of ``plan_split`` with Pulsar's status, and :class:`SplitWithoutEffect`. O(topics log topics)."""
+    """Decide on a split. Refusals: those of ``plan_split`` with Pulsar's status, and :class:`SplitWithoutEffect`.
+
+    O(topics log topics).
+    """
     refusal = _refuse_input(command)
     if refusal is not None:
         return refusal
@@ -156,7 +159,7 @@ def split_bundle(state: ClusterState, command: SplitBundle) -> tuple[Event, ...]
         return plan
     if not plan.changes:
         return _without_effect(plan)
-    # The children tell the cuts in ascending order, however the algorithm listed them.
+    # The children give the cuts in ascending order, however the algorithm listed them.
     cuts = tuple(child.bundle.lower for child in plan.children[1:])
     return (BundleWasSplit(command.namespace, plan.parent.lower, plan.parent.upper, cuts, plan.algorithm),)
 
@@ -190,7 +193,7 @@ def _refuse_input(command: SplitBundle) -> Rejection | None:
         return Rejection("TooManyPositions", f"up to {MAX_POSITIONS} positions are taken here", "positions")
     for position in command.positions:
         if position not in INT_64:
-            return Rejection("RestException", f"position {position} is no 64-bit number", "positions", 400)
+            return Rejection("RestException", f"position {position} is not a 64-bit number", "positions", 400)
     return None
 
 
@@ -205,7 +208,7 @@ def bundle_objection(state: ClusterState, event: NamespaceSeen | BundleWasSplit)
     if namespace is None:
         return f"there is no namespace {event.namespace!r}"
     if (event.lower, event.upper) not in pairwise(namespace.boundaries):
-        return f"{event.lower:#010x}_{event.upper:#010x} is no bundle of {event.namespace}"
+        return f"{event.lower:#010x}_{event.upper:#010x} is not a bundle of {event.namespace}"
     edges = (event.lower, *event.cuts, event.upper)
     if not event.cuts or any(left >= right for left, right in pairwise(edges)):
         return "the cuts do not lie inside the bundle in ascending order"

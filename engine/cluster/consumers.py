@@ -18,7 +18,10 @@ from engine.failover.model import Consumer
 
 
 def add_consumer(state: ClusterState, command: AddConsumer) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, IllegalArgumentException (name, level), ConsumerBusy. Equal names are allowed."""
+    """Decide whether a consumer may connect; equal names are allowed.
+
+    Refusals: SubscriptionNotFound, IllegalArgumentException (name, level), ConsumerBusy.
+    """
     subscription = find_subscription(state, command.subscription)
     if isinstance(subscription, Rejection):
         return subscription
@@ -33,19 +36,19 @@ def add_consumer(state: ClusterState, command: AddConsumer) -> tuple[Event, ...]
 
 
 def kill_consumer(state: ClusterState, command: KillConsumer) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, ServerMetadata (``Consumer was not connected``)."""
-    found = _find_consumer(state, command.subscription, command.consumer_id)
-    if isinstance(found, Rejection):
-        return found
+    """Disconnect a consumer. Refusals: SubscriptionNotFound, ServerMetadata (``Consumer was not connected``)."""
+    connected = _find_consumer(state, command.subscription, command.consumer_id)
+    if isinstance(connected, Rejection):
+        return connected
     return (ConsumerRemoved(command.subscription, command.consumer_id),)
 
 
 def rename_consumer(state: ClusterState, command: RenameConsumer) -> tuple[Event, ...] | Rejection:
-    """A leave and a connect under another name, so the consumer stands last and has a new id; its own name: nothing."""
-    found = _find_consumer(state, command.subscription, command.consumer_id)
-    if isinstance(found, Rejection):
-        return found
-    subscription, consumer = found
+    """Leave and connect under another name, so the consumer is last and has a new id; no event for its own name."""
+    connected = _find_consumer(state, command.subscription, command.consumer_id)
+    if isinstance(connected, Rejection):
+        return connected
+    subscription, consumer = connected
     refusal = refuse_long_name(command.name, "name")
     if refusal is not None:
         return refusal
@@ -55,11 +58,11 @@ def rename_consumer(state: ClusterState, command: RenameConsumer) -> tuple[Event
 
 
 def set_priority_level(state: ClusterState, command: SetPriorityLevel) -> tuple[Event, ...] | Rejection:
-    """A leave and a connect with another level (a level is fixed at connect); its own level: nothing."""
-    found = _find_consumer(state, command.subscription, command.consumer_id)
-    if isinstance(found, Rejection):
-        return found
-    subscription, consumer = found
+    """Leave and connect with another level, which is fixed at connect; no event for its own level."""
+    connected = _find_consumer(state, command.subscription, command.consumer_id)
+    if isinstance(connected, Rejection):
+        return connected
+    subscription, consumer = connected
     refusal = _refuse_level(command.priority_level)
     if refusal is not None:
         return refusal
@@ -73,7 +76,7 @@ def find_subscription(state: ClusterState, key: str) -> Subscription | Rejection
     for subscription in state.subscriptions:
         if subscription.key == key:
             return subscription
-    known = ", ".join(repr(each.key) for each in state.subscriptions[:5]) or "none"
+    known = ", ".join(repr(subscription.key) for subscription in state.subscriptions[:5]) or "none"
     more = ", ..." if len(state.subscriptions) > 5 else ""
     return Rejection(
         "SubscriptionNotFound", f"there is no subscription {short(key)}; known: {known}{more}", "subscription", 404
@@ -152,7 +155,9 @@ def _refuse_level(level: int) -> Rejection | None:
     # The Java client refuses negative levels, the broker takes any number that the wire protocol can carry.
     if level in INT_32:
         return None
-    return Rejection("IllegalArgumentException", f"priority level {level} is no signed 32-bit number", "priority_level")
+    return Rejection(
+        "IllegalArgumentException", f"priority level {level} is not a signed 32-bit number", "priority_level"
+    )
 
 
 def consumer_objection(state: ClusterState, event: ConsumerAdded | ConsumerRemoved) -> str:

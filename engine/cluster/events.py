@@ -1,4 +1,4 @@
-"""What happened. ``evolve`` applies an event and cannot fail; the journal keeps events, so replaying needs no rule."""
+"""What happened. ``evolve`` applies an event and cannot fail; the journal keeps events, so a replay needs no rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.cluster.producers.state import ProducerTopicEvent
 
 @dataclass(frozen=True, slots=True)
 class ConsumerAdded:
-    """A consumer with a new id stands last in connect order."""
+    """A consumer with a new id connects, last in connect order."""
 
     subscription: str
     consumer_id: int
@@ -111,9 +111,9 @@ def fold(
     objection: Callable[[S, E], str],
     after: Callable[[S, E], S],
 ) -> S | str:
-    """What the events make of what the first one begins, or the first objection. O(events).
+    """Fold events into the value that the first one begins; return the first objection instead, if any. O(events).
 
-    >>> fold([1, 2, 3], lambda first: first or 0, lambda _sum, each: "" if each > 0 else "too small", int.__add__)
+    >>> fold([1, 2, 3], lambda first: first or 0, lambda _sum, number: "" if number > 0 else "too small", int.__add__)
     6
     """
     rest = iter(events)

@@ -59,15 +59,15 @@ def without_statistics(state: ClusterState) -> int:
 
 def count_faults(partitions: Mapping[str, int], reported: int) -> list[str]:
     """Why topics with so many partitions, ``reported`` of them with statistics, are not modelled. O(topics)."""
-    found = [
+    faults = [
         f"topic {name!r} has {count} partitions: 0 to {MAX_PARTITIONS} are modelled"
         for name, count in partitions.items()
         if not 0 <= count <= MAX_PARTITIONS
     ]
     bare = sum(max(count, 1) for count in partitions.values()) - reported
-    if not found and bare > MAX_WITHOUT_STATISTICS + len(partitions):
-        found.append(f"{bare} partitions have no statistics: up to {MAX_WITHOUT_STATISTICS} are modelled")
-    return found
+    if not faults and bare > MAX_WITHOUT_STATISTICS + len(partitions):
+        faults.append(f"{bare} partitions have no statistics: up to {MAX_WITHOUT_STATISTICS} are modelled")
+    return faults
 
 
 def refuse_partitions(state: ClusterState, more: int, partitions: int) -> Rejection | None:

@@ -1,4 +1,4 @@
-"""What changed hands in one subscription between two states, and the least that would have led to the same loads."""
+"""What changed hands between two states, and the fewest moves that would have led to the same loads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.memo import Remembered
 @dataclass(frozen=True, eq=False, slots=True)
 class Alignment:
     """The partitions of one state in another: ``place``: (n,) int64, where each stood before, -1 for nowhere; ``gone``:
-    places before of those that are no more.
+    earlier places of those that are gone.
     """
 
     place: NDArray[np.int64]
@@ -69,7 +69,7 @@ _differences: Remembered[Difference] = Remembered()
 _counts: Remembered[NDArray[np.int64]] = Remembered()
 _totals: Remembered[float] = Remembered()
 FEW_RUNS: Final = 8
-"""Where so many partitions on average stand together, runs are counted: all into one bin is slow one by one."""
+"""From so many partitions in a run on average, runs are counted: counting one by one into one bin is slow."""
 
 
 def difference(before: Ids, now: Ids) -> Difference:
@@ -84,7 +84,7 @@ def difference(before: Ids, now: Ids) -> Difference:
             moved_count = int(np.count_nonzero(moved))
         for array in (different, moved):
             array.setflags(write=False)
-        gained, lost = (_counted_where(each, different, count) for each in (now, before))
+        gained, lost = (_counted_where(ids, different, count) for ids in (now, before))
         return Difference(different, count, moved, moved_count, gained, lost)
 
     return _differences.get((before, now), (), compute)
@@ -106,7 +106,7 @@ def _counted_where(ids: Ids, mask: NDArray[np.bool_], count: int) -> NDArray[np.
 
 
 def counts_by_id(ids: Ids) -> NDArray[np.int64]:
-    """How often each id stands there; nobody (-1) does not count. O(n).
+    """Count each id; nobody (-1) does not count. O(n).
 
     >>> counts_by_id(np.array([2, -1, 0, 2], np.int32)).tolist()
     [1, 0, 2]
@@ -169,7 +169,7 @@ class Moves:
     """What changed hands in one subscription between two states.
 
     ``moved``: partitions that had an active consumer before and have another one now, in the order of the topics after.
-    Apart from these stand ``taken_up`` (nobody before, somebody now) and ``orphaned`` (somebody before, nobody now).
+    Counted separately: ``taken_up`` (nobody before, somebody now) and ``orphaned`` (somebody before, nobody now).
     ``least`` is the smallest number of moves that leads to the same loads: over the partitions with somebody before and
     after, the sum over consumers of max(0, after - before). ``partitions`` counts those that exist after.
     ``unacked_at_risk`` sums the messages that were sent to the old active consumer of a moved partition and not
@@ -215,30 +215,30 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     place = None if old is new else aligned(old.names, new.names).place
     if place is not None:
         was = np.append(was, np.int32(NEW_PARTITION))[place]
-    found = difference(was, now)
-    # New partitions stand with -2 before: somebody has them, but nobody took them up.
-    if found.moved_count == found.count:
-        gained, lost = found.gained, found.lost
+    changed = difference(was, now)
+    # New partitions have -2 before: somebody has them, but nobody took them up.
+    if changed.moved_count == changed.count:
+        gained, lost = changed.gained, changed.lost
         taken_up: Sequence[str] = ()
         orphaned: Sequence[str] = ()
     else:
-        gained, lost = counts_by_id(now[found.moved]), counts_by_id(was[found.moved])
-        taken_up = _marked(new, found.different & (was == NOBODY))
-        orphaned = _marked(new, found.different & (now == NOBODY) & (was >= 0))
+        gained, lost = counts_by_id(now[changed.moved]), counts_by_id(was[changed.moved])
+        taken_up = _marked(new, changed.different & (was == NOBODY))
+        orphaned = _marked(new, changed.different & (now == NOBODY) & (was >= 0))
     size = max(len(gained), len(lost))
     balance = np.pad(gained, (0, size - len(gained))) - np.pad(lost, (0, size - len(lost)))
     flow = traffic(old, before.loads, mine.loads)
     unacked, msgs_per_sec, bytes_per_sec = flow.unacked, flow.msgs_per_sec, flow.bytes_per_sec
     if place is not None:
         unacked = np.append(unacked, 0)[place]
-        msgs_per_sec, bytes_per_sec = (np.append(each, 0.0)[place] for each in (msgs_per_sec, bytes_per_sec))
+        msgs_per_sec, bytes_per_sec = (np.append(column, 0.0)[place] for column in (msgs_per_sec, bytes_per_sec))
     return Moves(
-        moved=MarkedNames(new, found.moved, found.moved_count),
+        moved=MarkedNames(new, changed.moved, changed.moved_count),
         least=int(balance[balance > 0].sum()),
         partitions=len(new),
-        unacked_at_risk=int(sum_where(unacked, found.moved, found.moved_count)),
-        msgs_per_sec=sum_where(msgs_per_sec, found.moved, found.moved_count),
-        bytes_per_sec=sum_where(bytes_per_sec, found.moved, found.moved_count),
+        unacked_at_risk=int(sum_where(unacked, changed.moved, changed.moved_count)),
+        msgs_per_sec=sum_where(msgs_per_sec, changed.moved, changed.moved_count),
+        bytes_per_sec=sum_where(bytes_per_sec, changed.moved, changed.moved_count),
         taken_up=taken_up,
         orphaned=orphaned,
         gained=_counted(gained),
@@ -256,4 +256,4 @@ def _counted(counts: NDArray[np.int64]) -> dict[int, int]:
 
 
 def _by_key(state: ClusterState, key: str) -> Subscription | None:
-    return next((each for each in state.subscriptions if each.key == key), None)
+    return next((subscription for subscription in state.subscriptions if subscription.key == key), None)

@@ -30,7 +30,7 @@ from engine.failover.model import Consumer
 from engine.memo import Remembered
 
 FEW_CHANGES: Final = 32
-"""Up to so many joins and leaves an assignment follows them; beyond it is made anew."""
+"""Up to so many joins and leaves an assignment follows them; beyond that it is computed again."""
 LIVE_KEPT: Final = 4
 
 
@@ -60,9 +60,9 @@ def owner_ids(
     """
 
     def compute() -> NDArray[np.int32]:
-        made = _owner_ids(columns, consumers, consistent_hashing, behaviour)
-        made.setflags(write=False)
-        return made
+        ids = _owner_ids(columns, consumers, consistent_hashing, behaviour)
+        ids.setflags(write=False)
+        return ids
 
     return _owners.get((columns, consumers), (consistent_hashing, behaviour), compute)
 
@@ -81,9 +81,9 @@ def places_by_modulo(columns: PartitionColumns, size: int) -> NDArray[np.int32]:
         return columns.index
 
     def compute() -> NDArray[np.int32]:
-        made: NDArray[np.int32] = columns.index % np.int32(size)
-        made.setflags(write=False)
-        return made
+        places: NDArray[np.int32] = columns.index % np.int32(size)
+        places.setflags(write=False)
+        return places
 
     return _by_modulo.get((columns,), (size,), compute)
 
@@ -149,7 +149,7 @@ def busiest_by_ring(columns: PartitionColumns, consumers: tuple[Consumer, ...]) 
     """
     if not consumers:
         return None
-    if levels_overflow([each.priority_level for each in consumers]):
+    if levels_overflow([consumer.priority_level for consumer in consumers]):
         consumers = in_connect_order(consumers, cohort(dispatch_order(consumers)))
     live = _live.get(id(columns))
     if live is None:
@@ -166,7 +166,7 @@ def _owner_ids(
         return np.full(len(columns), NOBODY, dtype=np.int32)
 
     # Where levels overflow a live ring would not find the cohort, so it gets nobody else.
-    odd = levels_overflow([each.priority_level for each in consumers])
+    odd = levels_overflow([consumer.priority_level for consumer in consumers])
     members = in_connect_order(consumers, cohort(dispatch_order(consumers))) if odd else consumers
 
     def by(index: int) -> NDArray[np.int32]:
@@ -175,7 +175,7 @@ def _owner_ids(
             return _followed(columns, members).ring.owner.copy()
         if rule is Rule.FIRST_CONNECTED:
             return np.full(len(columns), consumers[0].consumer_id, dtype=np.int32)
-        ids = np.array([each.consumer_id for each in cohort(dispatch_order(consumers))], dtype=np.int32)
+        ids = np.array([consumer.consumer_id for consumer in cohort(dispatch_order(consumers))], dtype=np.int32)
         if columns.highest <= 0:
             return np.full(len(columns), ids[0], dtype=np.int32)
         return ids.take(places_by_modulo(columns, len(ids)), mode="clip")
@@ -187,15 +187,15 @@ def _owner_ids(
 
 def places_in(order: tuple[Consumer, ...], ids: Ids) -> NDArray[np.int32]:
     """The position of each id in the dispatcher's order, -1 for nobody."""
-    places = np.full(max((each.consumer_id for each in order), default=-1) + 2, -1, dtype=np.int32)
-    places[[each.consumer_id for each in order]] = np.arange(len(order), dtype=np.int32)
+    places = np.full(max((consumer.consumer_id for consumer in order), default=-1) + 2, -1, dtype=np.int32)
+    places[[consumer.consumer_id for consumer in order]] = np.arange(len(order), dtype=np.int32)
     return places[ids]  # nobody (-1) is the last one
 
 
 def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
     """Some of the consumers, in the order of all."""
-    wanted = {each.consumer_id for each in some}
-    return tuple(each for each in consumers if each.consumer_id in wanted)
+    ids = {consumer.consumer_id for consumer in some}
+    return tuple(consumer for consumer in consumers if consumer.consumer_id in ids)
 
 
 class _Live:
@@ -209,31 +209,31 @@ class _Live:
         self.counts: NDArray[np.int64] = np.bincount(self.ring.owner, minlength=1).astype(np.int64, copy=False)
 
     def follow(self, consumers: tuple[Consumer, ...]) -> bool:
-        """Take the leaves and joins that lead to these consumers; False where it must be made anew."""
+        """Take the leaves and joins that lead to these consumers; False where it must be built again."""
         known = self.ring.members.consumers
-        wanted = {each.consumer_id: each for each in consumers}
-        gone = [number for number, each in known.items() if wanted.get(number) != each]
-        came = [each for each in consumers if known.get(each.consumer_id) != each]
+        goal = {consumer.consumer_id: consumer for consumer in consumers}
+        gone = [number for number, consumer in known.items() if goal.get(number) != consumer]
+        came = [consumer for consumer in consumers if known.get(consumer.consumer_id) != consumer]
         if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
             return False
         # Among namesakes who came first counts, and a ring only knows what came last.
-        shared = {name for name, count in Counter(each.name for each in consumers).items() if count > 1}
-        if shared and (any(each.name in shared for each in came) or not self._same_order(wanted, shared)):
+        shared = {name for name, count in Counter(consumer.name for consumer in consumers).items() if count > 1}
+        if shared and (any(consumer.name in shared for consumer in came) or not self._same_order(goal, shared)):
             return False
-        for each in came:
-            if each.consumer_id in known:
-                self._count(self.ring.leave(each.consumer_id))
-                gone.remove(each.consumer_id)
-            self._count(self.ring.join(each))
+        for consumer in came:
+            if consumer.consumer_id in known:
+                self._count(self.ring.leave(consumer.consumer_id))
+                gone.remove(consumer.consumer_id)
+            self._count(self.ring.join(consumer))
         for number in gone:
             self._count(self.ring.leave(number))
         return True
 
-    def _same_order(self, wanted: Mapping[int, Consumer], shared: set[str]) -> bool:
+    def _same_order(self, goal: Mapping[int, Consumer], shared: set[str]) -> bool:
         """Whether namesakes that stay came in the same order here and there."""
         known = self.ring.members.consumers
-        stay = [number for number, each in wanted.items() if each.name in shared and number in known]
-        return stay == [number for number, each in known.items() if each.name in shared and number in wanted]
+        stay = [number for number, consumer in goal.items() if consumer.name in shared and number in known]
+        return stay == [number for number, consumer in known.items() if consumer.name in shared and number in goal]
 
     def _count(self, moves: Moves) -> None:
         # Nobody (-1) counts into the first one.

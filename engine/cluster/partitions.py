@@ -36,36 +36,15 @@ class PartitionNames(NumberedNames):
         return isinstance(name, str) and self.place(name) >= 0
 
     def index(self, name: str, start: int = 0, stop: int | None = None) -> int:
-        """Where a name stands. ValueError for nowhere. O(log n)."""
+        """The place of a name. Raises ValueError for an unknown one. O(log n)."""
         at = self.place(name)
         if at < start or (stop is not None and at >= stop):
             raise ValueError(f"{name!r} is not among them")
         return at
 
     def place(self, name: str) -> int:
-        """Where a name stands, -1 for nowhere. O(log n)."""
+        """The place of a name, -1 for an unknown one. O(log n)."""
         return place_by_hash(self.hash, name, self.__getitem__)
-
-
-class Places(Mapping[str, int]):
-    """Name -> its place, by search: what a dictionary of all names would say."""
-
-    __slots__ = ("names",)
-
-    def __init__(self, names: PartitionNames) -> None:
-        self.names = names
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __getitem__(self, name: str) -> int:
-        at = self.names.place(name)
-        if at < 0:
-            raise KeyError(name)
-        return at
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -87,6 +66,16 @@ class PartitionColumns:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @property
+    def without_index(self) -> int:
+        """How many have no partition index. O(n) where there are any."""
+        return int(np.count_nonzero(self.index < 0)) if self.without else 0
+
+    @property
+    def first_partitions_only(self) -> bool:
+        """Whether all are partition 0 of their topic."""
+        return not self.without and self.highest <= 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,16 +103,16 @@ def traffic(columns: PartitionColumns, loads: LoadTable, own: Mapping[str, Load]
 
     def compute() -> Traffic:
         at = columns.numbers
-        made = Traffic(loads.rates[1][at], loads.rates[3][at], loads.counts[0][at])
+        flow = Traffic(loads.rates[1][at], loads.rates[3][at], loads.counts[0][at])
         if own:
             theirs = _own_loads.get((columns.topics, own), (), lambda: LoadTable.of(columns.topics, own))
             known = np.ones(len(at), dtype=np.bool_) if theirs.known is None else theirs.known[at]
-            made.msgs_per_sec[known] = theirs.rates[1][at][known]
-            made.bytes_per_sec[known] = theirs.rates[3][at][known]
-            made.unacked[known] = theirs.counts[0][at][known]
-        for array in (made.msgs_per_sec, made.bytes_per_sec, made.unacked):
+            flow.msgs_per_sec[known] = theirs.rates[1][at][known]
+            flow.bytes_per_sec[known] = theirs.rates[3][at][known]
+            flow.unacked[known] = theirs.counts[0][at][known]
+        for array in (flow.msgs_per_sec, flow.bytes_per_sec, flow.unacked):
             array.setflags(write=False)
-        return made
+        return flow
 
     return _traffic.get((columns, loads, own), (), compute)
 
@@ -135,7 +124,7 @@ class ActiveConsumers(Mapping[str, Consumer | None]):
 
     def __init__(self, names: PartitionNames, owners: NDArray[np.int32], consumers: tuple[Consumer, ...]) -> None:
         self._names, self._owners = names, owners
-        self._by_id = {each.consumer_id: each for each in consumers}
+        self._by_id = {consumer.consumer_id: consumer for consumer in consumers}
 
     def __len__(self) -> int:
         return len(self._names)
@@ -176,13 +165,13 @@ def _make_columns(topics: TopicTable, listed: Sequence[str]) -> PartitionColumns
 def _all_indices(topics: TopicTable) -> NDArray[np.int32]:
     """The partition index of every partition by number, as the broker reads it from the name."""
     counts = np.maximum(topics.partitions, 1)
-    found = np.arange(topics.partition_count, dtype=np.int64) - np.repeat(topics.first[:-1], counts)
+    indices = np.arange(topics.partition_count, dtype=np.int64) - np.repeat(topics.first[:-1], counts)
     alone = np.flatnonzero(topics.partitions == 0)
     # "x-partition-3" has an index although nobody made it partitioned.
-    found[topics.first[alone]] = -1
+    indices[topics.first[alone]] = -1
     for place in alone.tolist():
         name = topics.names[place]
         if PARTITION_SUFFIX in name:
-            found[topics.first[place]] = partition_index(name)
-    made: NDArray[np.int32] = found.astype(np.int32)
-    return made
+            indices[topics.first[place]] = partition_index(name)
+    narrow: NDArray[np.int32] = indices.astype(np.int32)
+    return narrow

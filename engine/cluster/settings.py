@@ -18,7 +18,9 @@ from engine.errors import Rejection
 
 
 def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] | Rejection:
-    """Refusals: UnknownSetting (with the nearest name), IllegalArgumentException. The value it has: nothing.
+    """Change a setting; no event for the value it has.
+
+    Refusals: UnknownSetting (with the nearest name), IllegalArgumentException.
 
     Where a Key_Shared dispatcher reads it, all consumers of that subscription come back to a new one; a value that it
     cannot be made with is refused while there is such a subscription.
@@ -44,7 +46,7 @@ def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] |
 
 
 def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] | Rejection:
-    """Refusal: UnknownVersion. The release in force: nothing."""
+    """Change the release; no event for the one in force. Refusal: UnknownVersion."""
     refusal = refuse_long_name(command.version, "version")
     if refusal is not None:
         return refusal

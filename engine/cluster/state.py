@@ -24,7 +24,7 @@ class Subscription:
     """One Failover subscription over a set of topics whose dispatchers all have the same consumers.
 
     ``key`` names it uniquely ("billing", "billing#2" where the same name has other consumers elsewhere). ``consumers``
-    stand in connect order; ``topics`` are names of the state's topics: the column of its table where they are all of
+    are in connect order; ``topics`` are names of the state's topics: the column of its table where they are all of
     them. ``accepts_new_topics`` is true for a regex subscription: a topic that is added to its namespace joins it.
     ``loads`` is, by partition name, what was reported of
     this subscription where it differs from the whole topic's (other subscriptions read the topic too): what goes out to
@@ -73,8 +73,8 @@ class ClusterState:
     on a broker that has not loaded it), ``namespaces`` by ``tenant/namespace``. Topics and loads are columns side by
     side; any other mapping is put into columns, without the loads of names that are not partitions.
     ``next_consumer_id`` makes ids unique over the whole history, so that a consumer that returns under its old name is
-    another one. ``subscriptions`` are of type Failover, ``key_subscriptions`` of type Key_Shared; no key stands twice
-    among both. ``producer_topics`` are the partitioned topics whose producers count.
+    another one. ``subscriptions`` are of type Failover, ``key_subscriptions`` of type Key_Shared; no key is in
+    both. ``producer_topics`` are the partitioned topics whose producers count.
     """
 
     release: str = CURRENT.label
@@ -94,7 +94,7 @@ class ClusterState:
 
 
 NO_STATISTICS = Load()
-"""What a partition without statistics counts as in sums."""
+"""The load that a partition without statistics has in sums."""
 
 
 def behaviour_in(state: ClusterState) -> ReleaseBehaviour:
@@ -123,31 +123,34 @@ def consumers_of(state: ClusterState, key: str) -> list[tuple[int, str]]:
     """(id, name) of the consumers of a subscription of either type; empty for an unknown one."""
     for subscription in state.subscriptions:
         if subscription.key == key:
-            return [(each.consumer_id, each.name) for each in subscription.consumers]
+            return [(consumer.consumer_id, consumer.name) for consumer in subscription.consumers]
     for shared in state.key_subscriptions:
         if shared.key == key:
-            return [(each.consumer_id, each.name) for each in shared.consumers]
+            return [(consumer.consumer_id, consumer.name) for consumer in shared.consumers]
     return []
 
 
 def subscription_keys(state: ClusterState) -> list[str]:
     """The keys of all subscriptions: Failover first, then Key_Shared."""
-    return [*(each.key for each in state.subscriptions), *(each.key for each in state.key_subscriptions)]
+    return [
+        *(subscription.key for subscription in state.subscriptions),
+        *(subscription.key for subscription in state.key_subscriptions),
+    ]
 
 
 def producer_topic_names(state: ClusterState) -> list[str]:
     """The topics whose producers count, in the state's order."""
-    return [each.topic for each in state.producer_topics]
+    return [topic.topic for topic in state.producer_topics]
 
 
 def find_producer_topic(state: ClusterState, topic: str) -> ProducerTopic | None:
     """The producers of the topic of that complete name, None where none count. O(topics with producers)."""
-    return next((each for each in state.producer_topics if each.topic == topic), None)
+    return next((producers for producers in state.producer_topics if producers.topic == topic), None)
 
 
 def find_key_subscription(state: ClusterState, key: str) -> KeySubscription | None:
     """The Key_Shared subscription of that key, None when it is of another type or not there. O(subscriptions)."""
-    return next((each for each in state.key_subscriptions if each.key == key), None)
+    return next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
 
 
 def shown_places(state: ClusterState) -> tuple[str, ...]:
@@ -162,4 +165,4 @@ def producer_topics_meant(state: ClusterState) -> list[str]:
 
 def producers_named(topic: ProducerTopic, name: str) -> list[int]:
     """The numbers of the producers that show this name, closed ones included. O(producers)."""
-    return [each.number for each in topic.producers.producers if each.producer_name == name]
+    return [producer.number for producer in topic.producers.producers if producer.producer_name == name]

@@ -109,14 +109,14 @@ class Timeline:
     @property
     def branch_summaries(self) -> tuple[BranchSummary, ...]:
         """All branches with their own steps, those that no earlier branch has. O(steps of all branches)."""
-        told: set[int] = set()
+        listed: set[int] = set()
         summaries = []
         for place, branch in enumerate(self.branches, 1):
             last = step = self.log[branch.tip - 1]
-            while step.parent and step.parent not in told:
-                told.add(step.number)
+            while step.parent and step.parent not in listed:
+                listed.add(step.number)
                 step = self.log[step.parent - 1]
-            told.add(step.number)
+            listed.add(step.number)
             summaries.append(BranchSummary(place, branch.length, branch.current, step.depth - 1, step.text, last.text))
         return tuple(summaries)
 
@@ -135,10 +135,12 @@ class Timeline:
             return self, None
         return self.append(command, command_text(command, self.state), outcome), None
 
-    def append(self, command: Command, text: str, events: tuple[Event, ...]) -> Timeline:
-        """Add a step that was decided before, at the cursor; for replaying a log."""
-        state = self.state
-        for event in events:
+    def append(
+        self, command: Command, text: str, events: tuple[Event, ...], after: ClusterState | None = None
+    ) -> Timeline:
+        """Add a step that was decided before, at the cursor; ``after`` is its state where it is known already."""
+        state = self.state if after is None else after
+        for event in events if after is None else ():
             state = evolve(state, event)
         number = len(self.log) + 1
         parent = self.steps[self.cursor - 1].number if self.cursor else 0
@@ -164,8 +166,8 @@ class Timeline:
             snapshot = self.steps[kept - 1].snapshot
             assert snapshot is not None, f"step {kept} should keep its state"
             state, folded = snapshot, kept
-        for each in self.steps[folded:step]:
-            for event in each.events:
+        for later in self.steps[folded:step]:
+            for event in later.events:
                 state = evolve(state, event)
         return state
 

@@ -21,7 +21,7 @@ from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName
 
 
 def add_topic(state: ClusterState, command: AddTopic) -> tuple[Event, ...] | Rejection:
-    """Refusals: a bad name, a topic that exists (409), a number of partitions out of bounds (406).
+    """Create a topic. Refusals: a bad name, a topic that exists (409), a number of partitions out of bounds (406).
 
     The first topic of a namespace brings the namespace with ``defaultNumberOfNamespaceBundles`` bundles.
     """
@@ -51,7 +51,9 @@ def remove_topic(state: ClusterState, command: RemoveTopic) -> tuple[Event, ...]
 
 
 def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[Event, ...] | Rejection:
-    """Refusals: unknown topic (404), not partitioned (409), fewer partitions, too many. As many as now: nothing.
+    """Add partitions; no event for as many as now.
+
+    Refusals: unknown topic (404), not partitioned (409), fewer partitions, too many.
 
     The consumers of its subscriptions connect to the new partitions; limits lowered since do not count against them.
     """
@@ -119,7 +121,7 @@ def _refuse_partitions(state: ClusterState, partitions: int, *, least: int, now:
 
 
 def _refuse_partition_like(name: TopicName, partitions: int) -> Rejection | None:
-    """A partitioned topic may not look like a partition, since its own partitions could not be told from others."""
+    """A partitioned topic may not look like a partition, since its own partitions would be ambiguous."""
     if partitions > 0 and PARTITION_SUFFIX in name.local_name:
         return Rejection(
             "RestException", f"Partitioned Topic Name should not contain '{PARTITION_SUFFIX}'", "topic", 412
@@ -128,7 +130,7 @@ def _refuse_partition_like(name: TopicName, partitions: int) -> Rejection | None
 
 
 def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growing: bool = False) -> Rejection | None:
-    """Every dispatcher's name stands for one dispatcher: the topic, its partitions and strays must not meet."""
+    """A dispatcher's name is unique: the topic, its partitions and strays must not coincide."""
     if not growing and name.complete in state.topics:
         return Rejection("RestException", f"This topic already exists: {name.complete}", "topic", 409)
     parent = state.topics.get(name.partitioned_topic)
@@ -150,7 +152,7 @@ def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growi
 def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
     """Keys of the subscriptions that take a new topic, in the state's order.
 
-    A regex subscription looks at persistent topics only unless it was told otherwise (``RegexSubscriptionMode``), which
+    A regex subscription looks at persistent topics only unless ``RegexSubscriptionMode`` says otherwise, which
     shows in its having a non-persistent one. Of several consumer sets under one subscription name the first takes it.
     Consumers that the topic's limits would not let in all stay away.
     """
@@ -159,8 +161,8 @@ def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
     named: set[str] = set()
     joined: list[str] = []
     for subscription in state.subscriptions:
-        wanted = subscription.accepts_new_topics and subscription.namespace == name.namespace
-        if not wanted or subscription.name in named:
+        takes_new = subscription.accepts_new_topics and subscription.namespace == name.namespace
+        if not takes_new or subscription.name in named:
             continue
         if name.domain == NON_PERSISTENT and not any(map(_is_non_persistent, subscription.topics)):
             continue
@@ -192,14 +194,14 @@ def topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | Topi
         return "" if refusal is None else refusal.message
     if topic is not None:
         return f"topic {event.topic!r} exists"
-    unknown = set(event.subscriptions) - {each.key for each in state.subscriptions}
+    unknown = set(event.subscriptions) - {subscription.key for subscription in state.subscriptions}
     if unknown:
         return f"there is no subscription {min(unknown)!r}"
     name = parse_topic_name(event.topic)
     if not isinstance(name, TopicName) or name.complete != event.topic:
         return f"{event.topic[:200]!r} is not a complete topic name"
     if name.namespace not in state.namespaces:
-        return f"{event.topic!r} lies in a namespace without bundles"
+        return f"{event.topic!r} is in a namespace without bundles"
     refusal = refuse_partitions(state, event.partitions, event.partitions)
     if refusal is not None:
         return refusal.message
@@ -226,10 +228,10 @@ def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
         state,
         topics=topics,
         subscriptions=tuple(
-            replace(each, topics=listed_with(state.topics, topics, each.topics, event.topic))
-            if each.key in joined
-            else each
-            for each in state.subscriptions
+            replace(subscription, topics=listed_with(state.topics, topics, subscription.topics, event.topic))
+            if subscription.key in joined
+            else subscription
+            for subscription in state.subscriptions
         ),
     )
 
@@ -242,16 +244,18 @@ def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
         topics=topics,
         subscriptions=tuple(
             replace(
-                each,
-                topics=listed_without(state.topics, topics, each.topics, event.topic),
-                loads=without_loads(topics, each.loads, gone),
+                subscription,
+                topics=listed_without(state.topics, topics, subscription.topics, event.topic),
+                loads=without_loads(topics, subscription.loads, gone),
             )
-            if each.topics is state.topics.names or event.topic in each.topics
-            else each
-            for each in state.subscriptions
+            if subscription.topics is state.topics.names or event.topic in subscription.topics
+            else subscription
+            for subscription in state.subscriptions
         ),
         key_subscriptions=tuple(
-            left for each in state.key_subscriptions if (left := keys_without(each, event.topic)) is not None
+            left
+            for subscription in state.key_subscriptions
+            if (left := keys_without(subscription, event.topic)) is not None
         ),
-        producer_topics=tuple(each for each in state.producer_topics if each.topic != event.topic),
+        producer_topics=tuple(topic for topic in state.producer_topics if topic.topic != event.topic),
     )

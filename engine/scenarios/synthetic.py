@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.state import ClusterState, Namespace, Subscription
-from engine.cluster.tables.loads import made_up_loads, made_up_topics
+from engine.cluster.tables.loads import synthetic_loads, synthetic_topics
 from engine.cluster.tables.topics import Recipe
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.errors import InputError, Rejection
@@ -52,7 +52,7 @@ def synthetic_state(
         raise InputError("; ".join(wrong))
     boundaries = default_boundaries(bundles)
     assert not isinstance(boundaries, Rejection), boundaries
-    made = made_up_topics(Recipe(NAMESPACE, f"persistent://{NAMESPACE}/topic-", topics, partitions, seed))
+    made = synthetic_topics(Recipe(NAMESPACE, f"persistent://{NAMESPACE}/topic-", topics, partitions, seed))
     subscription = Subscription(
         key=SUBSCRIPTION,
         name=SUBSCRIPTION,
@@ -68,7 +68,7 @@ def synthetic_state(
             defaultNumberOfNamespaceBundles=bundles,
         ),
         topics=made,
-        loads=made_up_loads(made),
+        loads=synthetic_loads(made),
         subscriptions=(subscription,),
         namespaces={NAMESPACE: Namespace(NAMESPACE, boundaries)},
         next_consumer_id=consumers,

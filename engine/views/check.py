@@ -19,19 +19,19 @@ def check_document(judged: Judged) -> dict[str, Any]:
         "met": not judged.missed,
         "goals": [
             {
-                "part": each.part,
-                "goal": each.goal.kind,
-                "allowed": each.goal.allowed,
-                "losses": each.goal.losses,
-                "by_messages": each.goal.by_messages,
-                "met": each.met,
-                "found": each.found,
-                "who": list(each.who),
-                "key": each.key,
-                "reason": each.reason,
-                "line": each.goal.line,
+                "part": outcome.part,
+                "goal": outcome.goal.kind,
+                "allowed": outcome.goal.allowed,
+                "losses": outcome.goal.losses,
+                "by_messages": outcome.goal.by_messages,
+                "met": outcome.met,
+                "found": outcome.found,
+                "who": list(outcome.who),
+                "key": outcome.key,
+                "reason": outcome.reason,
+                "line": outcome.goal.line,
             }
-            for each in judged.outcomes
+            for outcome in judged.outcomes
         ],
     }
 
@@ -52,19 +52,19 @@ def sarif_document(judged: Judged, sentences: dict[Outcome, str], version: str) 
                 },
                 "results": [
                     {
-                        "ruleId": each.goal.kind,
+                        "ruleId": outcome.goal.kind,
                         "level": "error",
-                        "message": {"text": sentences[each]},
+                        "message": {"text": sentences[outcome]},
                         "locations": [
                             {
                                 "physicalLocation": {
                                     "artifactLocation": {"uri": judged.plan.source},
-                                    "region": {"startLine": each.goal.line},
+                                    "region": {"startLine": outcome.goal.line},
                                 }
                             }
                         ],
                     }
-                    for each in judged.missed
+                    for outcome in judged.missed
                 ],
             }
         ],

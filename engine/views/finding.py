@@ -50,19 +50,21 @@ class Findable:
         >>> topic = Topic("persistent://t/n/orders", 4)
         >>> billing = Subscription("billing", "billing", "t/n", (topic.name,), (Consumer(7, "b-0"),))
         >>> state = ClusterState(topics={topic.name: topic}, subscriptions=(billing,))
-        >>> [(each.kind, each.name) for each in Findable(state, ("billing",)).find("b")]
+        >>> [(match.kind, match.name) for match in Findable(state, ("billing",)).find("b")]
         [('subscription', 'billing'), ('consumer', 'b-0')]
         >>> Findable(state, ("billing",)).find("ORDERS-partition-3")
         [Found(kind='topic', name='persistent://t/n/orders-partition-3', place=0, consumer_id=-1)]
         """
-        wanted = part.casefold()
-        places = (Found("subscription", key, place) for place, key in enumerate(self.keys) if wanted in key.casefold())
-        members = (each for each in self._members() if wanted in each.name.casefold())
+        folded = part.casefold()
+        places = (Found("subscription", key, place) for place, key in enumerate(self.keys) if folded in key.casefold())
+        members = (member for member in self._members() if folded in member.name.casefold())
         return [*islice(places, limit), *islice(members, limit), *self._topics(part, shown, limit)]
 
     def _members(self) -> Iterator[Found]:
         state = self.state
-        listed = [each.consumers for each in state.subscriptions] + [each.consumers for each in state.key_subscriptions]
+        listed = [subscription.consumers for subscription in state.subscriptions] + [
+            subscription.consumers for subscription in state.key_subscriptions
+        ]
         for at, consumers in enumerate(listed):
             for consumer in consumers:
                 yield Found("consumer", consumer.name, at, consumer.consumer_id)
@@ -77,36 +79,36 @@ class Findable:
 
     def _topics(self, part: str, shown: int, limit: int) -> list[Found]:
         table = self.state.topics
-        found = [table.names[at] for at in table.names.containing(part, limit)]
+        names = [table.names[at] for at in table.names.containing(part, limit)]
         typed = _PARTITION.fullmatch(part)
-        if typed is not None and len(found) < limit:
+        if typed is not None and len(names) < limit:
             number = int(typed[2])
             for at in table.names.containing(typed[1], limit):
                 name, partitions = table.names[at], int(table.partitions[at])
                 if number < partitions and name.casefold().endswith(typed[1].casefold()):
-                    found.append(f"{name}-partition-{number}")
-        whole = {name: _PARTITION.sub(r"\1", name) for name in found}
+                    names.append(f"{name}-partition-{number}")
+        whole = {name: _PARTITION.sub(r"\1", name) for name in names}
         places = self._places_of({*whole, *whole.values()}, shown)
-        return [Found("topic", name, places.get(name, places.get(whole[name], -1))) for name in found]
+        return [Found("topic", name, places.get(name, places.get(whole[name], -1))) for name in names]
 
     def _places_of(self, names: set[str], shown: int) -> dict[str, int]:
         """The place of each name that one has. O(topics of all places)."""
-        found: dict[str, int] = {}
+        places: dict[str, int] = {}
         topics = list(enumerate(self._topics_by_place()))
         for place, own in (*topics[shown : shown + 1], *topics):
             here = names if own is self.state.topics.names else names.intersection(own)
-            for name in here - found.keys():
-                found[name] = place
-            if len(found) == len(names):
+            for name in here - places.keys():
+                places[name] = place
+            if len(places) == len(names):
                 break
-        return found
+        return places
 
     def _topics_by_place(self) -> Iterable[Sequence[str]]:
         state = self.state
-        yield from (each.topics for each in state.subscriptions)
-        yield from (each.topics for each in state.key_subscriptions)
-        yield from ((each.topic,) for each in state.producer_topics)
+        yield from (subscription.topics for subscription in state.subscriptions)
+        yield from (subscription.topics for subscription in state.key_subscriptions)
+        yield from ((topic.topic,) for topic in state.producer_topics)
         first = len(self.keys) - len(self.others)
         if first > len(state.subscriptions) + len(state.key_subscriptions) + len(state.producer_topics):
             yield ()  # the place of the bundles
-        yield from (each.topics for each in self.others)
+        yield from (other.topics for other in self.others)

@@ -22,12 +22,12 @@ from engine.views.bundles.view import balance_view
 
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 LONGEST_LABEL: Final = 256
-"""In characters: names from outside are no place for whole documents."""
+"""In characters; longer names from outside are cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number, and what tells it from the others of its family, in the order in which it is written."""
+    """One number, and the labels that identify it in its family, in the order in which they are written."""
 
     value: float
     labels: tuple[tuple[str, str], ...] = ()
@@ -58,7 +58,7 @@ def exposition(families: Iterable[Family]) -> str:
             continue
         lines += [f"# TYPE {family.name} {family.kind}", f"# HELP {family.name} {_escaped(family.meaning)}"]
         suffix = "_total" if family.kind == "counter" else ""
-        lines += [f"{family.name}{suffix}{_labels(each)} {_number(each.value)}" for each in family.samples]
+        lines += [f"{family.name}{suffix}{_labels(sample)} {_number(sample.value)}" for sample in family.samples]
     return "\n".join([*lines, "# EOF", ""])
 
 
@@ -140,17 +140,17 @@ class _Limited:
 
 def _of_subscriptions(state: ClusterState, limited: _Limited) -> Iterable[Family]:
     """Failover subscriptions, the most uneven first."""
-    found: list[tuple[Labels, Evenness]] = [
-        ((("namespace", each.namespace), ("subscription", each.name)), evenness(state, each))
-        for each in state.subscriptions
+    rows: list[tuple[Labels, Evenness]] = [
+        ((("namespace", subscription.namespace), ("subscription", subscription.name)), evenness(state, subscription))
+        for subscription in state.subscriptions
     ]
-    found.sort(key=lambda each: (-max(each[1].max_over_mean, each[1].max_over_mean_rate), each[0]))
+    rows.sort(key=lambda row: (-max(row[1].max_over_mean, row[1].max_over_mean_rate), row[0]))
 
     def family(name: str, meaning: str, values: Iterable[float]) -> Family:
-        samples = [Sample(value, labels) for (labels, _), value in zip(found, values, strict=True)]
+        samples = [Sample(value, labels) for (labels, _), value in zip(rows, values, strict=True)]
         return limited.family(f"ringside_failover_{name}", meaning, samples)
 
-    evens = [even for _, even in found]
+    evens = [even for _, even in rows]
     return (
         family("max_over_mean", "partitions of the busiest consumer over the mean", (e.max_over_mean for e in evens)),
         family(
@@ -168,18 +168,18 @@ def _of_causes(diagnoses: Iterable[Diagnosis], limited: _Limited) -> Iterable[Fa
     by_cause: Counter[tuple[str, str]] = Counter()
     blocked: list[tuple[int, Sample]] = []
     draining: list[Sample] = []
-    for each in diagnoses:
-        labels: Labels = (("namespace", each.namespace), ("subscription", each.subscription))
-        by_cause.update({(cause.id, cause.verdict.value) for cause in each.causes})
-        if each.blocks and each.first is not None:
-            blocked.append((-each.backlog, Sample(each.backlog, (*labels, ("cause", each.first.id)))))
-        for cause in each.causes:
+    for diagnosis in diagnoses:
+        labels: Labels = (("namespace", diagnosis.namespace), ("subscription", diagnosis.subscription))
+        by_cause.update({(cause.id, cause.verdict.value) for cause in diagnosis.causes})
+        if diagnosis.blocks and diagnosis.first is not None:
+            blocked.append((-diagnosis.backlog, Sample(diagnosis.backlog, (*labels, ("cause", diagnosis.first.id)))))
+        for cause in diagnosis.causes:
             slots = dict(cause.numbers).get(_DRAINING)
             if isinstance(slots, int | float):
                 draining.append(Sample(float(slots), labels))
                 break
-    blocked.sort(key=lambda each: (each[0], each[1].labels))
-    draining.sort(key=lambda each: (-each.value, each.labels))
+    blocked.sort(key=lambda row: (row[0], row[1].labels))
+    draining.sort(key=lambda sample: (-sample.value, sample.labels))
     causes = [
         Sample(count, (("cause", cause), ("verdict", verdict))) for (cause, verdict), count in sorted(by_cause.items())
     ]
@@ -210,12 +210,12 @@ def _of_splits(state: ClusterState, limited: _Limited) -> Iterable[Family]:
             view = balance_view(state, namespace, BalanceQuestion(cycles=CYCLES))
             if isinstance(view, Rejection):
                 continue
-            tree = next(each for each in view.trees if each.configured)
+            tree = next(candidate for candidate in view.trees if candidate.configured)
             split = tree.next_split()
             if split is not None:
                 labels = (("namespace", namespace), ("bundle", split.range_text))
                 coming.append(Sample(split.at_seconds, labels))
-    coming.sort(key=lambda each: (each.value, each.labels))
+    coming.sort(key=lambda sample: (sample.value, sample.labels))
     return (limited.family("ringside_next_split_seconds", "seconds until the next bundle splits", coming),)
 
 
@@ -231,7 +231,7 @@ def _of_unloads(seen: Sequence[Moment], limited: _Limited) -> Iterable[Family]:
             first.setdefault(move.source, (cycle.at_ms / 1000, move.bundle))
     samples = [
         Sample(seconds, (("broker", broker), ("bundle", bundle)))
-        for broker, (seconds, bundle) in sorted(first.items(), key=lambda each: (each[1], each[0]))
+        for broker, (seconds, bundle) in sorted(first.items(), key=lambda item: (item[1], item[0]))
     ]
     busiest = [Sample(view.ahead.before.usage.max_over_mean)]
     return (

@@ -42,8 +42,8 @@ def flag_document(verdict: Verdict, *, on: bool) -> dict[str, Any]:
     return _document("flag", flag={"on": on, "verdict": asdict(verdict), "change": verdict.judgement == "better"})
 
 
-def _document(kind: str, **found: Any) -> dict[str, Any]:
-    return {"format": FORMAT, "kind": kind, "names": None, "sizing": None, "rows": [], "flag": None} | found
+def _document(kind: str, **members: Any) -> dict[str, Any]:
+    return {"format": FORMAT, "kind": kind, "names": None, "sizing": None, "rows": [], "flag": None} | members
 
 
 def _score(score: Score | None) -> dict[str, float] | None:

@@ -1,4 +1,4 @@
-"""The events panel: what each step did, and how many partitions it moved beside the least that would have done."""
+"""The timeline as views: states around the cursor, colours in order of connecting, and what each step did and moved."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StepLines(Generic[Line]):
 
 
 def first_shown(timeline: Timeline) -> int:
-    """How many of the oldest steps are not listed; while it is 0 the opening stands above the steps."""
+    """How many of the oldest steps are not listed; while it is 0 the opening is listed above the steps."""
     return max(timeline.cursor - EVENTS_SHOWN, 0)
 
 
@@ -155,24 +155,24 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
         return EventLine(
             step.depth, kind, step.text, shared.moved, shared.least, size, moved_keys=keys, verdict=verdict
         )
-    found = moves(before, after, subscription_key)
-    judged = kind in _JUDGED and found.partitions > 0
+    moved = moves(before, after, subscription_key)
+    judged = kind in _JUDGED and moved.partitions > 0
     return EventLine(
         step=step.depth,
         kind=kind,
         text=step.text,
-        moved=len(found.moved),
-        least=found.least,
-        partitions=found.partitions,
-        unacked_at_risk=found.unacked_at_risk,
-        handover_ms=_handover_ms(kind, found, after),
-        verdict=verdict_between(before, after, subscription_key, found) if judged else None,
+        moved=len(moved.moved),
+        least=moved.least,
+        partitions=moved.partitions,
+        unacked_at_risk=moved.unacked_at_risk,
+        handover_ms=_handover_ms(kind, moved, after),
+        verdict=verdict_between(before, after, subscription_key, moved) if judged else None,
     )
 
 
-def _handover_ms(kind: str, found: Moves, after: ClusterState) -> int:
+def _handover_ms(kind: str, moved: Moves, after: ClusterState) -> int:
     """How long moved partitions wait; a non-persistent topic has nothing to rewind and never waits."""
-    if kind not in _HANDED_OVER or not found.moved or found.moved[0].startswith("non-persistent://"):
+    if kind not in _HANDED_OVER or not moved.moved or moved.moved[0].startswith("non-persistent://"):
         return 0
     return max(after.settings.activeConsumerFailoverDelayTimeMillis, 0)
 
@@ -205,11 +205,11 @@ def state_before(timeline: Timeline) -> ClusterState | None:
     if timeline.cursor == 1:
         return timeline.initial
     step = timeline.steps[timeline.cursor - 2]
-    found = _kept.get(step)
-    if found is None:
-        found = timeline.state_at(timeline.cursor - 1)
-    _keep(step, found)
-    return found
+    state = _kept.get(step)
+    if state is None:
+        state = timeline.state_at(timeline.cursor - 1)
+    _keep(step, state)
+    return state
 
 
 def _keep(step: Step, state: ClusterState) -> None:
@@ -225,7 +225,9 @@ def colour_numbers(timeline: Timeline, subscription_key: str) -> Mapping[int, in
     Those of the opened state come first, by id. A number once given is never given again, so a consumer that leaves
     takes its colour along. O(consumers + steps).
     """
-    opened = next((each for each in timeline.initial.subscriptions if each.key == subscription_key), None)
+    opened = next(
+        (subscription for subscription in timeline.initial.subscriptions if subscription.key == subscription_key), None
+    )
     ids = sorted(consumer.consumer_id for consumer in opened.consumers) if opened else []
     for step in timeline.steps[: timeline.cursor]:
         ids += [

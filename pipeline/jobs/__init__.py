@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Job = Callable[["SparkSession", Place, Place, JobOptions], JobResult]
 MODULES: Final = {
     "import": "importing",
-    "assign": "assigning",
+    "assign": "assign",
     "keys": "keys",
-    "bundles": "bundling",
+    "bundles": "bundles",
     "lint": "linting",
     "report": "reporting",
     "run": "everything",

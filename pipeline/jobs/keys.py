@@ -21,8 +21,7 @@ from engine.admin.rules_in_force import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.model import Consumer
-from pipeline.broker_groups import broker_groups
-from pipeline.jobs.bundling import settings_of
+from pipeline.broker_groups import broker_groups, settings_of
 from pipeline.jobs.keys_judging import (
     EXACT_SPACES,
     Folded,
@@ -186,10 +185,11 @@ class _Keys:
         folder = self.draft.aside("staged")
         for table in (FOLDED, HOTTEST):
             (folder / table.name).mkdir()
-        hands = deal_pieces(pieces, 4 * self.spark.sparkContext.defaultParallelism)
+        cores = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 4)
+        hands = deal_pieces(pieces, 2 * cores)
         numbers = self.spark.range(0, len(hands), 1, len(hands))
         spread = self.asked.behaviour.keyless_messages == "spread"
-        parts = max(self.spark.sparkContext.defaultParallelism, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
+        parts = max(cores // 2, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
         blocks = numbers.mapInArrow(trace_reader(hands, parts, spread=spread), BLOCK_COLUMNS)
         plan = FoldPlan(self.functions, self.asked.top, folder)
         answers = parts_together(blocks, parts).mapInArrow(folder_of_keys(plan), "account binary").collect()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile, moment_ms
+from engine.admin.priorities import levels_of
 from engine.admin.snapshot import read_moments
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.loads import TopicLoad
@@ -27,7 +28,6 @@ from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups
 from pipeline.reading.rows import Row
 from pipeline.schemas import FINDINGS
-from pipeline.witnesses import levels_of
 
 ANSWERS_TOGETHER: Final = 256
 """Few, since one of them can be the statistics of a whole namespace."""
@@ -161,15 +161,7 @@ def root_of(name: str) -> str:
     return "".join(f"{part}/" for part in parts)
 
 
-@dataclass(frozen=True)
-class NamespacePlan:
-    """What tasks over namespaces need: the world and the boundary lists that were told."""
-
-    world: World
-    boundaries: Mapping[str, Sequence[int]]
-
-
-def namespace_linter(plan: NamespacePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function of tasks over topics sorted by namespace."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
@@ -178,16 +170,17 @@ def namespace_linter(plan: NamespacePlan) -> Callable[[Iterator[Any]], Iterator[
             for row in table.to_pylist():
                 rows.setdefault(row["namespace"], []).append(row)
             found = [
-                each for name, topics in rows.items() for each in lint_namespace(namespace_case(plan, name, topics))
+                each for name, topics in rows.items() for each in lint_namespace(namespace_case(world, name, topics))
             ]
             yield from findings_table(found).to_batches()
 
     return run
 
 
-def namespace_case(plan: NamespacePlan, name: str, rows: Sequence[dict[str, Any]]) -> NamespaceCase:
-    """One namespace; ``rows`` of ``transforms.lint_rows.namespace_topics``, none for one without topics."""
-    boundaries = plan.boundaries.get(name)
+def namespace_case(world: World, name: str, known: Sequence[dict[str, Any]]) -> NamespaceCase:
+    """One namespace; ``known``: its rows of ``transforms.lint_rows.namespace_topics``."""
+    boundaries = next((row["boundaries"] for row in known if row["topic"] is None), None)
+    rows = [row for row in known if row["topic"] is not None]
     told = frozenset[str]() if boundaries is None else None
     bundles = NamespaceBundles(name, tuple(boundaries or (FULL_LOWER_BOUND, FULL_UPPER_BOUND)))
     loads = tuple(
@@ -198,7 +191,7 @@ def namespace_case(plan: NamespacePlan, name: str, rows: Sequence[dict[str, Any]
         for row in rows
     )  # fmt: skip
     sessions = {row["topic"]: row["publishers"] + row["consumers"] for row in rows if row["has_stats"]}
-    return NamespaceCase(plan.world, bundles, loads, told, sessions, _produced(rows))
+    return NamespaceCase(world, bundles, loads, told, sessions, _produced(rows))
 
 
 def _produced(rows: Sequence[dict[str, Any]]) -> tuple[ProducedTopic, ...]:

@@ -11,18 +11,16 @@ import pyarrow.parquet as pq
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
-from engine.lint.doctor import lint_namespace, lint_world
+from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
-from pipeline.jobs.bundling import settings_of
+from pipeline.broker_groups import settings_of
 from pipeline.jobs.lint_tasks import (
     CausePlan,
-    NamespacePlan,
     cause_linter,
     failover_findings,
     findings_table,
     key_findings,
-    namespace_case,
     namespace_linter,
     row_linter,
 )
@@ -47,7 +45,7 @@ from pipeline.schemas import (
 )
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
-from pipeline.transforms.bundle_topics import listed_topics, loaded_topics
+from pipeline.transforms.bundle_topics import boundaries_of_namespaces, topics_by_namespace
 from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
 from pipeline.writing import ensure_part, replacing, write_json
 
@@ -127,22 +125,14 @@ def _subscription_findings(spark: SparkSession, source: Place, world: World) -> 
 
 
 def _namespace_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
-    """Namespaces with topics in tasks; those without, and the settings, here."""
-    topics = load(spark, source, TOPICS)
-    rows = loaded_topics(topics, load(spark, source, SUBSCRIPTIONS))
-    rows = rows.unionByName(listed_topics(load(spark, source, LISTED), topics))
-    plan = NamespacePlan(world, boundaries_of(source))
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 4)
-    sorted_topics = namespace_topics(rows, load(spark, source, PUBLISHERS), partitions)
-    found = sorted_topics.mapInArrow(namespace_linter(plan), FINDINGS.ddl)
-    named: set[str] = set()
-    for table in (TOPICS, LISTED):
-        for part in parts_of(source / table.name):
-            named.update(pq.read_table(for_arrow(part), columns=["namespace"])["namespace"].unique().to_pylist())
-    own = list(lint_world(world))
-    for name in sorted(plan.boundaries.keys() - named):
-        own += lint_namespace(namespace_case(plan, name, ()))
-    return found.unionByName(spark.createDataFrame(findings_table(own), FINDINGS.ddl)) if own else found
+    """Every namespace, and what holds for all."""
+    known = boundaries_of_namespaces(load(spark, source, BUNDLES))
+    subscriptions, listed = load(spark, source, SUBSCRIPTIONS), load(spark, source, LISTED)
+    rows = topics_by_namespace(load(spark, source, TOPICS), subscriptions, listed, known)
+    rows = namespace_topics(rows, load(spark, source, PUBLISHERS))
+    found = rows.mapInArrow(namespace_linter(world), FINDINGS.ddl)
+    own = findings_table(lint_world(world))
+    return found.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else found
 
 
 def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
@@ -154,20 +144,9 @@ def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
         told = pq.read_table(for_arrow(part), filters=[("namespace", "=", EVERYWHERE)]).to_pydict()
         everywhere += zip(told["file"], told["body"], strict=True)
     rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 4)
-    sorted_rows = rows.repartition(partitions, "namespace").sortWithinPartitions("namespace", "file")
+    sorted_rows = rows.repartition("namespace").sortWithinPartitions("namespace", "file")
     plan = CausePlan(tuple(sorted(everywhere)), world.behaviour.label)
     return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
-
-
-def boundaries_of(source: Place) -> dict[str, list[int]]:
-    """The boundary list of each namespace that told one."""
-    found: dict[str, list[int]] = {}
-    for part in parts_of(source / BUNDLES.name):
-        rows = pq.read_table(for_arrow(part), columns=["namespace", "lower", "upper"]).to_pydict()
-        for namespace, lower, upper in sorted(zip(*rows.values(), strict=True)):
-            found.setdefault(namespace, [lower]).append(upper)
-    return found
 
 
 def _summary(folder: Place, world: World) -> dict[str, object]:

@@ -9,8 +9,8 @@ from typing import Final
 from engine.admin.reading import parse_size
 from engine.config import DEFAULTS, BrokerSettings, behaviour_of
 from engine.errors import InputError, Rejection
+from engine.failover.bulk_policies import policies_of
 from pipeline.key_policies import key_policies_of
-from pipeline.policies import policies_of
 
 MAX_INPUT: Final = "max-input"
 OWN: Final[Mapping[str, tuple[str, ...]]] = {

@@ -28,7 +28,7 @@ from engine.views.fleet.summary import (
     WorstSubscription,
     summary_text,
 )
-from pipeline.jobs.bundling import settings_of
+from pipeline.broker_groups import settings_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import document_of, has_table
 from pipeline.schemas import (

@@ -21,7 +21,8 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, RingsideError
-from pipeline.jobs import assigning, importing
+from pipeline.jobs import assign as assign_job
+from pipeline.jobs import importing
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
@@ -209,8 +210,8 @@ class _Watch:
             for table in HISTORIES:
                 carry_history(table, before, draft.table(table))
             assigned = folder / "assigned"
-            assign = JobOptions({"policies": "pulsar", **self.asked.assign}, run_id=self.options.run_id)
-            assigning.run(self.spark, draft.folder, assigned, assign)
+            chosen = JobOptions({"policies": "pulsar", **self.asked.assign}, run_id=self.options.run_id)
+            assign_job.run(self.spark, draft.folder, assigned, chosen)
             stamp = self.options.stamp_of(folder / "tables")
             add_history(
                 IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), batch, imbalance_rows(batch, assigned), stamp

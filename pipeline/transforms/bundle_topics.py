@@ -1,42 +1,65 @@
-"""Topics of a fleet for the bundles: with statistics, and, where they are listed only, without."""
+"""Topics of a fleet, namespace by namespace, with what is known of each namespace's bundles and owners."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-COLUMNS: Final = (
-    "topic", "namespace", "told_bundle", "broker", "has_stats", "publishers", "consumers", "msg_rate_in",
-    "msg_rate_out", "msg_throughput_in", "msg_throughput_out",
-)  # fmt: skip
-_RATES: Final = COLUMNS[7:]
+_RATES: Final = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
+_SUMMED: Final = {"publishers": "bigint", "consumers": "bigint", **dict.fromkeys(_RATES, "double")}
+_LARGEST: Final = {"told_bundle": "string", "broker": "string", "has_stats": "boolean", "is_listed": "boolean"}
+_KNOWN: Final = {"boundaries": "array<bigint>", "owners": "array<struct<bundle:string,broker:string>>"}
 
 
-def loaded_topics(topics: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Topics with statistics and how many consumers each has, over all its subscriptions."""
-    counted = subscriptions.groupBy("topic").agg(fn.sum("consumers").cast("bigint").alias("consumers"))
-    joined = topics.join(counted, "topic", "left")
-    told = fn.when(fn.col("bundle").isNotNull(), fn.concat_ws("/", "namespace", "bundle"))
-    return joined.select(
-        "topic", "namespace", told.alias("told_bundle"), "broker", fn.lit(True).alias("has_stats"),
-        fn.col("publishers").cast("bigint").alias("publishers"), fn.coalesce("consumers", fn.lit(0)).alias("consumers"),
-        *_RATES,
+def topics_by_namespace(
+    topics: DataFrame, subscriptions: DataFrame, listed: DataFrame | None, known: DataFrame
+) -> DataFrame:
+    """Every topic once, with its loads and how many consumers it has over all its subscriptions.
+
+    Topics that only ``listed`` names exist and are not loaded. Each namespace is in one partition, its topics sorted by
+    name, so that sums come out the same every time; its first row has no topic, but what is ``known`` of it
+    (``boundaries_of_namespaces``, ``owners_of_namespaces``). All comes together in one shuffle.
+    """
+    bundle = fn.when(fn.col("bundle").isNotNull(), fn.concat_ws("/", "namespace", "bundle"))
+    loads = {name: fn.col(name) for name in _SUMMED if name != "consumers"}
+    rows = _row(topics, {"told_bundle": bundle, "broker": fn.col("broker"), "has_stats": fn.lit(True), **loads})
+    rows = rows.unionByName(_row(subscriptions, {"consumers": fn.col("consumers")}))
+    if listed is not None:
+        rows = rows.unionByName(_row(listed.where("not is_parent"), {"is_listed": fn.lit(True)}))
+    namespaces = known.withColumn("topic", fn.lit(None).cast("string"))
+    rows = rows.unionByName(_row(namespaces, {name: fn.col(name) for name in _KNOWN if name in known.columns}))
+    whole = rows.repartition("namespace").groupBy("namespace", "topic").agg(
+        *(fn.max(name).alias(name) for name in _LARGEST),
+        *(fn.sum(name).alias(name) for name in _SUMMED),
+        *(fn.first(name, ignorenulls=True).alias(name) for name in _KNOWN),
     )  # fmt: skip
+    there = whole.where("topic is null or has_stats or is_listed").drop("is_listed")
+    return there.sortWithinPartitions("namespace", "topic")
 
 
-def listed_topics(listed: DataFrame, topics: DataFrame) -> DataFrame:
-    """Topics that lists name and no statistics tell: they exist and are not loaded."""
-    names = listed.where("not is_parent").select("topic", "namespace").distinct()
-    missing = names.join(topics.select("topic"), "topic", "left_anti")
-    nothing = {"told_bundle": "string", "broker": "string"}
-    columns = [fn.lit(None).cast(kind).alias(name) for name, kind in nothing.items()]
-    zeros = [fn.lit(0).cast("bigint").alias(name) for name in ("publishers", "consumers")]
-    rates = [fn.lit(0.0).alias(name) for name in _RATES]
-    return missing.select("topic", "namespace", *columns, fn.lit(False).alias("has_stats"), *zeros, *rates)
+def _row(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
+    """Rows with all columns, those not given being empty, or 0 where they are added up."""
+    empty = {name: fn.lit(None) for name in (*_LARGEST, *_KNOWN)} | {"has_stats": fn.lit(False)}
+    given = {**empty, **dict.fromkeys(_SUMMED, fn.lit(0)), **columns}
+    kinds = {**_LARGEST, **_SUMMED, **_KNOWN}
+    return frame.select("namespace", "topic", *(given[name].cast(kind).alias(name) for name, kind in kinds.items()))
 
 
-def by_namespace(topics: DataFrame, partitions: int) -> DataFrame:
-    """Each namespace in one partition, its topics together and by name: sums come out the same every time."""
-    return topics.select(*COLUMNS).repartition(partitions, "namespace").sortWithinPartitions("namespace", "topic")
+def boundaries_of_namespaces(bundles: DataFrame) -> DataFrame:
+    """``namespace`` and the ``boundaries`` of its bundles, ascending, both ends of the range included."""
+    lowers = fn.sort_array(fn.collect_list("lower"))
+    return bundles.groupBy("namespace").agg(fn.array_append(lowers, fn.max("upper")).alias("boundaries"))
+
+
+def owners_of_namespaces(reports: DataFrame, brokers: DataFrame) -> DataFrame:
+    """``namespace`` and the ``owners`` of its bundles, as load reports have them.
+
+    Of two brokers that report one bundle the one whose report is newer counts, then by name.
+    """
+    updated = brokers.groupBy("broker").agg(fn.max("last_update_ms").alias("updated"))
+    claim = fn.struct(fn.coalesce("updated", fn.lit(0)).alias("updated"), "broker")
+    claims = reports.join(updated, "broker", "left").groupBy("namespace", "bundle").agg(fn.max(claim).alias("claim"))
+    owner = fn.struct("bundle", fn.col("claim.broker").alias("broker"))
+    return claims.groupBy("namespace").agg(fn.sort_array(fn.collect_list(owner)).alias("owners"))

@@ -1,40 +1,66 @@
-"""Rows of Failover subscriptions, and the units in which they are assigned (``pipeline.lists``)."""
+"""Failover subscriptions as the job ``assign`` needs them: by group of brokers, unit by unit, rows numbered by unit.
+
+A *unit* is a subscription with one list of consumers in one group of brokers (``engine.failover.bulk_lists``).
+"""
 
 from __future__ import annotations
 
-import zlib
+from collections import defaultdict
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from engine.hashing import utf8
-from pipeline.lists import Key
+from engine.admin.priorities import MOST_ACTIVES
+from pipeline.broker_groups import BrokerGroups
 
-UNIT: Final = ("namespace", "subscription", "consumer_set")
-
-
-def failover_rows(subscriptions: DataFrame) -> DataFrame:
-    """Only Failover subscriptions, one row each of their topics and partitions."""
-    return subscriptions.where(fn.col("type") == "Failover")
+UNIT: Final = ("namespace", "subscription", "consumer_set", "group")
+_MOST_BROADCAST: Final = 500_000
 
 
-def chunk_of(rows: DataFrame, number: int, count: int) -> DataFrame:
-    """The rows of every ``count``-th subscription; a subscription is in one chunk whole."""
-    told = fn.concat_ws("\0", "namespace", "subscription").cast("binary")
-    return rows.where(fn.crc32(told) % count == number)
+def failover_rows(subscriptions: DataFrame, groups: BrokerGroups) -> DataFrame:
+    """Failover subscriptions, one row for each of their topics and partitions, with the ``group`` of their brokers."""
+    return subscriptions.where(fn.col("type") == "Failover").withColumn("group", group_of(fn.col("file"), groups))
 
 
-def chunk_number(key: Key, count: int) -> int:
-    """The chunk of a unit, as ``chunk_of`` deals them.
+def group_of(file: Column, groups: BrokerGroups) -> Column:
+    """``BrokerGroups.group_of`` as an expression: the nearest folder above with reports, else the first folder."""
+    by_depth: dict[int, list[str]] = defaultdict(list)
+    for folder in groups.folders:
+        by_depth[folder.count("/") + 1].append(folder)
+    group = fn.when(fn.contains(file, fn.lit("/")), fn.substring_index(file, "/", 1)).otherwise("")
+    for depth in sorted(by_depth):
+        above = fn.substring_index(file, "/", depth)
+        group = fn.when(above.isin(by_depth[depth]), above).otherwise(group)
+    return group
 
-    >>> {chunk_number(("t/n", "s", number, ""), 3) for number in range(9)}
-    {0}
+
+def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
+    """Each unit with the ``names`` of its consumers (null where the set is missing) and some observed ``actives``.
+
+    Of these the first by topic name, so that it does not matter how rows are stored.
     """
-    namespace, subscription, _, _ = key
-    return zlib.crc32(utf8(f"{namespace}\0{subscription}")) % count
+    seen = rows.where(fn.col("told_active_consumer").isNotNull())
+    active = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
+    actives = seen.groupBy(*UNIT).agg(
+        fn.min_by(active, fn.struct("topic", "partition_index"), MOST_ACTIVES).alias("actives")
+    )
+    units = rows.select(*UNIT).distinct()
+    return (
+        units.join(consumer_sets, "consumer_set", "left")
+        .join(actives, [*UNIT], "left")
+        .select(*UNIT, "names", "actives")
+    )
 
 
-def sorted_by_unit(rows: DataFrame) -> DataFrame:
-    """Each unit in one partition, its rows together and by topic name."""
-    return rows.repartition(*UNIT).sortWithinPartitions(*UNIT, "topic")
+def numbered_rows(rows: DataFrame, units: DataFrame, count: int) -> DataFrame:
+    """What the engine needs of each row, and its unit's number; ``units``: ``UNIT`` and ``unit``, ``count`` rows."""
+    numbered = rows.join(fn.broadcast(units) if count <= _MOST_BROADCAST else units, [*UNIT])
+    return numbered.select(
+        "unit", "topic", "partition_index", "told_active_consumer", "msg_rate_out", "msg_throughput_out"
+    )
+
+
+def by_unit_and_topic(rows: DataFrame) -> DataFrame:
+    """Numbered rows with each unit in one partition, its topics in the order of their names."""
+    return rows.repartition("unit").sortWithinPartitions("unit", "topic")

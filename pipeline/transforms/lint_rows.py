@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from pipeline.lists import MOST_WITNESSES
+from engine.admin.priorities import MOST_ACTIVES
 
 FAILOVER = "Failover"
 KEY_SHARED = "Key_Shared"
@@ -32,7 +32,7 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     told = (
         rows.where(fn.col("told_active_consumer").isNotNull())
         .groupBy(*unit)
-        .agg(fn.slice(fn.sort_array(fn.collect_list(witness)), 1, MOST_WITNESSES).alias("told"))
+        .agg(fn.slice(fn.sort_array(fn.collect_list(witness)), 1, MOST_ACTIVES).alias("told"))
     )
     return (
         cases.join(told, [*unit], "left")
@@ -75,19 +75,19 @@ def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def namespace_topics(topics: DataFrame, publishers: DataFrame, partitions: int) -> DataFrame:
+def namespace_topics(topics: DataFrame, publishers: DataFrame) -> DataFrame:
     """Topics with what the rules about namespaces want, each namespace in one task and in the order brokers list them:
     those without statistics last, persistent ones first, then by name.
 
-    ``topics``: rows of ``transforms.bundle_topics``.
+    ``topics``: rows of ``transforms.bundle_topics``; that without a topic, with the ``boundaries``, comes first.
     """
     versions = publishers.groupBy("topic").agg(fn.sort_array(fn.collect_set("client_version")).alias("client_versions"))
     last = (~fn.col("has_stats")) & fn.col("topic").rlike(r"-partition-\d+$")
     rows = topics.join(versions, "topic", "left").select(
         "namespace", "topic", "told_bundle", "has_stats", "publishers", "consumers", "msg_rate_in", "msg_rate_out",
-        "msg_throughput_in", "msg_throughput_out",
+        "msg_throughput_in", "msg_throughput_out", "boundaries",
         fn.coalesce("client_versions", fn.array().cast("array<string>")).alias("client_versions"), last.alias("last"),
         (~fn.col("topic").startswith("persistent://")).alias("transient"),
     )  # fmt: skip
     order = ("namespace", "last", "transient", "topic")
-    return rows.repartition(partitions, "namespace").sortWithinPartitions(*order).drop("last", "transient")
+    return rows.repartition("namespace").sortWithinPartitions(*order).drop("last", "transient")

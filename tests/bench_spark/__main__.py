@@ -18,7 +18,7 @@ from pipeline.session import open_session
 from tests.bench_spark.benches import HEADING, THREADS, Benches, Line, Sizes, exponent, text_of
 from tests.bench_spark.spending import peak_mb
 
-NAMES = ("assign", "bundles", "keys", "imports", "growth")
+NAMES = ("assign", "bundles", "keys", "imports", "growth", "whole")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--events", type=int, default=default.events)
     parser.add_argument("--document-topics", type=int, default=default.document_topics)
     parser.add_argument("--grown", type=int, nargs="+", default=default.grown, metavar="PARTITIONS")
+    parser.add_argument("--fleet", type=int, default=default.fleet, metavar="PARTITIONS")
     parser.add_argument("--rounds", type=int, default=default.rounds)
     parser.add_argument("--folder", type=Path, help="where inputs and results are made; a temporary one without")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the lines to this file")
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(NAMES)}")
     sizes = Sizes(
         given.partitions, given.topics, given.events, given.document_topics,
-        grown=tuple(given.grown), rounds=given.rounds,
+        grown=tuple(given.grown), rounds=given.rounds, fleet=given.fleet,
     )  # fmt: skip
     told: list[Line] = []
     driver = {"spark.driver.memory": "4g"}

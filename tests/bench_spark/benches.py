@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from tests.bench_spark import assign_peers, bundle_peers, import_peers, key_peers, made_up
 from tests.bench_spark.spending import Spent, best, spent
+from tui.sources.fleet_part import part_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +35,7 @@ class Sizes:
     few_topics: int = 1_000
     grown: tuple[int, ...] = (1_000_000, 4_000_000, 16_000_000)
     rounds: int = 2
+    fleet: int = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,40 @@ class Benches:
         yield Line(f"import, {self.sizes.few_topics:,} topics, first", cold, "3 s from a started session", None)
         yield Line(f"import, {self.sizes.few_topics:,} topics, warm", warm, "", None)
         shutil.rmtree(source)
+
+    def whole(self) -> Iterator[Line]:
+        """A whole run over the answers of 20 brokers, job by job, once."""
+        source, target = self._fresh("answers"), self._fresh("out-run")
+        size = made_up.write_fleet(source, self.sizes.fleet)
+        began, lines = time.perf_counter(), [""]
+        seconds: dict[str, float] = {}
+
+        def say(text: str) -> None:
+            nonlocal began
+            if text.endswith("…"):
+                seconds[lines[-1]] = time.perf_counter() - began
+                began = time.perf_counter()
+                lines.append(text.removesuffix(" …"))
+
+        what = f"{self.sizes.fleet:,} partitions"
+        taken = spent(lambda: job_called("run")(self.spark, source, target, JobOptions({}, say)))
+        seconds[lines[-1]] = time.perf_counter() - began
+        for job in lines[1:]:
+            yield Line(f"run: {job}, {what}", Spent(seconds[job], 0.0), "", None)
+        yield Line(
+            f"run, {what}, {size / 1e6:,.0f} MB",
+            taken,
+            f"{taken.wall_sec / self.sizes.fleet * 1e6:.1f} s a million",
+            None,
+        )
+        summary = read_summary((target / "summary.json").read_bytes())
+        assert not summary.failed, f"jobs failed: {summary.failed}"
+        assert summary.totals.topics == self.sizes.fleet
+        first = summary.worst_subscriptions[0]
+        opened = spent(lambda: part_of(target, first.namespace, first.subscription))
+        yield Line("fleet open, enter", opened, "", None, "0.3 CPU s")
+        shutil.rmtree(source)
+        shutil.rmtree(target)
 
     def growth(self) -> Iterator[Line]:
         """The same job at several sizes, each after a first run that is not counted; last the exponent."""

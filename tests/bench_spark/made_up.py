@@ -32,6 +32,8 @@ SUBSCRIPTION_COUNT: Final = 200
 NAMESPACE_COUNT: Final = 400
 BUNDLES_A_NAMESPACE: Final = 64
 KEY_SUBSCRIPTION_COUNT: Final = 16
+FLEET_SUBSCRIPTIONS: Final = 2_000
+FLEET_BROKERS: Final = 20
 EVENTS_A_KEY: Final = 10
 ROWS_A_PART: Final = 1 << 20
 
@@ -137,23 +139,54 @@ def write_broker_stats(path: Path, topics: int) -> int:
     return len(text)
 
 
+def write_fleet(folder: Path, partitions: int, subscriptions: int = FLEET_SUBSCRIPTIONS) -> int:
+    """What 20 brokers print of so many partitions, 16 a topic, in so many Failover subscriptions; bytes in all.
+
+    Some 700 bytes a partition; each broker lists its share of them and reports its release.
+    """
+    size = 0
+    for broker in range(FLEET_BROKERS):
+        place = folder / f"broker-{broker:02d}"
+        place.mkdir(parents=True)
+        report = {"pulsarServiceUrl": "x", "webServiceUrl": f"http://broker-{broker:02d}:8080",
+                  "brokerVersionString": "4.2.4", "lastStats": {}}  # fmt: skip
+        (place / "load-report.json").write_text(json.dumps(report))
+        by_namespace: dict[str, dict[str, dict[str, dict[str, object]]]] = {}
+        low, high = (partitions * each // FLEET_BROKERS for each in (broker, broker + 1))
+        for at in range(low, high):
+            number = at // 16 % subscriptions
+            namespace, bundle = (
+                f"tenant-{number % 40}/namespace-{number % 400}",
+                str(BundleRange(at % 16 << 28, _upper(at % 16))),
+            )
+            inside = by_namespace.setdefault(namespace, {}).setdefault(bundle, {"persistent": {}, "non-persistent": {}})
+            name = f"persistent://{namespace}/orders-{at // 16}-partition-{at % 16}"
+            inside["persistent"][name] = _topic(at, number)
+        text = json.dumps(by_namespace)
+        (place / "broker-stats-topics.json").write_text(text)
+        size += len(text)
+    return size
+
+
 def _upper(sixteenth: int) -> int:
     return 0xFFFFFFFF if sixteenth == 15 else sixteenth + 1 << 28
 
 
-def _topic(at: int) -> dict[str, object]:
+def _topic(at: int, number: int | None = None) -> dict[str, object]:
+    """Statistics of one topic; ``number`` of its subscription, whose topics have the same consumers then."""
+    whose, several = (at % 200, at % 2) if number is None else (number, number % 2)
     consumers = [
         {
             "msgRateOut": (at * 7 + place) % 800 / 8,
             "msgThroughputOut": (at * 11 + place) % 80000 / 8,
-            "consumerName": f"app-{at % 200}-host-{place}",
+            "consumerName": f"app-{whose}-host-{place}",
             "availablePermits": 1000,
             "unackedMessages": 0,
             "address": f"/10.0.{at % 250}.{place}:{40000 + at % 9999}",
             "connectedSince": "2026-01-01T00:00:00.000Z",
             "clientVersion": "Pulsar-Java-v4.2.4",
         }
-        for place in range(1 + at % 2)
+        for place in range(1 + several)
     ]
     publisher = {
         "producerName": f"producer-{at}",
@@ -170,7 +203,7 @@ def _topic(at: int) -> dict[str, object]:
         "backlogSize": 0,
         "publishers": [publisher],
         "subscriptions": {
-            f"subscription-{at % 200}": {"type": "Failover", "msgBacklog": at % 100, "consumers": consumers}
+            f"subscription-{whose}": {"type": "Failover", "msgBacklog": at % 100, "consumers": consumers}
         },
     }
 

@@ -31,6 +31,8 @@ from tui.sources.cluster.source import Source
 NAMESPACE: Final = "public/default"
 FOUND: Final = Path(__file__).parents[2] / "build" / "broker"
 MOST: Final = 9
+NAMES: Final = 2_000
+"""Names of each kind: every consumer has one of its own."""
 
 
 class Driven:
@@ -57,7 +59,7 @@ class Driven:
         self._seed = seed
         self._levels = levels
         self._clients: dict[str, Client] = {}
-        self._names = [f"{letter}-{number}" for number in range(1, 40) for letter in ("c", "C", "é", "")]
+        self._names = [f"{letter}-{number}" for number in range(1, NAMES) for letter in ("c", "C", "é", "")]
         self._draw.shuffle(self._names)
         self._partitions: dict[str, int] = {}
         for name, partitions in topics.items():
@@ -151,6 +153,12 @@ class Driven:
         command = parse_command(line, state, keys[0])
         assert isinstance(command, Command), command
         return command
+
+    def step(self) -> None:
+        """Let somebody come or go at random."""
+        if not self._names:
+            raise RuntimeError("there are no more names")
+        self._step()[1]()
 
     def _step(self) -> tuple[str, Callable[[], None]]:
         joins = len(self._clients) < 2 or (len(self._clients) < MOST and self._draw.random() < 0.6)

@@ -13,7 +13,7 @@ from tests.broker.driving import NAMESPACE, driven
 from tests.patience import HANG_S
 from tests.tui.screens_under_test import text_of
 from tui.app import RingsideApp
-from tui.cli.commands.live import Pictures
+from tui.cli.pictures import Pictures
 from tui.kit.screen import DashboardScreen
 from tui.scene import Scene
 from tui.sources.cluster.access import Access
@@ -41,7 +41,7 @@ def test_a_consumer_that_dies_leaves_the_screen(brokers: Brokers, seed: int) -> 
         first = source.read()
         session = pictures.session(first, topic)
         scene = Scene(session.timeline, session.subscription, seen=session.seen, origin=broker.url)
-        feed = Feed(source, 0.2, pictures.scene, first.cluster)
+        feed = Feed(source.follower(), 0.2, pictures.scene, first.cluster)
         app = RingsideApp(replace(scene, feed=feed), animate=False)
 
         def shown() -> list[str]:

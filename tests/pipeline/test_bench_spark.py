@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipeline.jobs import dealing
 from pipeline.jobs.result import JobOptions
 from tests.bench_spark import assign_peers, key_peers, made_up
 from tests.bench_spark.__main__ import NAMES
@@ -18,17 +17,20 @@ from tests.bench_spark.benches import HEADING, Benches, Sizes, exponent, text_of
 from tests.bench_spark.spending import peak_mb, spent
 
 SMALL = Sizes(
-    partitions=3_000, topics=900, events=5_000, document_topics=60, few_topics=20, grown=(1_000, 4_000), rounds=1
+    partitions=3_000,
+    topics=900,
+    events=5_000,
+    document_topics=60,
+    few_topics=20,
+    grown=(1_000, 4_000),
+    rounds=1,
+    fleet=2_000,
 )
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_jobs_and_peers_write_the_same_rows(
-    name: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_and_peers_write_the_same_rows(name: str, spark: SparkSession, tmp_path: Path) -> None:
     """Each benchmark compares before it tells a time, and leaves no input or result behind."""
-    if name in ("assign", "bundles"):
-        monkeypatch.setattr(dealing, "SMALL_ROWS", -1)
     lines = list(getattr(Benches(spark, tmp_path, SMALL), name)())
     assert len(lines) >= 2
     for line in lines:

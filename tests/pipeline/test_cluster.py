@@ -29,30 +29,78 @@ import json
 import sys
 from pathlib import Path
 
-from pipeline.jobs import dealing, job_called
+import pyarrow as pa
+from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
 
 master, source, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m", "spark.cores.max": "2",
             "spark.scheduler.minRegisteredResourcesRatio": "1.0"}
-# However small the fleet is, the executors do the work.
-dealing.SMALL_ROWS = -1
 
 
-def where(number):
+def where(batches):
     import os
     import engine.bulk_hashing
-    import pipeline.pieces
-    files = [os.path.abspath(module.__file__) for module in (engine.bulk_hashing, pipeline.pieces)]
-    return json.dumps([os.getppid(), *files]).encode()
+    import pipeline.sink
+    files = [os.path.abspath(module.__file__) for module in (engine.bulk_hashing, pipeline.sink)]
+    for batch in batches:
+        yield pa.RecordBatch.from_pydict({"place": [json.dumps([os.getppid(), *files])]})
 
 
 with open_session(master, settings) as spark:
-    places = [json.loads(each) for each in dealing.in_tasks(spark, 8, where)]
-    job_called("assign")(spark, source, target, JobOptions({"policies": "all"}))
-    job_called("bundles")(spark, source, target, JobOptions())
+    rows = spark.range(0, 8, 1, 8).mapInArrow(where, "place string").collect()
+    places = [json.loads(row.place) for row in rows]
+    job_called("assign")(spark, source, target, JobOptions({"policies": "all"}, run_id="one"))
+    job_called("bundles")(spark, source, target, JobOptions(run_id="one"))
 print(json.dumps(places))
+"""
+
+ATTEMPTS = """
+import json
+import sys
+import time
+from pathlib import Path
+
+from pipeline.schemas import SETTINGS
+from pipeline.session import open_session
+from pipeline.sink import Parts, write_by_engine
+from pipeline.transforms.owners import OwnerAccount
+from pipeline.writing import replacing
+
+target, marks = Path(sys.argv[2]), Path(sys.argv[3])
+
+
+def work(batches, parts):
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    number, attempt = context.partitionId(), context.attemptNumber()
+    account = OwnerAccount()
+    for batch in batches:
+        names = [str(value) for value in batch.column(0).to_pylist()]
+        parts.write(SETTINGS, SETTINGS.columns_of([(name, "1", "f") for name in names]))
+        account.rows += len(names)
+    (marks / f"{number}-{attempt}").touch()
+    if number == 1 and attempt == 0:
+        raise OSError("this attempt fails after it wrote")
+    if number == 2:
+        # The first attempt is so slow that another one is started beside it, and writes the same rows.
+        deadline = time.monotonic() + 60
+        while attempt == 0 and not (marks / "2-1").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    return account
+
+
+settings = {"spark.speculation": "true", "spark.speculation.interval": "100ms", "spark.speculation.quantile": "0.5",
+            "spark.speculation.multiplier": "1.1", "spark.speculation.minTaskRuntime": "100ms",
+            "spark.driver.memory": "512m", "spark.executor.memory": "512m", "spark.cores.max": "2",
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0"}
+with open_session(sys.argv[1], settings) as spark:
+    with replacing(target, "import") as draft:
+        rows = spark.range(0, 8000, 1, 8)
+        accounts = write_by_engine(rows, draft, work, OwnerAccount)
+print(json.dumps([sum(each.rows for each in accounts), len(accounts)]))
 """
 
 
@@ -102,9 +150,12 @@ def cluster(tmp_path: Path) -> Iterator[str]:
             assert time.monotonic() < deadline, "the master does not answer"
             with suppress(subprocess.TimeoutExpired):
                 pytest.fail(f"the master ended with {start.wait(0.2)}")
-        for name in ("first", "second"):
+        # Spark starts no second attempt on the host of the first, so each worker has a host of its own.
+        for name, host in (("first", "127.0.0.1"), ("second", "127.0.0.2")):
             size = ("--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / name))
-            running.enter_context(daemon(tmp_path, f"{SPARK_CLASS}.worker.Worker", *here, *size, url))
+            running.enter_context(
+                daemon(tmp_path, f"{SPARK_CLASS}.worker.Worker", "--host", host, "--webui-port", "0", *size, url)
+            )
         yield url
 
 
@@ -136,10 +187,28 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
     assert len({place[0] for place in places}) == 2
     for _, *files in places:
         assert all("ringside.zip" in file and str(tmp_path) in file for file in files), files
-    job_called("assign")(spark, source, near, JobOptions({"policies": "all"}))
-    job_called("bundles")(spark, source, near, JobOptions())
+    job_called("assign")(spark, source, near, JobOptions({"policies": "all"}, run_id="one"))
+    job_called("bundles")(spark, source, near, JobOptions(run_id="one"))
     for table in ("assignments", "consumer_loads", "subscription_loads", "bundle_topics", "bundle_splits"):
         assert rows_of(far, table) == rows_of(near, table)
         assert rows_of(far, table)
     for name in ("assign.json", "bundles.json"):
         assert (far / name).read_bytes() == (near / name).read_bytes()
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more than one loopback address")
+def test_failed_and_speculative_attempts_leave_each_row_once(cluster: str, tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    ran = subprocess.run(
+        [sys.executable, "-c", ATTEMPTS, cluster, str(tmp_path / "out"), str(marks)],
+        capture_output=True, text=True, timeout=HANG_S, check=False, env=with_project(),
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert json.loads(ran.stdout) == [8000, 8]
+    assert {"1-0", "1-1", "2-0", "2-1"} <= {path.name for path in marks.iterdir()}
+    rows = rows_of(tmp_path / "out", "settings")
+    assert sorted(int(str(row[0])) for row in rows) == list(range(8000))
+    assert len(list((tmp_path / "out" / "settings").glob("*.parquet"))) == 8
+    assert not list((tmp_path / "out" / ".runs").glob("*/.staged*"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.admin.priorities import list_of
 from engine.balance.limits import BundleStats, exceeded_limit
 from engine.bundles.boundaries import NamespaceBundles, default_boundaries
 from engine.bundles.loads import TopicLoad, topic_load
@@ -20,14 +21,14 @@ from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
 from engine.config import FLAG, SPLIT_ALGORITHMS, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection, RingsideError
+from engine.failover.bulk_lists import Changes, ConsumerList, carried_over
+from engine.failover.bulk_policies import Policy
 from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer
 from engine.hashing import utf16_order
 from engine.views.fleet.summary import read_summary
-from pipeline.jobs import assigning, dealing, job_called
+from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.lists import Changes, ConsumerList, carried_over, list_of
-from pipeline.policies import Policy
 from pipeline.reading.rows import consumer_set_id, partitioned_topic
 from pipeline.schemas import (
     BROKERS,
@@ -40,7 +41,7 @@ from pipeline.schemas import (
     TOPICS,
 )
 from pipeline.writing import replacing, write_rows
-from tests.pipeline.scalar_policies import places
+from tests.engine.failover.scalar_policies import places
 
 SETTING = {"loadBalancerNamespaceBundleMaxTopics": "12", "loadBalancerNamespaceBundleMaxMsgRate": "300"}
 NAMESPACES = ("t/a", "t/b", "u/a", "u/empty")
@@ -122,18 +123,12 @@ def ran(spark: SparkSession, job: str, folder: Path, **settings: str) -> JobResu
     return job_called(job)(spark, folder, folder, JobOptions(named))
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3], ids=["by the driver", "by tasks", "by tasks, in several passes"])
-def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fleet, Path]]:
-    """A fleet of its own for each way in which the jobs do their work."""
-    made = Fleet(request.param)
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Fleet, Path]:
+    made = Fleet(1)
     folder = tmp_path_factory.mktemp("fleet")
     made.write(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param > 1:
-            patch.setattr(dealing, "SMALL_ROWS", -1)
-        if request.param > 2:
-            patch.setattr(assigning, "MAX_UNITS", 4)
-        yield made, folder
+    return made, folder
 
 
 def units_of(fleet: Fleet) -> dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]]:
@@ -428,13 +423,8 @@ def cluster(folder: Path, namespace: str, version: str, *, flag: bool, reports: 
         (folder / "dynamic.json").write_text(json.dumps({FLAG: str(flag).lower()}))
 
 
-@pytest.mark.parametrize("small", [True, False], ids=["by the driver", "by tasks"])
-def test_every_cluster_is_under_the_rules_that_it_runs(
-    small: bool, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_cluster_is_under_the_rules_that_it_runs(spark: SparkSession, tmp_path: Path) -> None:
     """Reported in load reports and configuration, or inferred from active consumers; no option is given."""
-    if not small:
-        monkeypatch.setattr(dealing, "SMALL_ROWS", -1)
     source, out = tmp_path / "in", tmp_path / "out"
     for name, version, flag, reports in (
         ("old", "2.11.0", True, True), ("new", "4.2.4", True, True), ("silent-old", "2.11.0", False, False),

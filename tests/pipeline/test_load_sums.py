@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.jobs.assign_tasks import PARTIAL_LOADS
-from pipeline.jobs.load_sums import LoadSums
-from pipeline.lists import ConsumerList, slots_of
-from pipeline.policies import Policy
+from engine.failover.bulk_lists import ConsumerList
+from engine.failover.bulk_policies import Policy
+from pipeline.jobs.assign_loads import LoadSums
 from pipeline.schemas import SUBSCRIPTION_LOADS
+from pipeline.transforms.owners import NOW, OwnerAccount, Sums
 
 
 def told(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) -> Mapping[str, float]:
     """The row of one subscription whose topics have these lists, and whose consumers have so many partitions each."""
     consumers = [ConsumerList(names, (0,) * len(names)) for names in lists]
-    slots = slots_of(consumers)
     policy = Policy.FLAG_OFF
-    counts = [count for each in held for count in (*each, 0)]
-    number = list(Policy).index(policy)
+    counts = np.array([count for each in held for count in (*each, 0)], dtype=np.float64)
+    slots = np.arange(len(counts)).tobytes()
     keys = [("t/n", "s", unit, "") for unit in range(len(lists))]
-    sums = LoadSums(keys, consumers, (policy,), slots, np.zeros(len(lists), dtype=bool))
-    columns = [[number] * len(counts), list(range(len(counts))), counts, counts, [0] * len(counts)]
-    rates = [[2.5 * count for count in counts]] * 2
-    sums.add(pa.Table.from_arrays([pa.array(each) for each in (*columns, *rates)], schema=PARTIAL_LOADS.arrow))
+    sums = LoadSums(keys, consumers, (policy,), np.zeros(len(lists), dtype=bool))
+    values = np.array([counts, 0 * counts, 2.5 * counts, 2.5 * counts]).tobytes()
+    sums.add(OwnerAccount(sums={policy.value: Sums(slots, values), NOW: Sums(slots, counts.tobytes())}))
     (row,) = sums.subscription_rows()
     return dict(zip(SUBSCRIPTION_LOADS.names, row, strict=True))
 

@@ -10,15 +10,14 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from pyspark import SparkConf, SparkContext, java_gateway
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from pipeline import gateway
 from pipeline.schemas import EVERY_TABLE
-from pipeline.session import session_settings, temporary_folder, zip_packages
+from pipeline.session import open_session, session_settings, signals_as_exceptions, zip_packages
+from pipeline.temporary import temporary_folder
 from tests.patience import HANG_S
 from tests.starting import signals_heard
 
@@ -77,33 +76,38 @@ def test_killed_it_leaves_no_jvm_and_a_folder_that_the_next_run_removes(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_interrupted_while_it_starts_the_jvm_is_gone_as_well(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.xdist_group("spark")
+def test_interrupted_while_it_starts_the_jvm_is_gone_as_well(tmp_path: Path) -> None:
     """PySpark would leave it: told to end before it could say where it listens, it waits for ever."""
-    seen: list[subprocess.Popen[bytes]] = []
-    kill = gateway._kill
+    with started(env=os.environ | {"TMPDIR": str(tmp_path)}) as process:
+        while not (java := java_below(process.pid)):
+            assert process.poll() is None
+            os.sched_yield()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=HANG_S)
+    assert process.returncode != 0
+    for pid in java:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert list(tmp_path.glob("ringside-*")) == []
 
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
 
-    def killed(started: list[subprocess.Popen[bytes]]) -> None:
-        seen.extend(started)
-        kill(started)
+def java_below(pid: int) -> list[int]:
+    """The JVM that a process has started, or the script that is about to become one."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in children if "java" in Path(f"/proc/{child}/comm").read_text()]
 
-    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    monkeypatch.setattr(java_gateway, "time", SimpleNamespace(sleep=interrupt))
-    monkeypatch.setattr(gateway, "_kill", killed)
-    popen, place = java_gateway.Popen, tempfile.tempdir  # type: ignore[attr-defined]
-    with pytest.raises(KeyboardInterrupt):
-        gateway._launched(SparkConf(loadDefaults=False), tmp_path)
-    assert [process.returncode for process in seen] == [-signal.SIGKILL]
-    assert (java_gateway.Popen, tempfile.tempdir) == (popen, place)  # type: ignore[attr-defined]
-    assert [path.name for path in tmp_path.iterdir()] == ["jvm.log"]
+
+def test_the_active_session_is_used_and_goes_on(spark: SparkSession) -> None:
+    with open_session() as same:
+        assert same is spark
+    assert spark.range(2).count() == 2
 
 
 def test_who_started_it_with_nohup_is_obeyed() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with gateway.signals_as_exceptions():
+        with signals_as_exceptions():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
             assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
     finally:
@@ -113,7 +117,7 @@ def test_who_started_it_with_nohup_is_obeyed() -> None:
 def test_a_polite_request_ends_with_the_code_of_its_signal() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started with nohup
     try:
-        with pytest.raises(SystemExit) as caught, gateway.signals_as_exceptions():
+        with pytest.raises(SystemExit) as caught, signals_as_exceptions():
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -167,7 +171,7 @@ def test_a_cluster_elsewhere_is_not_told_to_find_the_driver_on_loopback(tmp_path
 def test_the_archive_for_executors_holds_both_packages(tmp_path: Path) -> None:
     with zipfile.ZipFile(zip_packages(tmp_path)) as archive:
         names = set(archive.namelist())
-    assert {"engine/bulk_hashing.py", "pipeline/jobs/assign_tasks.py"} <= names
+    assert {"engine/bulk_hashing.py", "pipeline/transforms/owners.py"} <= names
     assert not any("__pycache__" in name for name in names)
 
 

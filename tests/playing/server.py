@@ -124,6 +124,7 @@ class PlayingServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two writes: a client would wait 40 ms for the second one
     server: PlayingServer
 
     def do_GET(self) -> None:

@@ -25,8 +25,7 @@ from tui.failover.words import hint
 from tui.keys.screen import KeysScreen
 from tui.keys.words import keys_hint
 from tui.kit.layouts import Layout
-from tui.kit.line_table import LineTable
-from tui.kit.rows_table import RowsTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.screen import DashboardScreen
 from tui.kit.wording import counted, safe_name
 from tui.producers.words import producers_hint

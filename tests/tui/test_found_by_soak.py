@@ -18,7 +18,7 @@ from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
 from tests.tui.screens_under_test import app_of, cluster
 from tui.kit.prompt import LONGEST_LINE, TypedLine
-from tui.kit.theme import ParsedOnce, theme_name
+from tui.kit.themed_app import ParsedOnce, theme_name
 
 
 @pytest.mark.parametrize(

@@ -39,15 +39,14 @@ from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
 from tui.kit.layouts import arrange, name_panels
-from tui.kit.line_table import LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, set_subtitle, set_title
 from tui.kit.prompt import Prompt
-from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.table_screen import TableScreen
+from tui.kit.table_screens import TableScreen
+from tui.kit.text_panels import WordsPanel, written
 from tui.kit.typed_commands import Typed, choice, number
 from tui.kit.wording import counted, quantity, safe_name
-from tui.kit.words_panel import WordsPanel, written
 
 QUICK_BUNDLES: Final = 300
 """With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""

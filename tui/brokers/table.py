@@ -14,8 +14,7 @@ from themes.palettes import Palette, consumer_tag, hex_colour
 from tui.brokers.words import RESOURCE_TEXTS
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column, Columns, Order, Value, heading
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, Order, Value, heading
 from tui.kit.wording import fit, safe_name, shorten_middle
 
 _PERCENT: Final = 5

@@ -23,7 +23,6 @@ from engine.views.bundles.view import balance_frame, balance_view, curve_after, 
 from themes import stylesheet
 from themes.palettes import Palette, palette
 from tui.bundles.bindings import BINDINGS, GROUPS, key_hints
-from tui.bundles.flow_words import flow_picture
 from tui.bundles.panels import (
     AlgorithmTabs,
     Cycles,
@@ -34,21 +33,20 @@ from tui.bundles.panels import (
     tabs_of,
 )
 from tui.bundles.table import bundle_value, tree_lines
-from tui.bundles.words import curve_title, forecast_lines, hint_text, status_texts
+from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, status_texts
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.layouts import arrange, name_panels
-from tui.kit.line_table import LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, plain, set_subtitle, set_title
 from tui.kit.prompt import Prompt
-from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.table_screen import TableScreen
+from tui.kit.table_screens import TableScreen
+from tui.kit.text_panels import WordsPanel, written
 from tui.kit.typed_commands import Typed, choice, number
 from tui.kit.wording import counted, safe_name
-from tui.kit.words_panel import WordsPanel, written
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}

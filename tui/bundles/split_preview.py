@@ -23,7 +23,7 @@ from engine.text import visible
 from engine.views.failover.splits import SplitOption, SplitPreviewView
 from themes import stylesheet
 from themes.palettes import Palette
-from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
+from tui.bundles.words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.drawing.split_bar import AXIS_LINES, SplitPicture, draw_split
 from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.help import HelpScreen, key_groups

@@ -14,8 +14,7 @@ from themes.palettes import Palette, Rgb, hex_colour
 from tui.bundles.words import share_text
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column, Columns, Order, Value, heading
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, Order, Value, heading
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, shorten_middle
 
 REASONS: Final[dict[SplitReason, str]] = {

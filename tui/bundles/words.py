@@ -1,17 +1,22 @@
-"""What the screen "bundles" says beside its tree: the next split, what a cycle did, loops, occupancy, and the hint."""
+"""English for bundles: splits and their warnings, curves, what a cycle did, loops, occupancy, and the hint."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
-from engine.bundles.curve import FlowCurve
+from engine.bundles.curve import CurvePoints, FlowCurve
 from engine.bundles.occupancy import CountedOccupancy
+from engine.bundles.plan import SplitWarning, WarningCode
 from engine.errors import Rejection
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
-from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, safe_name
+from engine.views.failover.splits import SplitOption
+from tui.drawing.flow_cells import FlowPicture
+from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, quantity, safe_name
 
 SHORT_NAMES: Final = {
     "range_equally_divide": "range",
@@ -154,3 +159,114 @@ def curve_title(curve: FlowCurve | Rejection, range_text: str) -> str:
         return f"flow of {range_text}"
     rule = "merged rule" if curve.rule == "merged" else "rule as first proposed, which no Pulsar has"
     return f"flow of {range_text}, {rule}: {curve_texts(curve)[0]}"
+
+
+PAST_ANY_LIMIT: Final = 2.0
+"""How high traffic stands over a limit of 0 or less."""
+
+
+def share_of(value: float, limit: float) -> float:
+    """A sum in terms of its limit.
+
+    >>> share_of(20.0, 40.0), share_of(0.0, 0.0), share_of(1.0, 0.0)
+    (0.5, 0.0, 2.0)
+    """
+    if limit > 0:
+        return value / limit
+    return PAST_ANY_LIMIT if value > 0 else 0.0
+
+
+def flow_picture(curve: FlowCurve) -> FlowPicture:
+    """What is drawn of a curve: cuts inside the bundle, each once, and the pieces between them."""
+    cuts = tuple(sorted({cut.position for cut in curve.cuts if cut.inside}))
+    merged = curve.rule == "merged"
+    hashes, msgs, octets = _columns(curve)
+    return FlowPicture(
+        lower=curve.bundle.lower,
+        upper=curve.bundle.upper,
+        hashes=hashes,
+        msgs=tuple(share_of(value, curve.msg_limit) for value in msgs),
+        octets=tuple(share_of(value, curve.byte_limit) for value in octets),
+        cuts=cuts,
+        restarts=merged,
+        gate=share_of(curve.gate_msgs_per_sec, curve.msg_limit) if merged and not cuts else 0.0,
+        msg_label=f"{quantity(curve.msg_limit)}/s",
+        byte_label=bytes_per_sec(curve.byte_limit),
+        labels=_pieces(curve, cuts, hashes),
+    )
+
+
+def _columns(curve: FlowCurve) -> tuple[tuple[int, ...], Sequence[float], Sequence[float]]:
+    """The hashes, and both sums since the last cut."""
+    points = curve.points
+    if isinstance(points, CurvePoints):
+        return tuple(points.hashes.tolist()), points.piece_msgs_per_sec.tolist(), points.piece_bytes_per_sec.tolist()
+    return (
+        tuple(point.hash for point in points),
+        [point.piece_msgs_per_sec for point in points],
+        [point.piece_bytes_per_sec for point in points],
+    )
+
+
+def _pieces(curve: FlowCurve, cuts: tuple[int, ...], hashes: tuple[int, ...]) -> tuple[str, ...]:
+    ends = (curve.bundle.lower, *cuts, curve.bundle.upper + 1)
+    points = curve.points
+    rates = (
+        points.msgs_per_sec.tolist() if isinstance(points, CurvePoints) else [point.msgs_per_sec for point in points]
+    )
+    labels = []
+    for lower, upper in pairwise(ends):
+        low, high = bisect_left(hashes, lower), bisect_left(hashes, upper)
+        labels.append(f"{counted(high - low, 'topic')} · {quantity(sum(rates[low:high]))}/s")
+    return tuple(labels)
+
+
+TOPICS_SHOWN: Final = 3
+AS_PROPOSED: Final = "as first proposed in PIP-169; no Pulsar has this rule"
+CUTS_NOTHING: Final = "it finds nothing to cut here"
+_ANSWERS: Final[frozenset[WarningCode]] = frozenset({"nothing-to-split", "never-answered"})
+"""Codes that tell how a broker answers the request by name."""
+SENTENCES: Final[Mapping[WarningCode, str]] = {
+    "nothing-to-split": "the broker answers 204 (done), and nothing changes",
+    "never-answered": "the boundaries coincide; the broker fails where nobody listens: no answer, no change",
+    "empty-child": "{bundle} gets no topic",
+    "equal-hashes": "{topics} have one hash and stay together in every split",
+    "hot-topic": "{topics} alone exceeds a limit ({traffic}); no split of bundles divides a topic",
+    "child-over-limit": "{bundle} still exceeds a limit of the broker ({traffic})",
+    "recomputed-with-default": "the extensible load manager computes three or more children again, by {name}",
+    "unload-ignored": "the extensible load manager ignores the request to unload",
+    "hot-is-largest": "HOT means LARGEST with this load manager",
+    "hot-from-current-rates": "no stored averages are known; the rates of now stand in for them to find HOT",
+    "algorithm-not-known": "{name} is no algorithm that is known; another one is used in its place",
+    "positions-not-used": "positions that are not used: {positions}",
+    "lookup-fails": "{topics} has the hash 0xffffffff, which no bundle contains: a broker cannot look it up",
+    "above-maximum-bundles": (
+        "the namespace then has more bundles than loadBalancerNamespaceMaximumBundles: no automatic splits any more"
+    ),
+}
+
+
+def warning_sentences(option: SplitOption) -> tuple[str, ...]:
+    """The warnings that are true of an option, as sentences.
+
+    A plan that no broker makes by that name (it refuses, or no release has the rule) gets no answer to tell of.
+    """
+    unanswered = option.refusal is not None or option.as_proposed
+    return tuple(warning_text(warning) for warning in option.warnings if not (unanswered and warning.code in _ANSWERS))
+
+
+def warning_text(warning: SplitWarning) -> str:
+    """The warning as a sentence with its own numbers."""
+    return SENTENCES[warning.code].format(
+        bundle=warning.bundle,
+        topics=_names(warning.topics),
+        traffic=f"{msgs_per_sec(warning.msgs_per_sec)}, {bytes_per_sec(warning.bytes_per_sec)}",
+        name=safe_name(warning.name),
+        positions=", ".join(str(position) for position in warning.positions) or "all of them",
+    )
+
+
+def _names(topics: tuple[str, ...]) -> str:
+    named = ", ".join(safe_name(topic) for topic in topics[:TOPICS_SHOWN])
+    more = len(topics) - TOPICS_SHOWN
+    return f"{named} and {counted(more, 'other topic')}" if more > 0 else named

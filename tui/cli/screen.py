@@ -122,7 +122,7 @@ def _take_settings(app: App[Any]) -> None:
     settings = configured()
     if settings.keys:
         from tui.cli.screen_keys import keys_of_screens
-        from tui.kit.more_keys import more_keys
+        from tui.kit.bindings import more_keys
         from tui.kit.themed_app import ThemedApp
 
         keys, wrong = more_keys(settings.keys, keys_of_screens())

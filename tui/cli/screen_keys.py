@@ -10,8 +10,8 @@ from tui.bundles.bindings import BINDINGS as OF_BUNDLES
 from tui.failover.bindings import BINDINGS as OF_FAILOVER
 from tui.fleet.bindings import BINDINGS as OF_FLEET
 from tui.keys.bindings import BINDINGS as OF_KEYS
-from tui.kit.more_keys import keys_in_use
-from tui.kit.rows_table import RowsTable
+from tui.kit.bindings import keys_in_use
+from tui.kit.line_table import RowsTable
 from tui.producers.bindings import BINDINGS as OF_PRODUCERS
 from tui.reported.screen import BINDINGS as OF_REPORTED
 

@@ -1,11 +1,13 @@
-"""A grid of cells that turns into strips, one row at a time.
+"""A grid of cells that turns into strips, one row at a time, and letter tags written into such rows.
 
 Styles are made once per pair of colours and kept, since making one costs more than drawing the cell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from tui.drawing.colour import NO_COLOUR, unpack
+from tui.drawing.glyphs import Glyphs
 
 BOLD = 1
 DIM = 2
@@ -109,3 +112,35 @@ class Canvas:
 def _style_of_look(look: int) -> Style:
     """The style of a cell's two colours and attributes in one number, as ``_strips`` packs them."""
     return style_of((look >> 33) - 1, (look >> 8 & 0x1FFFFFF) - 1, look & 0xFF)
+
+
+def spelled(owners: Sequence[int], tag_of: Callable[[int], str], glyphs: Glyphs) -> str:
+    """One character per cell of a row: each run of one owner spells its tag as often as the tag fits wholly.
+
+    A run shorter than its tag shows ``+``, since a part of a tag would be the tag of somebody else. O(cells).
+
+    >>> from themes.palettes import consumer_tag
+    >>> from tui.drawing.glyphs import ASCII
+    >>> spelled([0, 0, 27, 27, 27, 27, 27, 27, 1, 27], consumer_tag, ASCII)
+    'AAAB.AB.B+'
+    """
+    parts = []
+    for owner, cells in groupby(owners):
+        tag, length = tag_of(owner), len(list(cells))
+        if len(tag) > length:
+            parts.append(glyphs.unnamed * length)
+        elif len(tag) == 1:
+            parts.append(tag * length)
+        else:
+            times = (length + 1) // (len(tag) + 1)
+            parts.append(glyphs.faded.join([tag] * times).ljust(length, glyphs.faded))
+    return "".join(parts)
+
+
+def joined(tag: str, char: str) -> int:
+    """The attribute of a character of a tag: several letters are underlined, lest ``AB`` be read as ``A`` beside ``B``.
+
+    >>> joined("AB", "A") == UNDERLINE, joined("A", "A"), joined("AB", ".")
+    (True, 0, 0)
+    """
+    return UNDERLINE if len(tag) > 1 and char.isalpha() else 0

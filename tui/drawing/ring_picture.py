@@ -1,4 +1,4 @@
-"""What a ring or hash map picture is made of: plain numbers, and a few words for the middle."""
+"""What a ring or hash map is drawn from, plain numbers and a few words, and the frame that it is drawn in."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from themes.palettes import consumer_tag
+from themes.palettes import Palette, consumer_tag
 from tui.drawing.arcs import Arcs
+from tui.drawing.canvas import Canvas
+from tui.drawing.colour import NO_COLOUR, pack
+from tui.drawing.glyphs import Glyphs
+from tui.drawing.ring_geometry import RingGeometry
 
 
 class RingMode(Enum):
@@ -109,3 +113,43 @@ def changed_dots(picture: RingPicture, flash: Flash | None) -> npt.NDArray[np.bo
         if flash.before is not None and np.array_equal(flash.before.dots.hashes, dots.hashes):
             return np.asarray(flash.before.dots.owners != dots.owners, dtype=np.bool_)
     return np.zeros(len(dots.hashes), dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RingFrame:
+    """One drawing in progress."""
+
+    canvas: Canvas
+    picture: RingPicture
+    geometry: RingGeometry
+    palette: Palette
+    glyphs: Glyphs
+    flash: Flash | None
+
+    @property
+    def text(self) -> int:
+        """Packed colour of text."""
+        return NO_COLOUR if self.palette.mono else pack(self.palette.text)
+
+    @property
+    def dim(self) -> int:
+        """Packed colour of text that stands back."""
+        return NO_COLOUR if self.palette.mono else pack(self.palette.dim)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapFrame:
+    """One hash map in progress."""
+
+    canvas: Canvas
+    picture: RingPicture
+    palette: Palette
+    glyphs: Glyphs
+    flash: Flash | None
+    left: int
+    """Column of the first cell; labels stand before it."""
+
+    @property
+    def columns(self) -> int:
+        """Cells per row."""
+        return self.canvas.width - self.left

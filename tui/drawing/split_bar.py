@@ -14,7 +14,7 @@ from themes.palettes import Palette, Rgb
 from tui.drawing.canvas import BOLD, Canvas
 from tui.drawing.colour import NO_COLOUR, mix, pack
 from tui.drawing.glyphs import Glyphs, fitted, glyphs_of
-from tui.drawing.thinning import ascends
+from tui.drawing.ring_dots import ascends
 
 AXIS_LINES: Final = 4
 """How many lines a drawing has."""

@@ -1,4 +1,4 @@
-"""The keys of the main screen as one table; footer, help and palette are made from it."""
+"""The bindings of the main screen; footer, help and palette are made from the bindings."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from textual.widgets.tree import TreeNode
 from engine.views.failover.model import BundleNode, BundleTopic, NamespaceNode
 from engine.views.reported.model import ReportedLoad
 from tui.kit.plain_text import plain_label
-from tui.kit.reported_words import REPORTED_SIGN
+from tui.kit.reported import REPORTED_SIGN
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 TOPICS_AT_ONCE = 100

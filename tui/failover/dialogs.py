@@ -21,7 +21,7 @@ from tui.kit.columns import Column, Columns, NameColumn, Value, fitting, table_l
 from tui.kit.dialog import Dialog
 from tui.kit.plain_text import PlainLabel, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
-from tui.kit.table_dialog import TableDialog
+from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import counted, fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 

@@ -9,8 +9,7 @@ from engine.failover.choose import Rule
 from engine.failover.explain import FailoverExplanation, RingStep, Rival, RuleReason, WhyNot, rivals_of
 from engine.failover.takeover import TakeoverEvent, TakeoverStep
 from engine.views.failover.explanations import TopicExplanation
-from tui.kit.remarks import Remark, bytes_text
-from tui.kit.wording import FLAG, bytes_per_sec, counted, msgs_per_sec, safe_name, short_topic
+from tui.kit.wording import FLAG, Remark, bytes_per_sec, bytes_text, counted, msgs_per_sec, safe_name, short_topic
 
 _REASONS: Final = {
     RuleReason.FLAG_IS_OFF: f"{FLAG} is false, so the partition index decides",

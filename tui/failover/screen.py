@@ -35,14 +35,13 @@ from tui.failover.words import (
     with_notice,
 )
 from tui.kit.event_list import EventList, Happened, event_line, happened
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
-from tui.kit.list_panel import ListPanel
+from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
 from tui.kit.plain_text import set_title
-from tui.kit.reported_words import blocked_ids, table_remark
+from tui.kit.reported import blocked_ids, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
-from tui.kit.selection import after_removing, kept, stepped
+from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, next_name
 

@@ -1,4 +1,4 @@
-"""The titles of the panels of the main screen, for its frame too, which stands before the engine is loaded."""
+"""Titles of the main screen's panels, for printers without Textual and the frame that precedes the engine."""
 
 from __future__ import annotations
 

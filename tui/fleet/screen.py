@@ -21,10 +21,11 @@ from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, place
 from tui.fleet.lines import fleet_line, heading
 from tui.fleet.spread import FleetSpread
 from tui.fleet.words import fleet_sentence, tabs_text
+from tui.kit.columns import Lines
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.giving_away import written_sentence
 from tui.kit.help import HelpScreen
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine

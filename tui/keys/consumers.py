@@ -14,10 +14,9 @@ from engine.views.keys.model import KeyConsumerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.list_panel import RowForm
-from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
+from tui.kit.reported import REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
 from tui.kit.wording import fit, percent, quantity, safe_name, shorten_middle
 
 _NAME_CELLS: Final = (6, 32)

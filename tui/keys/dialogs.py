@@ -22,13 +22,12 @@ from engine.views.keys.model import ConsumerKeysView, KeyConsumerRow, KeyRow
 from themes.palettes import Palette
 from tui.keys.lines import owned_cell, owned_columns, owned_value, piece_heading, piece_line
 from tui.keys.words import MODES
-from tui.kit.columns import table_lines
+from tui.kit.columns import Lines, table_lines
 from tui.kit.dialog import Dialog
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import NEW_LINE, PlainLabel, PlainStatic, assembled, set_subtitle, set_title
 from tui.kit.prompt import Prompt, TypedLine
-from tui.kit.rows_table import RowsTable
-from tui.kit.table_dialog import TableDialog
+from tui.kit.table_screens import TableDialog
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 Ranges = tuple[tuple[int, int], ...]

@@ -21,13 +21,21 @@ from engine.views.reported.model import ReportedView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
 from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
-from tui.keys.explaining import key_remarks
-from tui.keys.lines import gap_heading, gap_line, sent_line, wait_heading, wait_line
-from tui.keys.luck_panel import LuckPanel
-from tui.keys.reported_waits import reported_wait_heading, reported_wait_line, waits_title, waits_words
-from tui.keys.status import KeysStatusLine
+from tui.keys.lines import (
+    gap_heading,
+    gap_line,
+    reported_wait_heading,
+    reported_wait_line,
+    sent_line,
+    wait_heading,
+    wait_line,
+    waits_title,
+    waits_words,
+)
+from tui.keys.panels import KeysStatusLine, LuckPanel
 from tui.keys.words import (
     gap_sentence,
+    key_remarks,
     keys_foot_texts,
     keys_hint,
     keys_hint_with,
@@ -37,16 +45,16 @@ from tui.keys.words import (
     moves_sentence,
     wait_sentence,
 )
+from tui.kit.columns import Lines
 from tui.kit.event_list import EventList, Happened, event_line, happened
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
-from tui.kit.line_table import Lines, LineTable
-from tui.kit.list_panel import ListPanel
+from tui.kit.line_table import LineTable
+from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
 from tui.kit.plain_text import PlainStatic, set_title
-from tui.kit.reported_words import blocked_ids, sums_texts, table_remark
+from tui.kit.reported import blocked_ids, sums_texts, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
-from tui.kit.selection import after_removing, kept, stepped
+from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import counted, next_name
 

@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 from rich.text import Text
 
 from engine.admin.files import natural_key
-from tui.kit.line_table import Lines
 
 SAMPLE: Final = 2000
 """How many rows decide the columns of a long table."""
@@ -67,6 +66,22 @@ AS_THEY_COME: Final = Order()
 
 Value = float | str | None
 """What a row is sorted by: numbers by size, texts with the numbers in them by size, None last."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lines:
+    """What a table shows: ``line(index, width)`` gives a row as one line of text. Compared by identity.
+
+    ``columns`` are those at a width, from the left, where a table is made of such.
+    """
+
+    count: int
+    line: Callable[[int, int], Text]
+    heading: Callable[[int], Text] | None = None
+    columns: Callable[[int], Columns] | None = None
+
+
+NOTHING = Lines(0, lambda _index, _width: Text())
 
 
 def fitting(

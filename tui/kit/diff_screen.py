@@ -1,19 +1,28 @@
-"""What became of a subscription since a step, or would become of it by the other rule, topic by topic."""
+"""A subscription in two states, A and B: two rings side by side, and topic by topic who is active in each.
+
+A is an earlier step or the rule in force, B the state at the cursor or the other rule.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
 from textual.widget import Widget
 
 from engine.views.comparing.handovers import ChangeView
+from engine.views.failover.model import DashboardView
+from engine.views.keys.model import KeysView
 from themes.palettes import Palette, hex_colour
+from tui.kit.background import in_background, run_beside
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.store import Store
-from tui.kit.table_dialog import TableDialog
+from tui.kit.ring_panel import RingPanel
+from tui.kit.store import Side, Sides, Store
+from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 from tui.kit.wording import counted
 
@@ -27,11 +36,13 @@ class DiffScreen(TableDialog):
         Binding("right_square_bracket", "since(1)", "Later"),
         Binding("home", "since(-1_000_000)", "As opened"),
         Binding("c", "rule", "Other rule"),
+        Binding("v", "view", "Ring or hash map"),
     ]
     filename = "diff.csv"
 
-    def __init__(self, store: Store, colours: Palette) -> None:
+    def __init__(self, store: Store, colours: Palette, *, ascii_only: bool = False) -> None:
         super().__init__()
+        self._ascii_only = ascii_only
         self._store = store
         self._colours = colours
         self.since = max(store.timeline.cursor - 1, 0)
@@ -41,6 +52,15 @@ class DiffScreen(TableDialog):
 
     def compose_head(self) -> Iterable[Widget]:
         yield PlainStatic(id="head")
+        yield Horizontal(self._ring("a"), self._ring("b"), id="sides")
+
+    def _ring(self, side: str) -> RingPanel:
+        ring = RingPanel(id=side, ascii_only=self._ascii_only)
+        ring.can_focus = False  # the keys are those of the table
+        ring.flashes = False
+        ring.few_words = ("",)  # a middle too small for the words stays empty
+        ring.set_reactive(RingPanel.colours, self._colours)
+        return ring
 
     def on_mount(self) -> None:
         self.action_since(0)
@@ -50,18 +70,28 @@ class DiffScreen(TableDialog):
         """Compare another step with the cursor."""
         now = self._store.timeline.cursor
         self.since = min(max(self.since + by, 0), max(now - 1, 0))
-        what = f"step {self.since} → step {now}" if now else "no step was taken yet"
-        self._show(self._store.change_since(self.since), what)
+        names = (f"step {self.since}", f"step {now}") if now else ("", "")
+        self._show(self._store.change_since(self.since), names, self._store.views_since(self.since))
 
     def action_rule(self) -> None:
         """Compare the state at the cursor with itself by the other rule of Failover."""
         on = self._store.timeline.state.settings.activeConsumerFailoverConsistentHashing
-        self._show(self._store.change_of_rule(), "hash ring → modulo" if on else "modulo → hash ring")
+        names = ("hash ring", "modulo") if on else ("modulo", "hash ring")
+        self._show(self._store.change_of_rule(), names, self._store.views_of_rules())
 
-    def _show(self, change: ChangeView | None, what: str) -> None:
+    def action_view(self) -> None:
+        """Go to the next view on both sides."""
+        rings = list(self.query(RingPanel))
+        following = rings[-1].following_view
+        for ring in rings:
+            ring.view_mode = following
+
+    def _show(self, change: ChangeView | None, names: tuple[str, str], views: Callable[[], Sides]) -> None:
         self.change = change
         box, head = self.query_one(".dialog"), self.query_one("#head", PlainStatic)
-        set_subtitle(box, "[ ] from step, c other rule, / filter, e export, escape closes")
+        set_subtitle(box, "[ ] from step, c other rule, v view, / filter, e export, escape closes")
+        what = " → ".join(names) if any(names) else "no step was taken yet"
+        self.query_one("#sides").display = change is not None and any(names)
         if change is None:
             set_title(box, what)
             head.update("one of the two states does not have this subscription")
@@ -70,4 +100,22 @@ class DiffScreen(TableDialog):
         set_title(box, f"{what}: {counted(len(change.rows), things)}")
         head.update(verdict_text(change.verdict, change.noun))
         head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
-        self.show_rows(change.rows, handover_lines(change.noun), handover_value, handover_texts)
+        columns = ("A", "B") if any(names) else ("from", "to")
+        self.show_rows(change.rows, handover_lines(change.noun, columns), handover_value, handover_texts)
+        if any(names):
+            # Views of very many topics take longer than a key may: the table is there first.
+            run_beside(self, partial(self._draw, names, views), group="rings", exclusive=True)
+
+    async def _draw(self, names: tuple[str, str], views: Callable[[], Sides]) -> None:
+        for side, name, view in zip(("a", "b"), names, await in_background(views), strict=True):
+            panel = self.query_one(f"#{side}", RingPanel)
+            set_title(panel, f"{side.upper()}: {name}")
+            _show_side(panel, view)
+
+
+def _show_side(panel: RingPanel, view: Side) -> None:
+    """Draw a state; where it does not have the subscription, nothing."""
+    panel.rows = () if view is None else view.consumers
+    panel.weights = tuple(row.active_partitions for row in view.consumers) if isinstance(view, DashboardView) else ()
+    panel.dots = "keys" if isinstance(view, KeysView) else "partitions"
+    panel.ring = None if view is None else view.ring

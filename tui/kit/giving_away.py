@@ -13,8 +13,8 @@ from engine.errors import InputError
 from engine.exporting import export_records, path_typed, saved
 from engine.text import visible
 from tui.kit.columns import Value
+from tui.kit.line_table import RowsTable
 from tui.kit.prompt import Prompt
-from tui.kit.rows_table import RowsTable
 from tui.kit.wording import counted, safe_name
 
 PICTURE: Final = ".svg"

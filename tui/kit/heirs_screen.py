@@ -15,10 +15,9 @@ from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
-from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.table_dialog import TableDialog
+from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 from tui.kit.wording import counted, fit, percent, quantity, safe_name, short_topic, shorten_middle
 
@@ -125,10 +124,12 @@ def losses_head(view: LossesView) -> str:
     return f"{counted(len(view.rows), 'consumer')}; {now}; {worse:,} of these losses would be worse"
 
 
-def handover_lines(noun: str) -> Callable[[Sequence[HandoverRow], Order], Lines]:
-    """How rows about what changes hands become lines; ``noun`` is what changes hands."""
+def handover_lines(
+    noun: str, sides: tuple[str, str] = ("from", "to")
+) -> Callable[[Sequence[HandoverRow], Order], Lines]:
+    """How rows about what changes hands become lines; ``noun`` is what changes hands, ``sides`` head both owners."""
     return lambda rows, order: table_lines(
-        rows, lambda sample, width: handover_columns(sample, width, noun), handover_cell, order
+        rows, lambda sample, width: handover_columns(sample, width, noun, sides), handover_cell, order
     )
 
 
@@ -149,14 +150,14 @@ def handover_texts(row: HandoverRow) -> tuple[str, ...]:
     return row.name, row.before or NOBODY, row.after or NOBODY
 
 
-def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str) -> Columns:
+def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str, sides: tuple[str, str]) -> Columns:
     """The columns of a table of what changes hands: topic or key, from, to, traffic, unacknowledged messages."""
     messages = "msg/s" if noun != SLOT else "messages"
     whole = max((len(short_topic(row.name)) for row in rows), default=5) + 2
     name = NameColumn("topic" if noun != SLOT else "known key", whole, min(whole, 30), 12)
-    always = (Column("to", "to", 16, left=True, most=40), Column("rate", messages, 9))
+    always = (Column("to", sides[1], 16, left=True, most=40), Column("rate", messages, 9))
     others = (
-        Column("from", "from", 16, left=True, most=40),
+        Column("from", sides[0], 16, left=True, most=40),
         *([Column("unacked", "unacked", 9)] if noun != SLOT else []),
     )
     return fitting(width, name, always, others, ("name", "from", "to", "rate", "unacked"))

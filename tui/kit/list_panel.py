@@ -13,10 +13,9 @@ from textual.message import Message
 from textual.reactive import var
 
 from themes.palettes import Palette, palette
-from tui.kit.columns import Order, Value
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.columns import Lines, Order, Value
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.rows_table import RowsTable
 
 
 class Named(Protocol):
@@ -161,3 +160,40 @@ class ListPanel(Vertical, Generic[Row]):
 
 
 AnyList = ListPanel[Any]
+
+
+NOTHING_SELECTED = -1
+
+
+def kept(ids: Sequence[int], selected: int) -> int:
+    """Return the selected row, or the first one where that is gone.
+
+    >>> kept([3, 5], 5), kept([3, 5], 4), kept([], 4)
+    (5, 3, -1)
+    """
+    if selected in ids:
+        return selected
+    return ids[0] if ids else NOTHING_SELECTED
+
+
+def stepped(ids: Sequence[int], selected: int, by: int) -> int:
+    """Return the row ``by`` places further, around the end.
+
+    >>> stepped([3, 5, 8], 8, 1), stepped([3, 5, 8], 3, -1), stepped([], -1, 1)
+    (3, 8, -1)
+    """
+    if not ids:
+        return selected
+    at = ids.index(selected) if selected in ids else -1
+    return ids[(at + by) % len(ids)]
+
+
+def after_removing(ids: Sequence[int], removed: int) -> int:
+    """Return the row to select once one is removed: the next one below, else the nearest above.
+
+    >>> after_removing([3, 5, 8], 5), after_removing([3, 5, 8], 8), after_removing([3], 3)
+    (8, 5, -1)
+    """
+    at = ids.index(removed) if removed in ids else 0
+    others = [*ids[at + 1 :], *ids[:at][::-1]]
+    return others[0] if others else NOTHING_SELECTED

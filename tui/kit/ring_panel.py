@@ -18,11 +18,11 @@ from tui.drawing.arcs import IntArray, arcs_of
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
+from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
 from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
-from tui.drawing.thinning import MANY_DOTS, ascends, thinned
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
-from tui.kit.reported_words import BLOCKED_SIGN
+from tui.kit.reported import BLOCKED_SIGN
 
 FLASH_FRAMES = 8
 FLASH_FRAME_SECONDS = 0.09
@@ -193,9 +193,14 @@ class RingPanel(LinePanel, can_focus=True):
         set_subtitle(self, f"{legend}v: {self.view_mode_in_use.value}{auto}")
 
     def show_next_view(self) -> None:
-        """Go to the next view; one consumer is lit only where one is selected."""
+        """Go to the next view."""
+        self.view_mode = self.following_view
+
+    @property
+    def following_view(self) -> ViewMode:
+        """The view after the present one; one consumer is lit only where one is selected."""
         following = self.view_mode_in_use.following()
-        self.view_mode = ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
+        return ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
 
     def flash(self) -> None:
         """Let what the last step changed stand out and settle in a few frames; the next step starts this again."""

@@ -29,33 +29,29 @@ from engine.views.finding import Found
 from themes.palettes import Palette, palette
 from tui.kit.background import in_background, run_beside
 from tui.kit.bindings import Groups
-from tui.kit.branches import branch_lines
 from tui.kit.diff_screen import DiffScreen
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.layouts import arrange, name_panels
-from tui.kit.line_table import LineTable
+from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.list_panel import AnyList, ListPanel
 from tui.kit.live_line import LiveLine
 from tui.kit.picker import PickerScreen
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
-from tui.kit.remarks import Remark
-from tui.kit.rows_table import RowsTable
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, answer_to, question_of
-from tui.kit.suggestion_words import suggestion_remarks
-from tui.kit.timeline_line import TimelineLine
-from tui.kit.verdict_words import verdict_text
+from tui.kit.text_panels import ExplainPanel
+from tui.kit.timeline_line import TimelineLine, branch_lines
+from tui.kit.verdict_words import suggestion_remarks, verdict_text
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import FLAG, counted, not_saved, safe_name, shorten_middle
+from tui.kit.wording import FLAG, Remark, counted, not_saved, safe_name, shorten_middle
 
 COMMAND_LINES: Final = (
     *(f"{word} " for word in COMMAND_FORMS),
@@ -598,7 +594,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if not self.store.subscription_key or self.store.shows_producers:
             self.complain("there is no subscription whose steps could be compared")
             return
-        self.app.push_screen(DiffScreen(self.store, self.colours))
+        self.app.push_screen(DiffScreen(self.store, self.colours, ascii_only=self.ascii_only))
 
     def show_diagnosis(self, diagnoses: Sequence[Diagnosis], at: int) -> None:
         """Show one of many diagnoses in the place of an explanation."""

@@ -87,6 +87,23 @@ class Journal(Protocol):
         """Write what is new. The answer says where the steps are kept, or what went wrong, for the status line."""
 
 
+Side = DashboardView | KeysView | None
+Sides = tuple[Side, Side]
+"""A subscription in two states; None where one of them does not have it."""
+
+
+def _sides(before: Timeline, after: Timeline, key: str) -> Sides:
+    return _view_of(before, key), _view_of(after, key)
+
+
+def _view_of(timeline: Timeline, key: str) -> Side:
+    names = [subscription.key for subscription in timeline.state.subscriptions]
+    if key in names:
+        return dashboard_view(timeline, subscription=names.index(key))
+    shared = any(subscription.key == key for subscription in timeline.state.key_subscriptions)
+    return keys_view(timeline, key) if shared else None
+
+
 class Store:
     """One timeline, the subscription or topic that is shown, and the present view of both.
 
@@ -121,6 +138,7 @@ class Store:
         self._others: dict[int, tuple[Subject, ...]] = {}
         self._live = live
         self._newest: Scene | None = None
+        self._kept = False
         self._keys: tuple[str, ...] | None = None
         self._diagnoses: dict[int, list[Diagnosis]] = {}
         """What was found, by moment."""
@@ -331,6 +349,15 @@ class Store:
         after = carried_out(state, flag_change(state))
         return None if isinstance(after, Rejection) else change_view(state, after, self._key)
 
+    def views_since(self, step: int) -> Callable[[], Sides]:
+        """What computes the views of the shown subscription at a step and at the cursor; it can run in a thread."""
+        return partial(_sides, self._timeline.go_to(min(step, self._timeline.cursor)), self._timeline, self._key)
+
+    def views_of_rules(self) -> Callable[[], Sides]:
+        """What computes the views of the shown subscription by the rule in force and by the other one."""
+        after, _ = self._timeline.submit(flag_change(self._timeline.state))
+        return partial(_sides, self._timeline, after, self._key)
+
     def step_by(self, count: int) -> None:
         """Move in time, forwards or backwards, as far as there are moments and steps."""
         self._go_to(max(0, self._moment) + self._main.cursor + count)
@@ -410,7 +437,11 @@ class Store:
     @property
     def _stays(self) -> bool:
         """Whether the picture is one that somebody works on: steps of a what-if, or an earlier moment."""
-        return bool(self._main.length) or self.shows_earlier_moment
+        return self._kept or bool(self._main.length) or self.shows_earlier_moment
+
+    def keep_picture(self) -> None:
+        """Let no newer reading replace the picture of a running cluster until the newest is asked for."""
+        self._kept = True
 
     def arrive(self, scene: Scene) -> None:
         """Take a newer reading: it is the picture now, unless somebody works on the one before."""
@@ -432,6 +463,7 @@ class Store:
     def show_newest(self) -> None:
         """Leave the what-if or the earlier moment for the newest reading."""
         scene, self._newest = self._newest, None
+        self._kept = False
         if self._live is None:
             return
         if scene is None:

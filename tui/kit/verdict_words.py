@@ -1,11 +1,27 @@
-"""English for verdicts: one word first, then what becomes of the shares and what moves; and the colour of the word."""
+"""English for verdicts and suggestions: one word first, then what becomes of the shares and what moves."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from engine.compare.evenness import Evenness
+from engine.compare.names import Fit, Score
+from engine.compare.sizes import Goal, Sizing
+from engine.compare.suggestion import Suggestion
 from engine.compare.verdict import Judgement, Verdict
 from themes.palettes import Palette, Rgb
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec
+from tui.kit.wording import (
+    FLAG,
+    Remark,
+    bytes_per_sec,
+    counted,
+    msgs_per_sec,
+    percent,
+    quantity,
+    safe_name,
+    short_topic,
+)
 
 
 def shares_text(verdict: Verdict) -> str:
@@ -59,3 +75,88 @@ def verdict_text(verdict: Verdict, noun: str = "partition") -> str:
 def judgement_colour(judgement: Judgement, colours: Palette) -> Rgb:
     """Better is good, worse is bad, even is neither."""
     return {"better": colours.good, "worse": colours.bad, "even": colours.accent}[judgement]
+
+
+HOT: Final = 0.5
+"""A partition with so much of a mean consumer's share decides how even it can be."""
+_ROWS: Final = 12
+
+
+def suggestion_remarks(kind: str, found: Suggestion, goal: Goal, *, on: bool) -> tuple[Remark, ...]:
+    """A suggestion for the panel beside the screen; ``on`` is the present flag."""
+    if isinstance(found, Fit):
+        return tuple(_names(found, survive=goal.survive))
+    if isinstance(found, Sizing):
+        return tuple(_numbers(kind, found, goal))
+    return _flag(found, on=on)
+
+
+def _names(fit: Fit, *, survive: bool) -> Iterator[Remark]:
+    yield Remark("worth", worth(fit.before, fit.after, survive=survive), main=True)
+    for old, new in zip(fit.given, fit.names, strict=True):
+        yield Remark("name", safe_name(new) if old == new else f"{safe_name(old)} → {safe_name(new)}")
+    if fit.held_out_before is not None and fit.held_out_after is not None:
+        yield Remark(
+            "elsewhere", f"{worth(fit.held_out_before, fit.held_out_after, survive=survive)}, on a half left out"
+        )
+    yield Remark("tried", f"{fit.tried:,} names")
+
+
+def _numbers(kind: str, sizing: Sizing, goal: Goal) -> Iterator[Remark]:
+    yield Remark("answer", sizing_answer(kind, sizing, goal), main=True)
+    told = what_rules(kind, sizing)
+    if told:
+        yield Remark("but", told)
+    at = next((at for at, row in enumerate(sizing.rows) if row.number == (sizing.smallest or sizing.now)), 0)
+    low = max(0, min(at - _ROWS // 2, len(sizing.rows) - _ROWS))
+    for row in sizing.rows[low : low + _ROWS]:
+        loss = f", {row.after_loss:.2f} after a loss" if row.after_loss else ""
+        chance = f", by chance {row.chance_low:.2f} to {row.chance_high:.2f}" if row.chance_high else ""
+        met = " (meets it)" if row.good else ""
+        yield Remark(f"{row.number:,}", f"max/mean {row.max_over_mean:.2f}{loss}{chance}{met}")
+
+
+def _flag(verdict: Verdict, *, on: bool) -> tuple[Remark, ...]:
+    now, other = ("true", "false") if on else ("false", "true")
+    change = verdict.judgement == "better"
+    return (
+        Remark("answer", f"set {FLAG}={other}" if change else f"leave {FLAG}={now}", main=True),
+        Remark("because", f"{other} would be {verdict_text(verdict)}"),
+    )
+
+
+def worth(before: Score, after: Score, *, survive: bool) -> str:
+    """How even it was and would be."""
+    told = f"max/mean {before.now:.2f} → {after.now:.2f}"
+    return told + (f", after any one loss {before.after_loss:.2f} → {after.after_loss:.2f}" if survive else "")
+
+
+def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
+    """The smallest number that meets the goal, or that none does."""
+    wanted = f"max/mean {goal.max_over_mean:.2f}{' after any one loss too' if goal.survive else ''}"
+    if goal.busiest_msgs:
+        wanted += f", at most {quantity(goal.busiest_msgs)} msg/s for one"
+    if sizing.smallest is None:
+        return f"no number of {kind} up to {sizing.rows[-1].number:,} meets {wanted}; there are {sizing.now:,} now"
+    between = f"{sizing.smallest:,}"
+    if sizing.largest != sizing.smallest:
+        between += f" is the smallest and {sizing.largest:,} the largest number of {kind} looked at that"
+    return f"{between} meets {wanted}; there are {sizing.now:,} now"
+
+
+def what_rules(kind: str, sizing: Sizing) -> str:
+    """What no number takes apart: a partition, a key or a topic with much of all messages; "" for nothing."""
+    if kind == "partitions" or not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
+        return ""
+    share = percent(sizing.hottest_share)
+    if kind == "bundles":
+        return f"{short_topic(sizing.hottest)} has {share} of all messages, and one bundle has all of it"
+    if "://" in sizing.hottest:
+        told = f"{short_topic(sizing.hottest)} has {share} of all messages, and one consumer has all of it"
+        return f"{told}: more consumers take nothing off it"
+    more = "no number of points" if kind == "points" else "more consumers: no"
+    told = f"{more}, key {safe_name(sizing.hottest)} has {share} of all messages and stays on one consumer"
+    least = sizing.hottest_share * sizing.now if kind == "consumers" else 0.0
+    if least > 1:
+        told += f": by messages max/mean {least:.2f} at the least with {sizing.now:,}, and more with more"
+    return told

@@ -20,12 +20,11 @@ from engine.diagnosis.seen import parent_of
 from engine.text import visible
 from themes.palettes import Palette, hex_colour, palette
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
-from tui.kit.explain_panel import remark_lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.remarks import Remark
-from tui.kit.why_words import SIGNS, setting_text, verdict_word
-from tui.kit.wording import counted, fit, quantity, safe_name, short_topic
+from tui.kit.reported import SIGNS, setting_text, verdict_word
+from tui.kit.text_panels import remark_lines
+from tui.kit.wording import Remark, counted, fit, quantity, safe_name, short_topic
 
 NAMED: Final = 6
 """Consumers that are named in full; of more the others are counted."""

@@ -1,4 +1,4 @@
-"""English for people: numbers, names and sentences, shared by the screen and the text printers.
+"""English for people: numbers, names, sentences and labelled remarks, shared by the screen and the text printers.
 
 Values come from the engine; nothing is computed here beyond choosing units and words.
 """
@@ -16,6 +16,7 @@ from engine.text import visible
 
 if TYPE_CHECKING:
     from engine.views.failover.model import EventLine
+from dataclasses import dataclass
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
@@ -233,3 +234,26 @@ def next_name(names: Iterable[str]) -> str:
         (match["number"] for match in numbered if match["stem"] == stem), key=lambda number: (int(number), number)
     )
     return f"{stem}{int(highest) + 1:0{len(highest)}}"
+
+
+BYTES_SHOWN: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One labelled sentence; the one with ``main`` set is the answer."""
+
+    label: str
+    text: str
+    main: bool = False
+
+
+def bytes_text(data: bytes) -> str:
+    """Bytes in hexadecimal; many lose their middle.
+
+    >>> bytes_text(b"ab"), bytes_text(bytes(30))
+    ('61 62', '00 00 00 00 00 00 00 00 00 00 00 00 … 00 00 00 00 00 00 00 00 00 00 00 00')
+    """
+    if len(data) <= 2 * BYTES_SHOWN:
+        return data.hex(" ")
+    return f"{data[:BYTES_SHOWN].hex(' ')} … {data[-BYTES_SHOWN:].hex(' ')}"

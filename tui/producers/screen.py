@@ -30,21 +30,20 @@ from engine.views.producers.model import (
     ProducersView,
     StatisticsView,
 )
+from tui.kit.columns import NOTHING, Lines
 from tui.kit.event_list import EventList
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
-from tui.kit.line_table import NOTHING, Lines, LineTable
+from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import set_title
 from tui.kit.screen import DashboardScreen
+from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
-from tui.producers.costs_panel import CostsPanel
 from tui.producers.dialogs import AddProducersScreen, SendByProducersScreen
 from tui.producers.lines import happened_line, statistics_heading, statistics_line, step_line
-from tui.producers.matrix_panel import MatrixPanel
-from tui.producers.status import ProducersStatusLine
+from tui.producers.panels import CostsPanel, MatrixPanel, ProducersStatusLine
 from tui.producers.table import PRODUCERS
 from tui.producers.words import (
     foot_texts,

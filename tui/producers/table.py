@@ -14,8 +14,7 @@ from engine.views.producers.model import ProducerRow
 from themes.palettes import Palette, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.glyphs import glyphs_of
-from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.list_panel import RowForm
 from tui.kit.wording import cut_end, fit, quantity, safe_name
 

@@ -13,8 +13,7 @@ from engine.views.producers.model import (
     StatisticsRow,
     StatisticsView,
 )
-from tui.kit.remarks import BYTES_SHOWN, Remark
-from tui.kit.wording import counted, percent, quantity, safe_name, shorten_middle
+from tui.kit.wording import BYTES_SHOWN, Remark, counted, percent, quantity, safe_name, shorten_middle
 
 
 def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:

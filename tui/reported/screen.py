@@ -27,14 +27,13 @@ from tui.kit.bindings import (
     same_reason,
 )
 from tui.kit.event_list import EventList, Happened, event_line, happened
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.help import Group, HelpScreen, KeyHelp
-from tui.kit.list_panel import ListPanel
+from tui.kit.line_table import RowsTable
+from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import set_title
-from tui.kit.reported_words import sums_texts, table_remark
-from tui.kit.rows_table import RowsTable
+from tui.kit.reported import sums_texts, table_remark
 from tui.kit.screen import DashboardScreen
-from tui.kit.selection import kept
+from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.reported.table import SUBSCRIBED, topic_lines, topic_value
 from tui.reported.words import ReportedStatusLine, consumer_remarks, reported_hint

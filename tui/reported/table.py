@@ -11,11 +11,9 @@ from rich.text import Text
 
 from engine.views.reported.subscription import SubscriptionRow, TopicRow
 from themes.palettes import Palette, hex_colour
-from tui.kit.columns import Column, Columns, NameColumn, Order, Value, fitting, table_lines
-from tui.kit.line_table import Lines
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.list_panel import RowForm
-from tui.kit.reported_cells import REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
-from tui.kit.reported_words import BLOCKED_SIGN
+from tui.kit.reported import BLOCKED_SIGN, REPORTED_ORDER, reported_cell, reported_columns, reported_value, tag_cell
 from tui.kit.wording import fit, quantity, safe_name, short_topic
 
 _NAME_CELLS: Final = (9, 14, 40)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
-from tui.kit.remarks import Remark
-from tui.kit.reported_words import moment_text, obstacle_texts, seen_text, sums_text
+from tui.kit.reported import moment_text, obstacle_texts, seen_text, sums_text
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
-from tui.kit.wording import counted, namespace_suffix, safe_name, shorten_middle
+from tui.kit.wording import Remark, counted, namespace_suffix, safe_name, shorten_middle
 
 NOBODY = "nobody connected"
 

@@ -1,4 +1,4 @@
-"""The commands of the grammar about producers of a partitioned topic.
+"""Reading commands about producers of a partitioned topic.
 
 ``producer add`` with nothing else creates one producer with the defaults of the Java client.
 """

@@ -241,7 +241,7 @@ def _toggle(line: LineReader) -> Command:
     word = line.word("SETTING")
     if not isinstance(DEFAULTS.get(word.text), bool):
         switches = [name for name, default in DEFAULTS.items() if isinstance(default, bool)]
-        line.refuse("UnknownSetting", f"{word.text[:60]!r} is no setting that is true or false", word.text, switches)
+        line.refuse("UnknownSetting", f"{word.text[:60]!r} is not a setting that is true or false", word.text, switches)
     return SetSetting(word.text, "false" if getattr(line.state.settings, word.text) else "true")
 
 

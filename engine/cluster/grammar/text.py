@@ -98,10 +98,14 @@ def _plan(plan: ProducerPlan) -> str:
 
 
 def _producer(topic: str, number: int, state: ClusterState | None) -> str:
-    found = next((each for each in state.producer_topics if each.topic == topic), None) if state is not None else None
-    if found is not None and 0 <= number < len(found.producers.producers):
-        name = found.producers.producers[number].producer_name
-        if name is not None and producers_named(found, name) == [number]:
+    producers = (
+        next((candidate for candidate in state.producer_topics if candidate.topic == topic), None)
+        if state is not None
+        else None
+    )
+    if producers is not None and 0 <= number < len(producers.producers.producers):
+        name = producers.producers.producers[number].producer_name
+        if name is not None and producers_named(producers, name) == [number]:
             return quote(name, ("all",))
     return f"#{number}"
 
@@ -128,7 +132,7 @@ OPTION_WORDS: Final = frozenset(
         "unordered",
     }
 )
-"""Words that begin an option; a value of that spelling is written in quotes where an option could stand."""
+"""Words that begin an option; a value of that spelling is written in quotes where an option is possible."""
 
 BUNDLE_WORDS: Final = ("LARGEST", "HOT")
 
@@ -193,7 +197,7 @@ def _key_command_text(
             amount = f" points {points}" if declares_points else ""
             return f"share {quote(mode, OPTION_WORDS)}{amount}{_subscription('of', key, state)}"
         case SendKeys(key, keys, times, batched):
-            words = " ".join(quote(each, OPTION_WORDS) for each in keys)
+            words = " ".join(quote(text, OPTION_WORDS) for text in keys)
             amount = f" times {times}" if times != 1 else ""
             return f"send {words}{' batched' if batched else ''}{amount}{_subscription('to', key, state)}"
         case Acknowledge(key, consumer_id, text, count):
@@ -241,7 +245,7 @@ def ranges_text(ranges: Iterable[tuple[int, int]]) -> str:
 def _consumer(key: str, consumer_id: int, state: ClusterState | None, reserved: Collection[str] = ()) -> str:
     if state is not None:
         consumers = consumers_of(state, key)
-        names = [name for each, name in consumers if each == consumer_id]
+        names = [name for number, name in consumers if number == consumer_id]
         if len(names) == 1 and sum(name == names[0] for _, name in consumers) == 1:
             return quote(names[0], reserved)
     return f"#{consumer_id}"

@@ -1,4 +1,4 @@
-"""Words of a command line: blanks part them, quotes hold them together, and any text can be written as one word.
+"""Words of a command line, split and taken in turn: blanks separate them, and quotes make any text one word.
 
 In double quotes a backslash begins ``\\"``, ``\\\\``, ``\\n``, ``\\r``, ``\\t``, ``\\uXXXX`` or ``\\UXXXXXXXX``; in
 single quotes, and outside of quotes, it is an ordinary character.
@@ -158,15 +158,15 @@ class LineReader:
 
     def rest(self, what: str) -> list[str]:
         """All words that are left, at least one."""
-        found = [self.take(what)]
+        words = [self.take(what)]
         while not self.at_end():
-            found.append(self.take(what))
-        return found
+            words.append(self.take(what))
+        return words
 
     def number(self, what: str) -> int:
         text = self.take(what)
         if not _WHOLE_NUMBER.fullmatch(text):
-            self.refuse("SyntaxError", f"{text[:40]!r} is no whole number; write {self._form}", text)
+            self.refuse("SyntaxError", f"{text[:40]!r} is not a whole number; write {self._form}", text)
         return int(text)
 
     def option(self, *names: str) -> str | None:
@@ -184,23 +184,23 @@ class LineReader:
         text = self.take("START-END,...")
         if text == "-":
             return ()
-        found: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         for piece in text.split(","):
             match = _RANGE.fullmatch(piece)
             if match is None:
-                self.refuse("SyntaxError", f"{piece[:40]!r} is no range; write 0-16383,32768-49151", piece)
-            found.append((int(match[1]), int(match[2])))
-        return tuple(found)
+                self.refuse("SyntaxError", f"{piece[:40]!r} is not a range; write 0-16383,32768-49151", piece)
+            ranges.append((int(match[1]), int(match[2])))
+        return tuple(ranges)
 
     def keyword(self, name: str) -> None:
         if self.option(name) is None:
-            found = self._words[min(self._at, len(self._words) - 1)].text
-            self.refuse("SyntaxError", f"the word {name!r} is missing before {found[:40]!r}; write {self._form}", found)
+            text = self._words[min(self._at, len(self._words) - 1)].text
+            self.refuse("SyntaxError", f"the word {name!r} is missing before {text[:40]!r}; write {self._form}", text)
 
     def once(self, option: str, before: V | None, value: V) -> V:
-        """The value of an option that may stand once."""
+        """The value of an option that may be given once."""
         if before is not None:
-            self.refuse("SyntaxError", f"{option!r} stands twice; write {self._form}", option)
+            self.refuse("SyntaxError", f"{option!r} is given twice; write {self._form}", option)
         return value
 
     def finish(self) -> None:
@@ -231,15 +231,15 @@ class LineReader:
         if spelt is not None:
             return int(spelt[1])
         consumers = consumers_of(self.state, key)
-        found = [consumer_id for consumer_id, name in consumers if name == who.text]
-        if len(found) > 1:
-            ids = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
-            message = f"{len(found)} consumers of {key} are named {who.text[:60]!r}; use one of {ids}"
+        matches = [consumer_id for consumer_id, name in consumers if name == who.text]
+        if len(matches) > 1:
+            ids = ", ".join(f"#{number}" for number in matches[:8]) + (", ..." if len(matches) > 8 else "")
+            message = f"{len(matches)} consumers of {key} are named {who.text[:60]!r}; use one of {ids}"
             self.refuse("AmbiguousConsumer", message, who.text)
-        if not found:
+        if not matches:
             message = f"no consumer of {key} is named {who.text[:60]!r}"
             self.refuse("UnknownConsumer", message, who.text, [name for _, name in consumers])
-        return found[0]
+        return matches[0]
 
     def producer_topic(self, named: str | None) -> str:
         """The topic that was named, else the one in view, else the sole one with producers or with partitions."""
@@ -247,12 +247,12 @@ class LineReader:
             return named
         if self._subscription_key is not None and self._subscription_key in producer_topic_names(self.state):
             return self._subscription_key
-        found = producer_topics_meant(self.state)
-        if len(found) != 1:
-            listed = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
-            what = f"say on TOPIC, one of {listed}" if found else "there is no partitioned topic"
+        topics = producer_topics_meant(self.state)
+        if len(topics) != 1:
+            listed = ", ".join(topics[:3]) + (", ..." if len(topics) > 3 else "")
+            what = f"say on TOPIC, one of {listed}" if topics else "there is no partitioned topic"
             self.refuse("ProducersNotFound", f"producers of which topic? {what}", self._words[0].text)
-        return found[0]
+        return topics[0]
 
     def producer(self, who: Word, topic: str) -> int:
         """The number that ``#N`` spells, or that of the only producer of that name on a topic."""
@@ -261,19 +261,21 @@ class LineReader:
             return int(spelt[1])
         name = parse_topic_name(topic)
         complete = name.complete if isinstance(name, TopicName) else topic
-        known = next((each for each in self.state.producer_topics if each.topic == complete), None)
-        found = producers_named(known, who.text) if known is not None else []
-        if len(found) > 1:
-            numbers = ", ".join(f"#{each}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
-            message = f"{len(found)} producers are named {who.text[:60]!r}; use one of {numbers}"
+        known = next((candidate for candidate in self.state.producer_topics if candidate.topic == complete), None)
+        matches = producers_named(known, who.text) if known is not None else []
+        if len(matches) > 1:
+            numbers = ", ".join(f"#{number}" for number in matches[:8]) + (", ..." if len(matches) > 8 else "")
+            message = f"{len(matches)} producers are named {who.text[:60]!r}; use one of {numbers}"
             self.refuse("AmbiguousProducer", message, who.text)
-        if not found:
-            names = (each.producer_name or "" for each in known.producers.producers) if known is not None else ()
+        if not matches:
+            names = (
+                (producer.producer_name or "" for producer in known.producers.producers) if known is not None else ()
+            )
             message = f"no producer is named {who.text[:60]!r}; write #0, #1 ... for their numbers"
             self.refuse("ProducerNotFound", message, who.text, names)
-        return found[0]
+        return matches[0]
 
     def refuse(self, error: str, message: str, field: str, candidates: Iterable[str] = ()) -> NoReturn:
-        near = get_close_matches(field[:100], [each for each in candidates if len(each) <= 200], n=1)
+        near = get_close_matches(field[:100], [candidate for candidate in candidates if len(candidate) <= 200], n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise RefusedLine(Rejection(error, message + hint, field))

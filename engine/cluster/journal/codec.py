@@ -50,8 +50,8 @@ Format 1 had a row for each topic and for the traffic of each partition, where t
 
 T = TypeVar("T")
 
-_EVENTS: Final[dict[str, type[Any]]] = {each.__name__: each for each in get_args(Event)}
-_COMMANDS: Final[dict[str, type[Any]]] = {each.__name__: each for each in get_args(Command)}
+_EVENTS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Event)}
+_COMMANDS: Final[dict[str, type[Any]]] = {kind.__name__: kind for kind in get_args(Command)}
 
 
 def serialise_state(state: ClusterState) -> bytes:
@@ -95,12 +95,13 @@ def state_to_plain(state: ClusterState) -> dict[str, Any]:
         "release": to_plain(state.release),
         "settings": to_plain(state.settings),
         "columns": columns_to_plain(state.topics, state.loads),
-        "subscriptions": [_subscription_to_plain(each, state) for each in state.subscriptions],
+        "subscriptions": [_subscription_to_plain(subscription, state) for subscription in state.subscriptions],
         "key_subscriptions": [
-            [to_plain(event, tagged=True) for event in each.happened] for each in state.key_subscriptions
+            [to_plain(event, tagged=True) for event in subscription.happened]
+            for subscription in state.key_subscriptions
         ],
         "producer_topics": [
-            [to_plain(event, tagged=True) for event in each.happened] for each in state.producer_topics
+            [to_plain(event, tagged=True) for event in topic.happened] for topic in state.producer_topics
         ],
         "namespaces": [to_plain(state.namespaces[name]) for name in sorted(state.namespaces)],
         "next_consumer_id": state.next_consumer_id,
@@ -111,9 +112,9 @@ def _subscription_to_plain(subscription: Subscription, state: ClusterState) -> A
     every = subscription.topics is state.topics.names
     listed = () if every else tuple(subscription.topics)
     plain = {
-        each.name: to_plain(listed if each.name == "topics" else getattr(subscription, each.name))
-        for each in fields(subscription)
-        if each.name != "loads"
+        field.name: to_plain(listed if field.name == "topics" else getattr(subscription, field.name))
+        for field in fields(subscription)
+        if field.name != "loads"
     }
     if every:
         plain["every_topic"] = True
@@ -134,17 +135,17 @@ def state_from_plain(plain: Any, source: str = "state") -> ClusterState:
         subscriptions=_subscriptions(plain, topics, source),
         key_subscriptions=_folds(plain, "key_subscriptions", KeyEvent, folded, source),
         producer_topics=_folds(plain, "producer_topics", ProducerTopicEvent, folded_producers, source),
-        namespaces={each.name: each for each in list_of(plain, "namespaces", Namespace, source)},
+        namespaces={namespace.name: namespace for namespace in list_of(plain, "namespaces", Namespace, source)},
         next_consumer_id=convert(plain.get("next_consumer_id"), int, source, "$.next_consumer_id"),
     )
     _refuse_faults(faults(state), source)
     return state
 
 
-def _refuse_faults(found: Sequence[str], source: str) -> None:
-    if found:
-        problems = tuple(Problem(source, "$", reason) for reason in found)
-        raise InputError(f"{source} holds a state that cannot be: {found[0]}", problems)
+def _refuse_faults(reasons: Sequence[str], source: str) -> None:
+    if reasons:
+        problems = tuple(Problem(source, "$", reason) for reason in reasons)
+        raise InputError(f"{source} holds a state that cannot be: {reasons[0]}", problems)
 
 
 def _topics_and_loads(plain: Any, source: str) -> tuple[TopicTable, LoadTable]:
@@ -153,20 +154,20 @@ def _topics_and_loads(plain: Any, source: str) -> tuple[TopicTable, LoadTable]:
             return columns_from_plain(from_plain(plain["columns"]))
         except (ValueError, TypeError, OverflowError, msgspec.ValidationError) as error:
             fail(source, "$.columns", str(error))
-    listed = {each.name: each for each in list_of(plain, "topics", Topic, source)}
+    listed = {topic.name: topic for topic in list_of(plain, "topics", Topic, source)}
     # A table has a row for each partition, so their numbers are judged before it is made.
     reported = len(member(plain, "loads", list, source))
-    _refuse_faults(count_faults({each.name: each.partitions for each in listed.values()}, reported), source)
+    _refuse_faults(count_faults({topic.name: topic.partitions for topic in listed.values()}, reported), source)
     topics = TopicTable.of(listed)
     return topics, _loads_from_plain(plain, topics, source, "$")
 
 
 def _loads_from_plain(plain: Any, topics: TopicTable, source: str, place: str) -> LoadTable:
     loads = {
-        convert(member(each, "partition", object, source), str, source, f"{place}.loads[{at}].partition"): _with_floats(
-            convert(member(each, "load", dict, source), Load, source, f"{place}.loads[{at}].load")
+        convert(member(row, "partition", object, source), str, source, f"{place}.loads[{at}].partition"): _with_floats(
+            convert(member(row, "load", dict, source), Load, source, f"{place}.loads[{at}].load")
         )
-        for at, each in enumerate(member(plain, "loads", list, source))
+        for at, row in enumerate(member(plain, "loads", list, source))
     }
     # What is wrong with them would not be in the columns.
     _refuse_faults(load_faults(topics, loads), source)
@@ -177,20 +178,20 @@ def _folds(
     plain: Any, key: str, kind: UnionType, fold: Callable[[Iterable[Any]], T | str], source: str
 ) -> tuple[T, ...]:
     """What is written down as its events, folded; none in what is older than they are."""
-    found: list[T] = []
+    values: list[T] = []
     for at, rows in enumerate(member(plain, key, list, source) if key in plain else ()):
         place = f"$.{key}[{at}]"
         listed = rows if isinstance(rows, list) else [rows]
         events = [event_from_plain(row, source, f"{place}[{number}]") for number, row in enumerate(listed)]
-        made = fold(event for event in events if isinstance(event, kind))
-        if isinstance(made, str):
-            fail(source, place, made)
-        found.append(made)
-    return tuple(found)
+        value = fold(event for event in events if isinstance(event, kind))
+        if isinstance(value, str):
+            fail(source, place, value)
+        values.append(value)
+    return tuple(values)
 
 
 def _subscriptions(plain: Any, topics: TopicTable, source: str) -> tuple[Subscription, ...]:
-    found: list[Subscription] = []
+    subscriptions: list[Subscription] = []
     for at, row in enumerate(member(plain, "subscriptions", list, source)):
         every = isinstance(row, dict) and row.get("every_topic") is True
         place = f"$.subscriptions[{at}]"
@@ -198,8 +199,8 @@ def _subscriptions(plain: Any, topics: TopicTable, source: str) -> tuple[Subscri
         rest = {name: value for name, value in row.items() if name not in own} if isinstance(row, dict) else row
         read = convert(rest, Subscription, source, place)
         listed = topics.names if every else tuple(read.topics)
-        found.append(replace(read, topics=listed, **_own_loads(row, topics, source, place)))
-    return tuple(found)
+        subscriptions.append(replace(read, topics=listed, **_own_loads(row, topics, source, place)))
+    return tuple(subscriptions)
 
 
 def _own_loads(row: dict[str, Any], topics: TopicTable, source: str, place: str) -> dict[str, Any]:

@@ -59,9 +59,9 @@ class Resumed:
 
 
 def recover(path: str | os.PathLike[str]) -> tuple[Timeline, tuple[Problem, ...]]:
-    """Read a journal and leave it as it is. Raises InputError when there is nothing to be had, with the reason."""
-    found = read_lines(_read(Path(path)), str(path))
-    return found.timeline, found.problems
+    """Read a journal and leave it as it is. Raises InputError with the reason when it holds nothing."""
+    recovered = read_lines(_read(Path(path)), str(path))
+    return recovered.timeline, recovered.problems
 
 
 class Journal:
@@ -95,12 +95,12 @@ class Journal:
         journal = None
         try:
             begun = Timeline.start(timeline.initial, timeline.seed, timeline.source)
-            made = cls(where, draft.descriptor, disk, 0, begun)
-            failure = made._append(header_line(timeline), sync=False) or made.save(timeline)
+            draft_journal = cls(where, draft.descriptor, disk, 0, begun)
+            failure = draft_journal._append(header_line(timeline), sync=False) or draft_journal.save(timeline)
             if failure is not None:
                 return JournalFailure(str(path), "create", failure.reason, failure.error_number)
             disk.publish(draft, where)
-            journal = made
+            journal = draft_journal
         except FileExistsError as error:
             advice = "there is such a file already; resume it, or choose another name"
             return JournalFailure(str(path), "create", advice, error.errno or 0)
@@ -131,18 +131,18 @@ class Journal:
                 disk.close(descriptor)
                 return JournalFailure(str(path), "resume", "it was removed while it was being opened", errno.ENOENT)
             data = _read(where, descriptor)
-            found = read_lines(data, str(path))
+            recovered = read_lines(data, str(path))
         except InputError:
             disk.close(descriptor)
             raise
         try:
-            problems = _set_aside(where, descriptor, disk, data, found)
+            problems = _set_aside(where, descriptor, disk, data, recovered)
         except OSError as error:
             disk.close(descriptor)
             reason = f"what cannot be read could not be set aside ({_sentence(error)}); the file is as it was"
-            return JournalFailure(str(path), "resume", reason, error.errno or 0, len(found.timeline.log))
-        journal = cls(where, descriptor, disk, found.good_bytes, found.timeline)
-        return Resumed(journal, found.timeline, problems)
+            return JournalFailure(str(path), "resume", reason, error.errno or 0, len(recovered.timeline.log))
+        journal = cls(where, descriptor, disk, recovered.good_bytes, recovered.timeline)
+        return Resumed(journal, recovered.timeline, problems)
 
     def save(self, timeline: Timeline) -> JournalFailure | None:
         """Write what the file lacks of this timeline; None when all of it is safe.
@@ -156,16 +156,16 @@ class Journal:
         for step in timeline.log[self._steps :]:
             lines.append(step_line(step))
             place = (step.number, step.depth)
-        wanted = _place_of(timeline)
-        if wanted != place:
-            lines.append(cursor_line(*wanted))
+        cursor = _place_of(timeline)
+        if cursor != place:
+            lines.append(cursor_line(*cursor))
         if not lines and not self._torn:
             return None
         failure = self._append(b"".join(lines), sync=len(timeline.log) > self._steps)
         if failure is None:
             self._steps = len(timeline.log)
             self._last = timeline.log[-1:]
-            self._place = wanted
+            self._place = cursor
         return failure
 
     def close(self) -> None:
@@ -228,16 +228,18 @@ def _read(path: Path, descriptor: int | None = None) -> bytes:
         raise InputError(f"{path} cannot be read: {_sentence(error)}") from error
 
 
-def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, found: Recovered) -> tuple[Problem, ...]:
-    """Copy what lies behind the good part to a file of its own, then cut it off. Raises OSError."""
-    rest = data[found.good_bytes :]
+def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, recovered: Recovered) -> tuple[Problem, ...]:
+    """Copy what follows the good part to a file of its own, then cut it off. Raises OSError."""
+    rest = data[recovered.good_bytes :]
     if not rest:
-        return found.problems
+        return recovered.problems
     kept = _new_torn_file(path, rest, disk)
-    disk.truncate(descriptor, found.good_bytes)
+    disk.truncate(descriptor, recovered.good_bytes)
     disk.sync(descriptor)
     advice = f"the {len(rest)} bytes are kept in {kept}"
-    return tuple(Problem(each.source, each.path, each.reason, advice, each.line) for each in found.problems)
+    return tuple(
+        Problem(problem.source, problem.path, problem.reason, advice, problem.line) for problem in recovered.problems
+    )
 
 
 def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:
@@ -251,7 +253,7 @@ def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:
                 return kept
     finally:
         disk.discard(draft)
-    raise FileExistsError(errno.EEXIST, f"there are {_TORN_NAMES} torn files beside it already")
+    raise FileExistsError(errno.EEXIST, f"there are {_TORN_NAMES} torn files next to it already")
 
 
 def _sentence(error: OSError) -> str:

@@ -1,6 +1,6 @@
 """The lines of a journal: a timeline to bytes, and bytes back to as much of the timeline as they hold.
 
-A line is one JSON object that ends in ``,"~":"xxxxxxxx"}``, the CRC-32 of what stands before. The first line is the
+A line is one JSON object that ends in ``,"~":"xxxxxxxx"}``, the CRC-32 of what precedes it. The first line is the
 header (``format``, ``seed``, ``source``, ``state``), then comes one line for each step (``step``, ``parent``,
 ``command``, ``events``, and ``text`` for people) and for each move of the cursor (``tip``, ``cursor``).
 """
@@ -53,7 +53,7 @@ def header_line(timeline: Timeline) -> bytes:
 
 
 def step_line(step: Step) -> bytes:
-    """One step with its events; the cursor stands behind it."""
+    """One step with its events; the cursor is after it."""
     return _seal(
         {
             "kind": "step",
@@ -117,7 +117,7 @@ def _read_header(line: bytes, source: str) -> Timeline:
         entry = _unseal(line, source)
         check_format(entry, source)
         if entry.get("kind") != "header":
-            raise InputError(f"{source}: the first line is no header of a journal")
+            raise InputError(f"{source}: the first line is not the header of a journal")
         seed = convert(entry.get("seed"), int, source, "$.seed")
         from_where = convert(entry.get("source"), str, source, "$.source")
         state = state_from_plain(entry.get("state"), source)
@@ -140,26 +140,26 @@ def _apply(timeline: Timeline, entry: dict[str, Any], source: str) -> Timeline:
         if not 0 <= cursor <= timeline.log[tip - 1].depth:
             raise InputError(f"{source}: the cursor is set to step {cursor} of a branch {tip} that is not there")
         return timeline.select(tip, cursor)
-    raise InputError(f"{source}: {kind!r} is no kind of line")
+    raise InputError(f"{source}: {kind!r} is not a kind of line")
 
 
 def _apply_step(timeline: Timeline, entry: dict[str, Any], source: str) -> Timeline:
     number, parent, events = entry.get("step"), entry.get("parent"), entry.get("events")
-    wanted = len(timeline.log) + 1
-    if number != wanted or type(parent) is not int or not 0 <= parent < wanted:
-        raise InputError(f"{source}: step {number} with parent {parent} cannot stand here, step {wanted} should")
-    if wanted > MAX_STEPS or not isinstance(events, list) or not events:
+    expected = len(timeline.log) + 1
+    if number != expected or type(parent) is not int or not 0 <= parent < expected:
+        raise InputError(f"{source}: step {number} with parent {parent} cannot be here, step {expected} should")
+    if expected > MAX_STEPS or not isinstance(events, list) or not events:
         raise InputError(f"{source}: step {number} has no events, or is beyond the limit of {MAX_STEPS} steps")
     command = command_from_plain(entry.get("command"), source, "$.command")
-    found = tuple(event_from_plain(event, source, f"$.events[{at}]") for at, event in enumerate(events))
+    step_events = tuple(event_from_plain(event, source, f"$.events[{at}]") for at, event in enumerate(events))
     timeline = timeline.at_step(parent)
     state = timeline.state
-    for event in found:
+    for event in step_events:
         reason = objection(state, event)
         if reason:
             raise InputError(f"{source}: step {number} does not fit what happened before: {reason}")
         state = evolve(state, event)
-    return timeline.append(command, command_text(command, timeline.state), found)
+    return timeline.append(command, command_text(command, timeline.state), step_events, state)
 
 
 def _why_torn(tail: bytes) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.limits import MAX_PARTITIONS
-from engine.cluster.tables.loads import LoadTable, made_up_loads, made_up_topics
+from engine.cluster.tables.loads import LoadTable, synthetic_loads, synthetic_topics
 from engine.cluster.tables.topics import Recipe, Topic, TopicTable
 from engine.errors import InputError, Problem
 
@@ -38,7 +38,7 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, (tuple, list)):
-        return [to_plain(each) for each in value]
+        return [to_plain(item) for item in value]
     if is_dataclass(value):
         plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
         return {"type": type(value).__name__, **plain} if tagged else plain
@@ -51,13 +51,13 @@ def from_plain(plain: Any, levels: int = DEEPEST) -> Any:
     if levels == 0:
         raise ValueError(f"nested more than {DEEPEST} levels deep")
     if isinstance(plain, list):
-        return [from_plain(each, levels - 1) for each in plain]
+        return [from_plain(item, levels - 1) for item in plain]
     if isinstance(plain, dict):
         if plain.keys() == {"code_points"}:
             return "".join(map(chr, plain["code_points"]))
         if plain.keys() == {"float"}:
             return float(plain["float"])
-        return {key: from_plain(each, levels - 1) for key, each in plain.items()}
+        return {key: from_plain(item, levels - 1) for key, item in plain.items()}
     return plain
 
 
@@ -98,7 +98,7 @@ def list_of(plain: Any, key: str, kind: type[T], source: str) -> list[T]:
 
 
 def member(plain: Any, key: str, kind: type[T], source: str) -> T:
-    """What stands under a key. Raises InputError where it is missing or of another kind."""
+    """The value of a key. Raises InputError where it is missing or of another kind."""
     value = plain.get(key) if isinstance(plain, dict) else None
     if value is None or not isinstance(value, kind):
         fail(source, f"$.{key}", f"{key} is missing or of the wrong kind")
@@ -118,13 +118,13 @@ _TRAFFIC: Final = ("rates", "counts", "known")
 LIMIT: Final = 2**22
 """Partitions that are read; more were never written."""
 
-MADE_UP_LIMIT: Final = 1_000_000
+SYNTHETIC_LIMIT: Final = 1_000_000
 """Partitions of a recipe, whose text has the same length however many they are."""
 
 
 def columns_to_plain(topics: TopicTable, loads: LoadTable) -> dict[str, Any]:
     """``{"recipe": ...}`` where that says it all, else names, numbers of partitions and six columns of traffic."""
-    if topics.recipe is not None and loads.made_up:
+    if topics.recipe is not None and loads.synthetic:
         return {"recipe": asdict(topics.recipe)}
     return {
         "names": [_as_units(name) for name in topics.names],
@@ -149,16 +149,16 @@ def columns_from_plain(plain: Any) -> tuple[TopicTable, LoadTable]:
         recipe = msgspec.convert(plain["recipe"], Recipe)
         if min(recipe.topics, recipe.partitions, recipe.seed) < 0 or recipe.partitions > MAX_PARTITIONS:
             raise ValueError("a recipe has no negative numbers, and not that many partitions")
-        if recipe.topics * max(recipe.partitions, 1) > MADE_UP_LIMIT:
-            raise ValueError(f"more than {MADE_UP_LIMIT} made-up partitions are not read")
-        topics = made_up_topics(recipe)
-        return topics, made_up_loads(topics)
+        if recipe.topics * max(recipe.partitions, 1) > SYNTHETIC_LIMIT:
+            raise ValueError(f"more than {SYNTHETIC_LIMIT} synthetic partitions are not read")
+        topics = synthetic_topics(recipe)
+        return topics, synthetic_loads(topics)
     if not isinstance(plain, dict) or plain.keys() != {"names", "partitions", "rates", "counts", "known"}:
         raise ValueError("columns are a recipe, or names, partitions, rates, counts and known")
     names = msgspec.convert(plain["names"], list[str])
     partitions = _unpacked(plain["partitions"], "<i4", len(names))
     if len(set(names)) != len(names) or (len(names) and (partitions.min() < 0 or partitions.max() > MAX_PARTITIONS)):
-        raise ValueError("a topic stands there twice, or has a number of partitions that cannot be")
+        raise ValueError("a topic is listed twice, or has an impossible number of partitions")
     if int(np.maximum(partitions, 1).sum()) > LIMIT:
         raise ValueError(f"more than {LIMIT} partitions are not read")
     topics = TopicTable.of(map(Topic, names, partitions.tolist()))

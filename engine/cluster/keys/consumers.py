@@ -18,7 +18,9 @@ from engine.keyshared.sticky import policy_problem
 def add_key_consumer(
     state: ClusterState, subscription: KeySubscription, command: AddConsumer
 ) -> tuple[Event, ...] | Rejection:
-    """Refusals are Pulsar's; priority levels play no part. With consistent sticky ranges all nodes stop and come back.
+    """Decide whether a consumer may connect; refusals are Pulsar's, priority levels play no part.
+
+    With consistent sticky ranges all nodes stop and come back.
 
     Ranges that are given by hand are declared as they are, first to the client's own check, then to the broker's.
     """
@@ -39,7 +41,9 @@ def add_key_consumer(
 
 
 def kill_key_consumer(subscription: KeySubscription, command: KillConsumer) -> tuple[Event, ...] | Rejection:
-    """Refusal: ServerMetadata. With consistent sticky ranges the last node takes over the index that is free."""
+    """Disconnect a consumer. Refusal: ServerMetadata.
+
+    With consistent sticky ranges the last node takes over the index that is free."""
     consumer = find_key_consumer(subscription, command.consumer_id)
     if isinstance(consumer, Rejection):
         return consumer
@@ -54,7 +58,7 @@ def kill_key_consumer(subscription: KeySubscription, command: KillConsumer) -> t
 def rename_key_consumer(
     state: ClusterState, subscription: KeySubscription, command: RenameConsumer
 ) -> tuple[Event, ...] | Rejection:
-    """A leave and a connect under another name with the same ranges, so the consumer stands last and has a new id.
+    """Leave and connect under another name with the same ranges, so the consumer is last and has a new id.
 
     Refusals: ServerMetadata, a name that is too long, a limit that was lowered since it connected. Its own name:
     nothing.

@@ -95,7 +95,7 @@ def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription 
     """The subscription after one of its topics is deleted; it goes with the last one."""
     if topic not in subscription.topics:
         return subscription
-    left = tuple(each for each in subscription.topics if each != topic)
+    left = tuple(name for name in subscription.topics if name != topic)
     first = subscription.happened[0]
     assert isinstance(first, KeySubscriptionCreated), "it begins with its creation"
     happened = (replace(first, topics=left), *subscription.happened[1:])
@@ -104,7 +104,7 @@ def without_topic(subscription: KeySubscription, topic: str) -> KeySubscription 
 
 def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
     """Why an event cannot follow, "" when it can."""
-    connected = {each.consumer_id for each in subscription.consumers}
+    connected = {consumer.consumer_id for consumer in subscription.consumers}
     match event:
         case KeySubscriptionCreated():
             return f"subscription {subscription.key!r} exists"
@@ -113,8 +113,8 @@ def key_objection(subscription: KeySubscription, event: KeyEvent) -> str:
                 return f"consumers of {subscription.key!r} are connected, so its dispatcher stays"
             if event.points < 0 or (event.points and not event.declares):
                 return f"{event.points} points: a node has 1 or more, and only where consumers declare ranges"
-            made = dispatcher_of(event)
-            return str(made) if isinstance(made, Rejection) else ""
+            dispatcher = dispatcher_of(event)
+            return str(dispatcher) if isinstance(dispatcher, Rejection) else ""
         case KeyConsumerJoined():
             if event.consumer_id in connected:
                 return f"consumer {event.consumer_id} of {subscription.key!r} is connected"
@@ -171,9 +171,9 @@ def _started(subscription: KeySubscription, event: KeyDispatcherStarted) -> KeyS
 
 
 def _dispatcher(event: KeyDispatcherStarted) -> DeliveryState:
-    made = dispatcher_of(event)
-    assert isinstance(made, DeliveryState), f"{event} was let in: {made}"
-    return made
+    dispatcher = dispatcher_of(event)
+    assert isinstance(dispatcher, DeliveryState), f"{event} was let in: {dispatcher}"
+    return dispatcher
 
 
 def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
@@ -191,8 +191,8 @@ def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
     selector = selector_for(mode, settings, behaviour)
     if isinstance(selector, Rejection):
         return selector
-    asked = SubscriptionTerms(mode=mode, allow_out_of_order_delivery=event.allow_out_of_order_delivery)
-    return DeliveryState(delivery_terms(asked, settings, behaviour), selector)
+    terms = SubscriptionTerms(mode=mode, allow_out_of_order_delivery=event.allow_out_of_order_delivery)
+    return DeliveryState(delivery_terms(terms, settings, behaviour), selector)
 
 
 def _with(subscription: KeySubscription, delivery: Delivery) -> KeySubscription:
@@ -239,16 +239,18 @@ def _interval_objection(subscription: KeySubscription, event: KeyIntervalsSeen) 
     uppers = [upper for upper, _ in event.intervals]
     if not uppers or uppers != sorted(set(uppers)) or uppers[0] < 1 or uppers[-1] != selector.range_size:
         return f"intervals ascend to {selector.range_size}, the range size"
-    if sorted(owner for _, owner in event.intervals) != sorted(each.consumer_id for each in selector.consumers):
+    if sorted(owner for _, owner in event.intervals) != sorted(consumer.consumer_id for consumer in selector.consumers):
         return "each connected consumer has one interval"
     return ""
 
 
 def key_event_objection(state: ClusterState, event: KeyEvent) -> str:
     """Say why an event of a Key_Shared subscription cannot follow this state, "" when it can."""
-    known = next((each for each in state.key_subscriptions if each.key == event.subscription), None)
+    known = next(
+        (subscription for subscription in state.key_subscriptions if subscription.key == event.subscription), None
+    )
     if isinstance(event, KeySubscriptionCreated):
-        if known is not None or any(each.key == event.subscription for each in state.subscriptions):
+        if known is not None or any(subscription.key == event.subscription for subscription in state.subscriptions):
             return f"subscription {event.subscription!r} exists"
         refusal = refuse_subscription(event.name) or refuse_namespace(event.namespace)
         if refusal is not None:
@@ -270,7 +272,8 @@ def with_key_event(state: ClusterState, event: KeyEvent) -> ClusterState:
     return replace(
         state,
         key_subscriptions=tuple(
-            after(each, event) if each.key == event.subscription else each for each in state.key_subscriptions
+            after(subscription, event) if subscription.key == event.subscription else subscription
+            for subscription in state.key_subscriptions
         ),
         next_consumer_id=next_id,
     )

@@ -20,14 +20,14 @@ MAX_TIME_MS: Final = 10**12
 
 
 def send_keys(state: ClusterState, command: SendKeys) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, a key that is no text, no key, fewer than one time, too many messages."""
+    """Publish messages. Refusals: SubscriptionNotFound, a key that is not a text, no key, below one time, too many."""
     subscription = find_key_subscription(state, command.subscription)
     if subscription is None:
         return no_key_subscription(state, command.subscription)
     if not command.keys:
         return Rejection("IllegalArgumentException", 'name a key to send; an empty one is written ""', "keys")
     if command.times < 1:
-        return Rejection("IllegalArgumentException", f"{command.times} times is no number of messages", "times")
+        return Rejection("IllegalArgumentException", f"{command.times} times is not a number of messages", "times")
     for text in command.keys:
         key = key_of_text(text)
         if isinstance(key, Rejection):
@@ -42,7 +42,9 @@ def send_keys(state: ClusterState, command: SendKeys) -> tuple[Event, ...] | Rej
 
 
 def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, ServerMetadata, a key that is no text, a negative count. Nothing held: nothing.
+    """Acknowledge the oldest messages that are held; no event where none is.
+
+    Refusals: SubscriptionNotFound, ServerMetadata, a key that is not a text, a negative count.
 
     Without a consumer the oldest messages of all of them are meant.
     """
@@ -50,37 +52,40 @@ def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, 
     if subscription is None:
         return no_key_subscription(state, command.subscription)
     if command.count < 0:
-        return Rejection("IllegalArgumentException", f"{command.count} is no number of messages", "count")
+        return Rejection("IllegalArgumentException", f"{command.count} is not a number of messages", "count")
     if command.consumer_id is not None:
         consumer = find_key_consumer(subscription, command.consumer_id)
         if isinstance(consumer, Rejection):
             return consumer
     key: bytes | None = None
     if command.key is not None:
-        found = key_of_text(command.key)
-        if isinstance(found, Rejection):
-            return found
-        key = found
+        parsed = key_of_text(command.key)
+        if isinstance(parsed, Rejection):
+            return parsed
+        key = parsed
     held = _held(subscription, command.consumer_id, key)
     if command.count:
         held = held[: command.count]
     return tuple(
-        KeysAcknowledged(subscription.key, owner, tuple(position for position, each in held if each == owner))
-        for owner in dict.fromkeys(each for _, each in held)
+        KeysAcknowledged(subscription.key, owner, tuple(position for position, holder in held if holder == owner))
+        for owner in dict.fromkeys(holder for _, holder in held)
     )
 
 
 def pass_time(state: ClusterState, command: PassTime) -> tuple[Event, ...] | Rejection:
-    """Time goes on for all Key_Shared subscriptions and producers. Refusals: none there, less than 1 ms, too much."""
+    """Advance the time of all Key_Shared subscriptions and producers. Refusals: none there, below 1 ms, too much."""
     if not 1 <= command.duration_ms <= MAX_TIME_MS:
-        message = f"{command.duration_ms} is no duration; wait for 1 to {MAX_TIME_MS} ms"
+        message = f"{command.duration_ms} is not a duration; wait for 1 to {MAX_TIME_MS} ms"
         return Rejection("IllegalArgumentException", message, "duration_ms")
     if not state.key_subscriptions and not state.producer_topics:
         message = "time changes nothing here: there is no Key_Shared subscription and no producer"
         return Rejection("SubscriptionNotFound", message, "duration_ms", 404)
     return (
-        *(KeyTimePassed(each.key, each.now_ms + command.duration_ms) for each in state.key_subscriptions),
-        *(ProducerTimePassed(each.topic, each.now_ms + command.duration_ms) for each in state.producer_topics),
+        *(
+            KeyTimePassed(subscription.key, subscription.now_ms + command.duration_ms)
+            for subscription in state.key_subscriptions
+        ),
+        *(ProducerTimePassed(topic.topic, topic.now_ms + command.duration_ms) for topic in state.producer_topics),
     )
 
 

@@ -2,7 +2,7 @@
 
 Who has a key depends on the history of joins and leaves, so that history *is* the state; the rest is folded from it
 (``engine.cluster.keys.evolve``) and kept beside it. All partitions of the topics have the same consumers in the same
-order of joining, hence the same owner of a key: one dispatcher stands for all.
+order of joining, hence the same owner of a key: one dispatcher represents all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class KeySubscriptionCreated:
 
 @dataclass(frozen=True, slots=True)
 class KeyDispatcherStarted:
-    """The next consumer finds a new dispatcher; nobody is connected. All that decides what it is stands here.
+    """The next consumer finds a new dispatcher; nobody is connected. The event has everything that decides what it is.
 
     ``declares``: consumers send a STICKY policy. ``points`` above 0: what they declare are consistent sticky ranges.
     ``settings`` are those of the broker that Key_Shared reads, as (name, text).
@@ -98,7 +98,7 @@ class KeysAcknowledged:
 
 @dataclass(frozen=True, slots=True)
 class KeyTimePassed:
-    """Simulated time stands at ``now_ms``."""
+    """Simulated time is ``now_ms``."""
 
     subscription: str
     now_ms: int
@@ -157,7 +157,7 @@ class KeySubscription:
     def consumers(self) -> tuple[Consumer, ...]:
         """Those connected, in the order of joining: for consistent sticky ranges that of the node indices, too.
 
-        Except a node that restarted under another name: it stands last and keeps its index.
+        Except a node that restarted under another name: it is last and keeps its index.
         """
         return self.delivery.selector.consumers
 

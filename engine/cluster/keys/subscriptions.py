@@ -1,4 +1,4 @@
-"""Key_Shared subscriptions: found by their key, created, and how they share keys."""
+"""Key_Shared subscriptions: created, put into another mode, restarted, and what their nodes declare."""
 
 from __future__ import annotations
 
@@ -44,30 +44,30 @@ KEY_SETTINGS: Final = (
 def restarts(
     state: ClusterState, settings: BrokerSettings, release: str, *, but: str = ""
 ) -> list[KeyEvent] | Rejection:
-    """The broker comes back with these settings: whoever was connected connects again, in the same order.
+    """The broker comes back with these settings, and all consumers connect again in the same order.
 
     Subscriptions whose dispatcher would be the same in the same release are left alone, and ``but``. Refused where
     Pulsar would not take a setting: then no dispatcher of a subscription that is there could be made.
     """
     events: list[KeyEvent] = []
-    for each in state.key_subscriptions:
-        if each.key == but:
+    for subscription in state.key_subscriptions:
+        if subscription.key == but:
             continue
         start = started(
             state,
-            each.key,
+            subscription.key,
             settings=settings,
             release=release,
-            declares=each.declares,
-            points=each.points,
-            ordered=not each.allow_out_of_order_delivery,
+            declares=subscription.declares,
+            points=subscription.points,
+            ordered=not subscription.allow_out_of_order_delivery,
         )
-        made = dispatcher_of(start)
-        if isinstance(made, Rejection):
-            return made
-        latest = next((old for old in reversed(each.happened) if isinstance(old, KeyDispatcherStarted)), None)
-        if latest is None or latest.release != start.release or dispatcher_of(latest) != made:
-            events += restarted(each, start, each.consumers)
+        dispatcher = dispatcher_of(start)
+        if isinstance(dispatcher, Rejection):
+            return dispatcher
+        latest = next((old for old in reversed(subscription.happened) if isinstance(old, KeyDispatcherStarted)), None)
+        if latest is None or latest.release != start.release or dispatcher_of(latest) != dispatcher:
+            events += restarted(subscription, start, subscription.consumers)
     return events
 
 
@@ -94,12 +94,14 @@ def restarted(
 
     ``start`` must be a dispatcher that can be made.
     """
-    events: list[KeyEvent] = [KeyConsumerLeft(subscription.key, each.consumer_id) for each in subscription.consumers]
+    events: list[KeyEvent] = [
+        KeyConsumerLeft(subscription.key, consumer.consumer_id) for consumer in subscription.consumers
+    ]
     events.append(start)
     for event in events:
         subscription = after(subscription, event)
-    for each in consumers:
-        joined = KeyConsumerJoined(subscription.key, each.consumer_id, each.name, each.declared)
+    for consumer in consumers:
+        joined = KeyConsumerJoined(subscription.key, consumer.consumer_id, consumer.name, consumer.declared)
         if not key_objection(subscription, joined):
             subscription = after(subscription, joined)
             events.append(joined)
@@ -121,14 +123,14 @@ def accepted(subscription: KeySubscription, events: Sequence[KeyEvent]) -> tuple
 def nodes_of(subscription: KeySubscription) -> tuple[Consumer, ...]:
     """The consumers in the order of their node indices; those that declare something else follow in joining order.
 
-    A node that restarted under another name stands last in the dispatcher, and keeps its index.
+    A node that restarted under another name is last in the dispatcher, and keeps its index.
     """
     consumers = subscription.consumers
     ranges = declared_by(SharingMode.CONSISTENT_STICKY, subscription.points, len(consumers))
     if isinstance(ranges, Rejection) or not subscription.points:
         return consumers
     index = {declared: at for at, declared in enumerate(ranges)}
-    return tuple(sorted(consumers, key=lambda each: index.get(each.declared, len(consumers))))
+    return tuple(sorted(consumers, key=lambda consumer: index.get(consumer.declared, len(consumers))))
 
 
 def declared_by(mode: SharingMode, points: int, count: int) -> Sequence[DeclaredRanges | None] | Rejection:
@@ -142,17 +144,17 @@ def declared_by(mode: SharingMode, points: int, count: int) -> Sequence[Declared
     if mode is SharingMode.STICKY:
         edges = [number * RANGE_SIZE // count for number in range(count + 1)]
         return [((edges[at], edges[at + 1] - 1),) for at in range(count)]
-    found = node_ranges(points, count)
-    if isinstance(found, Rejection):
-        return found
-    idle = next((at for at, pieces in enumerate(found) if not pieces), None)
+    ranges = node_ranges(points, count)
+    if isinstance(ranges, Rejection):
+        return ranges
+    idle = next((at for at, pieces in enumerate(ranges) if not pieces), None)
     if idle is not None:
         message = (
-            f"Ranges for KeyShared policy must not be empty. (all points of node {idle} stand on slots of others; "
+            f"Ranges for KeyShared policy must not be empty. (all points of node {idle} are on slots of others; "
             "give more points)"
         )
         return Rejection("IllegalArgumentException", message, "points")
-    return [tuple((piece.start, piece.end) for piece in pieces) for pieces in found]
+    return [tuple((piece.start, piece.end) for piece in pieces) for pieces in ranges]
 
 
 def reconnected(
@@ -162,16 +164,20 @@ def reconnected(
     ranges = declared_by(SharingMode.CONSISTENT_STICKY, points, len(consumers))
     if isinstance(ranges, Rejection):
         return ranges
-    events: list[KeyEvent] = [KeyConsumerLeft(subscription.key, each.consumer_id) for each in subscription.consumers]
+    events: list[KeyEvent] = [
+        KeyConsumerLeft(subscription.key, consumer.consumer_id) for consumer in subscription.consumers
+    ]
     events += [
-        KeyConsumerJoined(subscription.key, each.consumer_id, each.name, declared)
-        for each, declared in zip(consumers, ranges, strict=True)
+        KeyConsumerJoined(subscription.key, consumer.consumer_id, consumer.name, declared)
+        for consumer, declared in zip(consumers, ranges, strict=True)
     ]
     return accepted(subscription, events)
 
 
 def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tuple[Event, ...] | Rejection:
-    """Refusals: a bad name, an unknown topic, a subscription of that name on it, a setting that Pulsar does not take.
+    """Create a subscription.
+
+    Refusals: a bad name, an unknown topic, a subscription of that name on it, a setting that Pulsar does not take.
 
     A subscription of another type whose consumers left would change its type in Pulsar; here it keeps it.
     """
@@ -188,14 +194,16 @@ def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tu
     refusal = _name_taken(state, command.name, topic.name)
     if refusal is not None:
         return refusal
-    keys = {each.key for each in state.subscriptions} | {each.key for each in state.key_subscriptions}
+    keys = {subscription.key for subscription in state.subscriptions} | {
+        subscription.key for subscription in state.key_subscriptions
+    }
     key = next(text for text in _keys_for(command.name) if text not in keys)
     start = started(state, key, ordered=not command.allow_out_of_order_delivery)
-    made = dispatcher_of(start)
-    if isinstance(made, Rejection):
-        return made
+    dispatcher = dispatcher_of(start)
+    if isinstance(dispatcher, Rejection):
+        return dispatcher
     # Time is one for all: a subscription that comes later does not begin at zero again.
-    now_ms = max((each.now_ms for each in state.key_subscriptions), default=0)
+    now_ms = max((subscription.now_ms for subscription in state.key_subscriptions), default=0)
     clock = (KeyTimePassed(key, now_ms),) if now_ms else ()
     return (KeySubscriptionCreated(key, command.name, name.namespace, (topic.name,)), start, *clock)
 
@@ -210,24 +218,24 @@ def find_key_consumer(subscription: KeySubscription, consumer_id: int) -> Consum
 
 
 def no_key_subscription(state: ClusterState, key: str) -> Rejection:
-    """Why there is nothing to do for this key."""
-    if any(each.key == key for each in state.subscriptions):
+    """Why this key cannot be acted on."""
+    if any(subscription.key == key for subscription in state.subscriptions):
         return Rejection("NotKeyShared", f"{short(key)} is of type Failover; this is for Key_Shared", "subscription")
-    known = ", ".join(repr(each.key) for each in state.key_subscriptions[:5]) or "none"
+    known = ", ".join(repr(subscription.key) for subscription in state.key_subscriptions[:5]) or "none"
     message = f"there is no Key_Shared subscription {short(key)}; known: {known}"
     return Rejection("SubscriptionNotFound", message, "subscription", 404)
 
 
 def _name_taken(state: ClusterState, name: str, topic: str) -> Rejection | None:
-    for each in state.subscriptions:
-        if each.name == name and topic in each.topics:
-            if each.consumers:
+    for subscription in state.subscriptions:
+        if subscription.name == name and topic in subscription.topics:
+            if subscription.consumers:
                 return join_refusal(SubscriptionTerms(SubscriptionType.FAILOVER), SubscriptionTerms())
             message = (
                 f"{short(name)} is a Failover subscription of {topic}, and its type stays here; choose another name"
             )
             return Rejection("SubscriptionExists", message, "name", 409)
-    if any(each.name == name and topic in each.topics for each in state.key_subscriptions):
+    if any(subscription.name == name and topic in subscription.topics for subscription in state.key_subscriptions):
         return Rejection("SubscriptionExists", f"{short(name)} is there already on {topic}", "name", 409)
     return None
 
@@ -241,7 +249,9 @@ def _keys_for(name: str) -> Iterable[str]:
 
 
 def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | Rejection:
-    """Refusals: SubscriptionNotFound, an unknown mode, points below 1 or too few for a node. The mode it has: nothing.
+    """Put a subscription into another mode; no event for the mode it has.
+
+    Refusals: SubscriptionNotFound, an unknown mode, points below 1 or too few for a node.
 
     STICKY ranges that nobody named are equal parts of the 65536 slots in the order of joining.
     """
@@ -251,7 +261,7 @@ def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | R
     modes = {mode.value: mode for mode in SharingMode}
     mode = modes.get(command.mode)
     if mode is None:
-        return Rejection("UnknownMode", f"{short(command.mode)} is no mode; known: {', '.join(modes)}", "mode")
+        return Rejection("UnknownMode", f"{short(command.mode)} is not a mode; known: {', '.join(modes)}", "mode")
     points = command.points if mode is SharingMode.CONSISTENT_STICKY else 0
     if mode is subscription.mode and points == subscription.points:
         return ()
@@ -270,15 +280,15 @@ def share_keys(state: ClusterState, command: ShareKeys) -> tuple[Event, ...] | R
         points=points,
         ordered=not subscription.allow_out_of_order_delivery,
     )
-    made = dispatcher_of(start)
-    if isinstance(made, Rejection):
-        return made
+    dispatcher = dispatcher_of(start)
+    if isinstance(dispatcher, Rejection):
+        return dispatcher
     others = restarts(state, settings, state.release, but=subscription.key) if flag is not None else []
     if isinstance(others, Rejection):
         return others
     consumers = [
-        Consumer(each.consumer_id, each.name, declared)
-        for each, declared in zip(nodes_of(subscription), ranges, strict=True)
+        Consumer(consumer.consumer_id, consumer.name, declared)
+        for consumer, declared in zip(nodes_of(subscription), ranges, strict=True)
     ]
     changed = [SettingChanged(RING_FLAG, settings.text_of(RING_FLAG))] if flag is not None else []
     return (*changed, *restarted(subscription, start, consumers), *others)

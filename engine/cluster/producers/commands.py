@@ -81,8 +81,8 @@ ROUTER_WORDS: Final[Mapping[str, RouterKind]] = {
     "single": "SinglePartition",
     "partial": "PartialRoundRobin",
 }
-_HASHINGS: Final[Mapping[str, HashingScheme]] = {each.lower(): each for each in get_args(HashingScheme)}
-_MODES: Final[Mapping[str, AccessMode]] = {each.lower(): each for each in ACCESS_MODES}
+_HASHINGS: Final[Mapping[str, HashingScheme]] = {scheme.lower(): scheme for scheme in get_args(HashingScheme)}
+_MODES: Final[Mapping[str, AccessMode]] = {mode.lower(): mode for mode in ACCESS_MODES}
 
 
 def plan_settings(plan: ProducerPlan, partitions: int) -> tuple[ProducerSettings, Routing] | Rejection:

@@ -1,4 +1,4 @@
-"""What a command about producers leads to. What a broker refuses to one of several is told by the fold, not here."""
+"""What a command about producers leads to. The fold, not the decision, records what a broker refuses to one of many."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from engine.routing.producers.model import Created
 from engine.routing.producers.topic import unknown_partition
 
 BROKERS: Final = 3
-"""How many brokers serve a topic where nobody says it: enough to see that connections are fewer than producers."""
+"""Brokers that serve a topic by default: enough to see that connections are fewer than producers."""
 
 
 def decide_producers(state: ClusterState, command: ProducerCommand) -> tuple[ProducerTopicEvent, ...] | Rejection:
@@ -46,50 +46,50 @@ def decide_producers(state: ClusterState, command: ProducerCommand) -> tuple[Pro
         return topic
     if topic.partitions == 0:
         return Rejection("RestException", f"Topic is not partitioned topic: {topic.name}", "topic", 409)
-    found = find_producer_topic(state, topic.name)
+    producers = find_producer_topic(state, topic.name)
     if isinstance(command, AddProducers):
-        return _add(state, topic, found, command.plan)
-    if found is None:
+        return _add(state, topic, producers, command.plan)
+    if producers is None:
         message = f"no producers of {topic.name} are modelled yet; producer add creates some"
         return Rejection("ProducersNotFound", message, "topic", 404)
     match command:
         case SendByProducers():
-            return _send(found, command)
+            return _send(producers, command)
         case CloseProducer():
-            return _close(found, command.producer)
+            return _close(producers, command.producer)
         case FailPartition() | RecoverPartition():
-            return _serve(found, command)
+            return _serve(producers, command)
 
 
 def _add(
-    state: ClusterState, topic: Topic, found: ProducerTopic | None, plan: ProducerPlan
+    state: ClusterState, topic: Topic, producers: ProducerTopic | None, plan: ProducerPlan
 ) -> tuple[ProducerTopicEvent, ...] | Rejection:
     """Refused with the broker's words when it lets none of them in."""
-    made = plan_settings(plan, topic.partitions)
-    if isinstance(made, Rejection):
-        return made
+    parsed = plan_settings(plan, topic.partitions)
+    if isinstance(parsed, Rejection):
+        return parsed
     begin = ProducersSeen(topic.name, topic.partitions, BROKERS, len(state.producer_topics))
-    before = found or seen(begin)
+    before = producers or seen(begin)
     if plan.count < 1:
-        return Rejection("IllegalArgumentException", f"{plan.count} is no number of producers", "count")
-    refusal = refuse_more_producers(before, plan, lazily=made[0].starts_lazily)
+        return Rejection("IllegalArgumentException", f"{plan.count} is not a number of producers", "count")
+    refusal = refuse_more_producers(before, plan, lazily=parsed[0].starts_lazily)
     if refusal is not None:
         return refusal
     event = ProducersAdded(topic.name, plan)
     step = after(before, event)
     if step.tally.created == 0:
-        refusals = (each.error for each in reversed(step.recent) if isinstance(each, Created) and each.error)
+        refusals = (event.error for event in reversed(step.recent) if isinstance(event, Created) and event.error)
         return next(refusals)
-    return (event,) if found is not None else (begin, event)
+    return (event,) if producers is not None else (begin, event)
 
 
 def _send(topic: ProducerTopic, command: SendByProducers) -> tuple[ProducerTopicEvent, ...] | Rejection:
-    """What becomes of a message that cannot be sent is told by the fold; only what nobody can ask is refused."""
+    """Refuse only impossible requests; the fold records what becomes of a message that cannot be sent."""
     producers = topic.producers.producers
     if command.producer is not None and not 0 <= command.producer < len(producers):
         return _unknown_producer(topic, command.producer)
     if command.times < 1:
-        return Rejection("IllegalArgumentException", f"{command.times} times is no number of messages", "times")
+        return Rejection("IllegalArgumentException", f"{command.times} times is not a number of messages", "times")
     if command.size_bytes < 0:
         return Rejection("IllegalArgumentException", f"{command.size_bytes} is below 0", "sizeBytes")
     senders = senders_of(topic, command.producer)

@@ -1,4 +1,4 @@
-"""The fold of the producers of a topic: what they are after each of their events."""
+"""The fold of the producers of a topic, alone and within a state, and how many are modelled."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def refuse_more_producers(topic: ProducerTopic, plan: ProducerPlan, *, lazily: b
 
 def senders_of(topic: ProducerTopic, producer: int | None) -> int:
     """How many producers send where one is named, or (None) all that are not closed."""
-    return 1 if producer is not None else sum(each.state != "Closed" for each in topic.producers.producers)
+    return 1 if producer is not None else sum(one.state != "Closed" for one in topic.producers.producers)
 
 
 def refuse_more_messages(topic: ProducerTopic, messages: int) -> Rejection | None:
@@ -118,11 +118,11 @@ def _after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:
     assert isinstance(step, ProducersStep), f"{event} was let in: {step}"
     keys = topic.keys
     if isinstance(event, ProducersSent) and event.key is not None:
-        times = sum(isinstance(each, Sent) for each in step.events)
+        times = sum(isinstance(result, Sent) for result in step.events)
         keys = {**keys, event.key: keys.get(event.key, 0) + times}
     results = topic.results
     if step.events:
-        results = {**results, **{each.number: each for each in step.events if not _refused(each)}}
+        results = {**results, **{result.number: result for result in step.events if not _refused(result)}}
     return ProducerTopic(
         topic.topic,
         (*topic.happened, event),
@@ -140,11 +140,11 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
         case ProducersSeen():
             return Rejection("ProducersExist", f"the producers of {topic.topic} count already", "topic")
         case ProducersAdded():
-            made = plan_settings(event.plan, topic.partitions)
-            if isinstance(made, Rejection):
-                return made
+            parsed = plan_settings(event.plan, topic.partitions)
+            if isinstance(parsed, Rejection):
+                return parsed
             above = event.plan.allow_limit_above
-            return model.add_producers(state, event.plan.count, *made, allow_limit_above=above)
+            return model.add_producers(state, event.plan.count, *parsed, allow_limit_above=above)
         case ProducersSent(_, None):
             return model.send_by_all(state, event.key, messages=event.times, size_bytes=event.size_bytes)
         case ProducersSent(_, int(number)):
@@ -159,7 +159,7 @@ def _step(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducersStep | Re
             return model.grow_partitions(state, event.partitions)
         case ProducerTimePassed():
             return model.advance(state, event.now_ms)
-    raise AssertionError(f"{event} is no event of producers")
+    raise AssertionError(f"{event} is not an event of producers")
 
 
 def seen_objection(event: ProducersSeen) -> str:
@@ -176,12 +176,12 @@ def producer_objection(topic: ProducerTopic, event: ProducerTopicEvent) -> str:
         case ProducersSeen():
             return f"the producers of {topic.topic!r} count already"
         case ProducersAdded():
-            made = plan_settings(event.plan, topic.partitions)
-            if isinstance(made, Rejection):
-                return str(made)
+            parsed = plan_settings(event.plan, topic.partitions)
+            if isinstance(parsed, Rejection):
+                return str(parsed)
             if event.plan.count < 0:
-                return "a count is no less than 0"
-            return _text(refuse_more_producers(topic, event.plan, lazily=made[0].starts_lazily))
+                return "a count is not below 0"
+            return _text(refuse_more_producers(topic, event.plan, lazily=parsed[0].starts_lazily))
         case ProducersSent():
             if event.times < 0 or event.size_bytes < 0:
                 return "there is no negative number of messages or bytes"
@@ -248,14 +248,16 @@ def tally_of(events: Iterable[ProducerEvent]) -> Tally:
 
 def producer_event_objection(state: ClusterState, event: ProducerTopicEvent) -> str:
     """Why an event cannot follow this state, "" when it can."""
-    found = find_producer_topic(state, event.topic)
+    producers = find_producer_topic(state, event.topic)
     if isinstance(event, ProducerPartitionsGrown):
         return "producers see a growth by that of their topic only"
     if not isinstance(event, ProducersSeen):
-        return f"there are no producers of {event.topic!r}" if found is None else producer_objection(found, event)
+        return (
+            f"there are no producers of {event.topic!r}" if producers is None else producer_objection(producers, event)
+        )
     topic = state.topics.get(event.topic)
-    if found is not None:
-        return producer_objection(found, event)
+    if producers is not None:
+        return producer_objection(producers, event)
     if topic is None or topic.partitions == 0:
         return f"there is no partitioned topic {event.topic!r}"
     if topic.partitions != event.partitions:
@@ -267,24 +269,24 @@ def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> Clust
     """The state after an event of producers; the producers of other topics are the same objects as before."""
     if isinstance(event, ProducersSeen):
         return replace(state, producer_topics=(*state.producer_topics, seen(event)))
-    changed = (after(each, event) if each.topic == event.topic else each for each in state.producer_topics)
+    changed = (after(topic, event) if topic.topic == event.topic else topic for topic in state.producer_topics)
     return replace(state, producer_topics=tuple(changed))
 
 
 def grown_producers(state: ClusterState, topic: str, partitions: int) -> tuple[ProducerTopic, ...]:
     """The producers of all topics after one of these has more partitions."""
     event = ProducerPartitionsGrown(topic, partitions)
-    return tuple(after(each, event) if each.topic == topic else each for each in state.producer_topics)
+    return tuple(after(one, event) if one.topic == topic else one for one in state.producer_topics)
 
 
 def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection | None:
     """Why the producers of a topic keep it from having so many partitions here; Pulsar knows no such limit."""
-    found = find_producer_topic(state, topic)
-    if found is None:
+    producer_topic = find_producer_topic(state, topic)
+    if producer_topic is None:
         return None
-    producers = found.producers.producers
-    eager = sum(each.state == "Ready" and not each.settings.starts_lazily for each in producers)
-    objects = found.objects + eager * (partitions - found.partitions)
+    producers = producer_topic.producers.producers
+    eager = sum(producer.state == "Ready" and not producer.settings.starts_lazily for producer in producers)
+    objects = producer_topic.objects + eager * (partitions - producer_topic.partitions)
     if len(producers) * partitions <= MAX_PRODUCER_CELLS and objects <= MAX_PRODUCER_OBJECTS:
         return None
     message = (

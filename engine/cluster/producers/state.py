@@ -92,7 +92,7 @@ class PartitionRecovered:
 
 @dataclass(frozen=True, slots=True)
 class ProducerPartitionsGrown:
-    """The topic has more partitions; it follows from ``TopicRepartitioned`` and never stands alone in a journal."""
+    """The topic has more partitions; it follows from ``TopicRepartitioned`` and is never alone in a journal."""
 
     topic: str
     partitions: int
@@ -100,7 +100,7 @@ class ProducerPartitionsGrown:
 
 @dataclass(frozen=True, slots=True)
 class ProducerTimePassed:
-    """Simulated time stands at ``now_ms``; producers whose look at the number of partitions is due take it."""
+    """Simulated time is ``now_ms``; producers whose check of the number of partitions is due make it."""
 
     topic: str
     now_ms: int

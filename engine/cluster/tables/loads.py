@@ -1,4 +1,4 @@
-"""The traffic of the partitions of a table of topics, in columns beside it."""
+"""The traffic of the partitions of a table of topics in columns: reported, or synthetic by seed and name."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class LoadTable(Mapping[str, Load]):
 
     ``rates``: (4, n) float64, as the first four fields of ``Load``; ``counts``: (2, n) int64, unacknowledged messages
     and backlog; ``known``: (n,) bool, which ones have statistics, None for all.
-    ``made_up``: it is the traffic of the recipe of ``topics``.
+    ``synthetic``: it is the traffic of the recipe of ``topics``.
     """
 
-    __slots__ = ("counts", "known", "made_up", "rates", "topics")
+    __slots__ = ("counts", "known", "rates", "synthetic", "topics")
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class LoadTable(Mapping[str, Load]):
         counts: NDArray[np.int64],
         known: NDArray[np.bool_] | None = None,
         *,
-        made_up: bool = False,
+        synthetic: bool = False,
     ) -> None:
         assert rates.shape == (4, topics.partition_count) and counts.shape == (2, topics.partition_count)
         self.topics, self.rates, self.counts = topics, rates, counts
         self.known = None if known is None or known.all() else known
-        self.made_up = made_up
+        self.synthetic = synthetic
 
     @classmethod
     def of(cls, topics: TopicTable, loads: Mapping[str, Load]) -> LoadTable:
@@ -103,7 +103,7 @@ def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:
     if not known[kept:].any() and np.array_equal(numbers[:kept], np.arange(kept)):
         return _prolonged(topics, loads, kept)
     if loads.known is not None:
-        # Where no topic was left, there is no number to look at.
+        # Where no topic is left, the array is empty.
         known[known] = loads.known[numbers[known]]
     rates, counts = np.zeros((4, len(numbers))), np.zeros((2, len(numbers)), dtype=np.int64)
     rates[:, known], counts[:, known] = loads.rates[:, numbers[known]], loads.counts[:, numbers[known]]
@@ -152,21 +152,21 @@ def load_of(seed: int, partition: str) -> Load:
     )
 
 
-def made_up_topics(recipe: Recipe) -> TopicTable:
+def synthetic_topics(recipe: Recipe) -> TopicTable:
     """The topics of a recipe. O(partitions)."""
     names = [f"{recipe.prefix}{at}" for at in range(recipe.topics)]
     partitions = np.full(recipe.topics, recipe.partitions, dtype=np.int32)
     return TopicTable(Texts.of(names), partitions, (recipe.namespace,), np.zeros(recipe.topics, dtype=np.int32), recipe)
 
 
-def made_up_loads(topics: TopicTable) -> LoadTable:
-    """``load_of`` of every partition of made-up topics, bit for bit. O(partitions).
+def synthetic_loads(topics: TopicTable) -> LoadTable:
+    """``load_of`` of every partition of synthetic topics, bit for bit. O(partitions).
 
-    >>> topics = made_up_topics(Recipe("t/n", "persistent://t/n/x-", 2, 1, 7))
-    >>> made_up_loads(topics).at(1) == load_of(7, "persistent://t/n/x-1-partition-0")
+    >>> topics = synthetic_topics(Recipe("t/n", "persistent://t/n/x-", 2, 1, 7))
+    >>> synthetic_loads(topics).at(1) == load_of(7, "persistent://t/n/x-1-partition-0")
     True
     """
-    assert topics.recipe is not None, "these topics were not made up"
+    assert topics.recipe is not None, "these topics are not synthetic"
     seed, count = topics.recipe.seed, topics.partition_count
     rates, counts = np.empty((4, count)), np.empty((2, count), dtype=np.int64)
     at = 0
@@ -186,7 +186,7 @@ def made_up_loads(topics: TopicTable) -> LoadTable:
         rates[:, piece] = rate, out, rate * size, out * size
         counts[:, piece] = (out * lag).astype(np.int64), (rate * lag * 10).astype(np.int64)
         at += len(chunk)
-    return LoadTable(topics, rates, counts, made_up=True)
+    return LoadTable(topics, rates, counts, synthetic=True)
 
 
 def _rate(draw: float) -> float:
@@ -205,8 +205,8 @@ def _draws(seed: int, names: Sequence[str], counter: int) -> NDArray[np.float64]
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """To three decimals as ``round`` does; not a number where that cannot be told from here."""
+    """Round to three decimals as ``round`` does; NaN where numpy cannot decide it."""
     thousandths = values * 1000
-    found = np.rint(thousandths) / 1000
-    found[np.abs(np.abs(thousandths - np.floor(thousandths)) - 0.5) < _NEARLY_HALF] = np.nan
-    return found
+    rounded = np.rint(thousandths) / 1000
+    rounded[np.abs(np.abs(thousandths - np.floor(thousandths)) - 0.5) < _NEARLY_HALF] = np.nan
+    return rounded

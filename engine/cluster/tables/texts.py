@@ -60,24 +60,24 @@ class Texts(Computed[str]):
         >>> Texts.of(["shop/Orders", "shop/clicks", "orders-2"]).containing("ORDER", 9)
         [0, 2]
         """
-        found: list[int] = []
-        wanted, offsets = part.encode("utf-8", "surrogatepass").lower(), self.column.offsets
+        places: list[int] = []
+        needle, offsets = part.encode("utf-8", "surrogatepass").lower(), self.column.offsets
         for low in range(0, len(self), CHUNK):
             base, end = int(offsets[low]), int(offsets[min(low + CHUNK, len(self))])
             data = bytes(self._data[base:end]).lower()
-            at = data.find(wanted)
-            while at >= 0 and len(found) < limit:
+            at = data.find(needle)
+            while at >= 0 and len(places) < limit:
                 place = int(np.searchsorted(offsets, base + at, side="right")) - 1
                 stop = int(offsets[place + 1]) - base
-                if at + len(wanted) <= stop:  # and does not end in the next text
-                    found.append(place)
+                if at + len(needle) <= stop:  # and does not end in the next text
+                    places.append(place)
                     at = stop
                 else:
                     at += 1
-                at = data.find(wanted, at) if at < len(data) else -1
-            if len(found) >= limit:
+                at = data.find(needle, at) if at < len(data) else -1
+            if len(places) >= limit:
                 break
-        return found
+        return places
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Texts):

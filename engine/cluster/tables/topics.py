@@ -1,4 +1,4 @@
-"""The topics of a state: one table in columns, of ten partitions or of a million, without an object for each of them.
+"""The topics of a state: one table in columns, of ten partitions or of a million, without an object for each.
 
 It reads like a mapping from names to topics; callers that want many answers take the columns.
 """
@@ -58,7 +58,7 @@ NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A made-up set of topics ``PREFIX0 ..`` of a namespace, with the traffic of a seed: all that a file must keep."""
+    """Synthetic topics ``PREFIX0 ..`` of a namespace with the traffic of a seed: all that a file must keep of them."""
 
     namespace: str
     prefix: str
@@ -81,7 +81,7 @@ class TopicTable(Mapping[str, Topic]):
     ``names``: of the topics; ``partitions``: (t,) int32; ``first``: (t + 1,) int64, the number of each topic's first
     partition; ``namespaces`` and ``namespace_no``: (t,) int32, which of them. ``hash``: (n,) int32, the ring hash of
     each partition's name; ``crc32``: (n,) int64, its place among bundles; ``by_hash``: all of them in hash order.
-    ``recipe`` is what they were made from, if they were made up. Immutable; some 40 bytes a partition besides names.
+    ``recipe`` is what synthetic topics were built from. Immutable; some 40 bytes a partition besides names.
     """
 
     __slots__ = (
@@ -205,10 +205,10 @@ class TopicTable(Mapping[str, Topic]):
 
     def place(self, name: str) -> int:
         """The place of a topic in ``names``, -1 for none. O(log n): by its first partition's hash, or its own."""
-        for candidate, wanted in ((partition_name(name, 0), True), (name, False)):
+        for candidate, partitioned in ((partition_name(name, 0), True), (name, False)):
             number = self.partition_number(candidate)
             at = self._topic_at(number) if number >= 0 else -1
-            if at >= 0 and bool(self.partitions[at]) is wanted and self.names[at] == name:
+            if at >= 0 and bool(self.partitions[at]) is partitioned and self.names[at] == name:
                 return at
         return -1
 
@@ -222,8 +222,8 @@ class TopicTable(Mapping[str, Topic]):
         if self.partition_count == len(self):
             return numbers.astype(np.int64)
         if len(numbers) * MANY > self.partition_count:
-            found: NDArray[np.int64] = np.repeat(np.arange(len(self)), np.maximum(self.partitions, 1))[numbers]
-            return found
+            owners: NDArray[np.int64] = np.repeat(np.arange(len(self)), np.maximum(self.partitions, 1))[numbers]
+            return owners
         return np.searchsorted(self.first, numbers.astype(np.int64, copy=False), side="right") - 1
 
     def _topic_at(self, number: int) -> int:
@@ -285,11 +285,11 @@ class NumberedNames(Computed[str]):
 
 
 def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int], str]) -> int:
-    """Where a name stands among names in hash order, -1 for nowhere; ``hashes`` ascend. O(log n)."""
+    """The place of a name among names in hash order, -1 for none; ``hashes`` ascend. O(log n)."""
     # A number of another type would have the whole column copied.
-    wanted = np.int32(murmur3_32(name))
-    at = int(np.searchsorted(hashes, wanted, side="left"))
-    while at < len(hashes) and hashes[at] == wanted:
+    name_hash = np.int32(murmur3_32(name))
+    at = int(np.searchsorted(hashes, name_hash, side="left"))
+    while at < len(hashes) and hashes[at] == name_hash:
         if name_at(at) == name:
             return at
         at += 1
@@ -302,7 +302,7 @@ def numbers_in(topics: TopicTable, others: TopicTable) -> NDArray[np.int64]:
     places = np.full(topics.root.partition_count + 1, -1, dtype=np.int64)
     old = others.root_numbers >= 0
     places[others.root_numbers[old]] = np.flatnonzero(old)
-    found = places[topics.root_numbers]
+    numbers = places[topics.root_numbers]
     for number in np.flatnonzero(topics.root_numbers < 0).tolist():
-        found[number] = others.partition_number(topics.partition_name(number))
-    return found
+        numbers[number] = others.partition_number(topics.partition_name(number))
+    return numbers

@@ -16,32 +16,32 @@ from engine.views.brokers.view import brokers_frame, shedder_of
 SHED_FORMAT: Final = "ringside.shed/1"
 
 
-def shed_document(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[str, Any]:
+def shed_document(ahead: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[str, Any]:
     """The forecast with every cycle; ``compared``: the same cluster under each shedder, in the order to be shown."""
-    start = found.start
+    start = ahead.start
     return {
         "format": SHED_FORMAT,
         "load_manager": start.load_manager,
-        "shedder": shedder_of(found),
+        "shedder": shedder_of(ahead),
         "placement": start.settings.loadBalancerLoadPlacementStrategy if start.load_manager == "modular" else None,
         "brokers": [load.broker for load in start.loads],
-        "assumptions": list(found.assumptions),
-        "before": _evenness(found.before),
-        **_totals(found),
-        "cycles": [_cycle(cycle) for cycle in found.cycles],
-        "compared": [{"shedder": shedder_of(each), **_totals(each)} for each in compared],
+        "assumptions": list(ahead.assumptions),
+        "before": _evenness(ahead.before),
+        **_totals(ahead),
+        "cycles": [_cycle(cycle) for cycle in ahead.cycles],
+        "compared": [{"shedder": shedder_of(forecast), **_totals(forecast)} for forecast in compared],
     }
 
 
-def _totals(found: ShedAhead) -> dict[str, Any]:
-    moves = found.moves
+def _totals(ahead: ShedAhead) -> dict[str, Any]:
+    moves = ahead.moves
     return {
         "unloads": len(moves),
-        "unloads_per_hour": found.unloads_per_hour,
+        "unloads_per_hour": ahead.unloads_per_hour,
         "topics_interrupted": sum(move.topics for move in moves),
         "returned": sum(move.returns for move in moves),
-        "quiet_after_cycles": found.quiet_after,
-        "after": _evenness(found.after),
+        "quiet_after_cycles": ahead.quiet_after,
+        "after": _evenness(ahead.after),
     }
 
 
@@ -66,8 +66,10 @@ def _cycle(cycle: AheadCycle) -> dict[str, Any]:
             for unload in (decision.unloads if isinstance(decision, SheddingCycle) else ())
             if unload.outcome != "unloaded"
         ],
-        "brokers": [_verdict(each) for each in decision.plan.verdicts] if isinstance(decision, SheddingCycle) else [],
-        "pairs": [] if modular else [_pair(each) for each in _pairs(decision)],
+        "brokers": [_verdict(verdict) for verdict in decision.plan.verdicts]
+        if isinstance(decision, SheddingCycle)
+        else [],
+        "pairs": [] if modular else [_pair(pair) for pair in _pairs(decision)],
         "otherwise": None
         if cycle.otherwise is None
         else [{"broker": broker, "bundles": list(bundles)} for broker, bundles in cycle.otherwise],
@@ -100,7 +102,8 @@ def _verdict(verdict: BrokerVerdict) -> dict[str, Any]:
         "limit": _number(verdict.limit),
         "need": _number(verdict.need),
         "bundles": [
-            {"bundle": each.bundle, "outcome": each.outcome, "value": _number(each.value)} for each in verdict.bundles
+            {"bundle": bundle.bundle, "outcome": bundle.outcome, "value": _number(bundle.value)}
+            for bundle in verdict.bundles
         ],
     }
 
@@ -115,8 +118,8 @@ def _pair(pair: TransferPair) -> dict[str, Any]:
         "emptier_load": _number(pair.emptier_load),
         "wanted_bytes_per_sec": _number(pair.wanted_bytes_per_sec),
         "bundles": [
-            {"bundle": each.bundle, "outcome": each.outcome, "bytes_per_sec": each.bytes_per_sec}
-            for each in pair.bundles
+            {"bundle": bundle.bundle, "outcome": bundle.outcome, "bytes_per_sec": bundle.bytes_per_sec}
+            for bundle in pair.bundles
         ],
     }
 
@@ -157,7 +160,7 @@ def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[st
             {"brokers": [swap.first, swap.second], "there": swap.there, "back": swap.back, "cycles": list(swap.cycles)}
             for swap in view.swaps
         ],
-        "compared": [_compared(each) for each in compared],
+        "compared": [_compared(shedder) for shedder in compared],
         "assumptions": forecast["assumptions"],
         "cycles": forecast["cycles"],
     }
@@ -223,13 +226,13 @@ def _next(cycle: NextCycle) -> dict[str, Any]:
         "skipped": cycle.skipped,
         "unloads": [
             {
-                "bundle": each.move.bundle,
-                "from": each.move.source,
-                "to": each.move.destination,
-                "figure": each.figure,
-                "limit": each.limit,
+                "bundle": move.move.bundle,
+                "from": move.move.source,
+                "to": move.move.destination,
+                "figure": move.figure,
+                "limit": move.limit,
             }
-            for each in cycle.moves
+            for move in cycle.moves
         ],
         "left_alone": [_left(left) for left in cycle.left_alone],
     }
@@ -247,17 +250,17 @@ def _left(left: LeftAlone) -> dict[str, Any]:
     }
 
 
-def _compared(each: Compared) -> dict[str, Any]:
-    usage = each.after.usage if each.after is not None else None
+def _compared(compared: Compared) -> dict[str, Any]:
+    usage = compared.after.usage if compared.after is not None else None
     return {
-        "shedder": each.shedder,
-        "in_force": each.in_force,
-        "refused": each.refused or None,
-        "unloads": each.unloads,
-        "unloads_per_hour": each.unloads_per_hour,
-        "topics_interrupted": each.topics,
-        "returned": each.returned,
-        "quiet_after_cycles": each.quiet_after,
+        "shedder": compared.shedder,
+        "in_force": compared.in_force,
+        "refused": compared.refused or None,
+        "unloads": compared.unloads,
+        "unloads_per_hour": compared.unloads_per_hour,
+        "topics_interrupted": compared.topics,
+        "returned": compared.returned,
+        "quiet_after_cycles": compared.quiet_after,
         "max_over_mean": _number(usage.max_over_mean) if usage is not None else None,
         "deviation_over_mean": _number(usage.deviation_over_mean) if usage is not None else None,
     }

@@ -19,7 +19,7 @@ FORMAT: Final = "ringside.broker-heirs/1"
 
 @dataclass(frozen=True, slots=True)
 class BrokerHeir:
-    """A broker that is left: its weighted usage before and after, and the bundles it gets where lots fall as drawn."""
+    """A broker that is left: its weighted usage before and after, and the bundles it gets by the seed's draws."""
 
     broker: str
     usage_before: float
@@ -59,8 +59,8 @@ class BrokerLoss:
 
 def broker_heirs(given: BrokersInput, gone: Sequence[str], question: BrokersQuestion) -> BrokerHeirsView | Rejection:
     """What the loss of some brokers does. Refused: rules that no broker starts with, an unknown or the last broker."""
-    found = begun(given, question)
-    return found if isinstance(found, Rejection) else _after(found[0], gone)
+    start = begun(given, question)
+    return start if isinstance(start, Rejection) else _after(start[0], gone)
 
 
 def _after(start: ShedStart, gone: Sequence[str]) -> BrokerHeirsView | Rejection:
@@ -99,10 +99,10 @@ def _heirs(before: Mapping[str, float], deaths: Sequence[BrokerDeath]) -> Broker
 
 def broker_losses(given: BrokersInput, question: BrokersQuestion) -> tuple[BrokerLoss, ...] | Rejection:
     """Every single failure, the one that fills a broker most first. O(bundles × brokers)."""
-    found = begun(given, question)
-    if isinstance(found, Rejection):
-        return found
-    return losses_from(found[0])
+    start = begun(given, question)
+    if isinstance(start, Rejection):
+        return start
+    return losses_from(start[0])
 
 
 def losses_from(start: ShedStart) -> tuple[BrokerLoss, ...] | Rejection:

@@ -47,7 +47,7 @@ PLACEMENTS: Final = MODULAR_PLACEMENTS
 
 
 def brokers_input(inputs: ShedInputs, release: str | None = None, source: str = "") -> BrokersInput:
-    """What was read with the settings in force; ``release`` stands in for the version that the reports name."""
+    """What was read with the settings in force; ``release`` replaces the version that the reports name."""
     label = release or inputs.version or CURRENT.label
     behaviour = behaviour_of(label)
     known = behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT
@@ -87,22 +87,22 @@ def with_strategies(settings: LoadSettings, shedder: str, placement: str | None 
 def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -> BrokersView | Rejection:
     """The forecast under a question. Refused as a setting, a change or :func:`shed_ahead` is. O(a forecast)."""
     question = question or BrokersQuestion()
-    found = begun(given, question)
-    if isinstance(found, Rejection):
-        return found
-    start, done = found
+    begun_cluster = begun(given, question)
+    if isinstance(begun_cluster, Rejection):
+        return begun_cluster
+    start, done = begun_cluster
     ahead = shed_ahead(start, question.cycles)
     if isinstance(ahead, Rejection):
         return ahead
     names = {namespace_of(bundle) for load in ahead.start.loads for bundle in load.bundles}
-    born = frozenset(each.broker for each in done if each.kind == "joins")
+    born = frozenset(change.broker for change in done if change.kind == "joins")
     return BrokersView(
         given,
         question,
         ahead,
         shedder_of(ahead),
         tuple(sorted(names)),
-        tuple(_idle(each, ahead) if each.kind == "joins" else each for each in done),
+        tuple(_idle(change, ahead) if change.kind == "joins" else change for change in done),
         tuple(_strip_cell(cycle) for cycle in ahead.cycles),
         _returning(ahead),
         swaps_of(ahead),
@@ -114,16 +114,16 @@ def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -
 
 def compared_shedders(given: BrokersInput, question: BrokersQuestion) -> tuple[Compared, ...]:
     """Every shedder under the same question, each with the placement that goes with it. O(5 forecasts)."""
-    asked = strategies_of(given, question)
-    in_force = "" if isinstance(asked, Rejection) else asked[1]
+    strategies = strategies_of(given, question)
+    in_force = "" if isinstance(strategies, Rejection) else strategies[1]
     return tuple(_compared(given, question, shedder, shedder == in_force) for shedder in SHEDDERS)
 
 
 def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_force: bool) -> Compared:
     manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
     placement = question.placement if in_force else None
-    found = begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
-    ahead = found if isinstance(found, Rejection) else shed_ahead(found[0], question.cycles)
+    begun_cluster = begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
+    ahead = begun_cluster if isinstance(begun_cluster, Rejection) else shed_ahead(begun_cluster[0], question.cycles)
     if isinstance(ahead, Rejection):
         return Compared(shedder, in_force, refused=ahead.message)
     moves = ahead.moves
@@ -141,10 +141,10 @@ def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_f
 
 def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, list[ChangeDone]] | Rejection:
     """The cluster after all changes of a question, before the first cycle."""
-    asked = strategies_of(given, question)
-    if isinstance(asked, Rejection):
-        return asked
-    manager, _, settings = asked
+    strategies = strategies_of(given, question)
+    if isinstance(strategies, Rejection):
+        return strategies
+    manager, _, settings = strategies
     policies = given.inputs.policies
     state = None
     if manager == "modular":
@@ -219,12 +219,12 @@ def swaps_of(ahead: ShedAhead) -> tuple[Swap, ...]:
         for move in cycle.moves:
             if move.destination is not None and move.destination != move.source:
                 ways.setdefault((move.source, move.destination), []).append(cycle.number)
-    found = []
+    swaps = []
     for (source, target), there in ways.items():
         back = ways.get((target, source))
         if back is not None and source < target:
-            found.append(Swap(source, target, len(there), len(back), tuple(sorted({*there, *back}))))
-    return tuple(sorted(found, key=lambda swap: -(swap.there + swap.back)))
+            swaps.append(Swap(source, target, len(there), len(back), tuple(sorted({*there, *back}))))
+    return tuple(sorted(swaps, key=lambda swap: -(swap.there + swap.back)))
 
 
 def _older(inputs: ShedInputs, settings: LoadSettings) -> Mapping[str, int]:
@@ -279,7 +279,7 @@ def _marked(blocks: tuple[Block, ...], broker: str, leaving: set[tuple[str, str]
 
 
 def _blocks(load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str]) -> Iterable[Block]:
-    stats = {each.bundle: each for each in load.stats}
+    stats = {one.bundle: one for one in load.stats}
     for bundle in sorted(dict.fromkeys(load.bundles), key=lambda name: (places[namespace_of(name)], name)):
         one = stats.get(bundle)
         yield Block(
@@ -340,7 +340,9 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
     """A cycle as a list of unloads with the reason of each, and of what is left alone, bundles by reason."""
     decision = cycle.decision
     if isinstance(decision, SheddingCycle):
-        reasons = {each.broker: (each.figure, each.limit) for each in decision.plan.verdicts if each.unloaded}
+        reasons = {
+            verdict.broker: (verdict.figure, verdict.limit) for verdict in decision.plan.verdicts if verdict.unloaded
+        }
         left = _left_by_modular(decision)
         skipped = decision.no_run
         return NextCycle(
@@ -351,16 +353,18 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
             tuple(left),
             cycle.otherwise is not None,
         )
-    between = {each.fuller: (each.fuller_load, each.emptier_load) for each in decision.pairs if each.outcome == "moves"}
+    between = {pair.fuller: (pair.fuller_load, pair.emptier_load) for pair in decision.pairs if pair.outcome == "moves"}
     between |= {
-        each.emptier: (each.emptier_load, each.fuller_load) for each in decision.pairs if each.outcome == "moves"
+        pair.emptier: (pair.emptier_load, pair.fuller_load) for pair in decision.pairs if pair.outcome == "moves"
     }
     left = []
     for pair in decision.pairs:
         if pair.outcome != "moves":
             figure, limit = _numbers(pair.fuller_load, pair.emptier_load)
             left.append(LeftAlone(pair.fuller, pair.outcome, other=pair.emptier, figure=figure, limit=limit))
-        stays = [(each.bundle, each.outcome) for each in pair.bundles if each.outcome not in ("moved", "swapped")]
+        stays = [
+            (bundle.bundle, bundle.outcome) for bundle in pair.bundles if bundle.outcome not in ("moved", "swapped")
+        ]
         left += _grouped(pair.fuller, stays)
     moves = tuple(NextMove(move, *_numbers(*between.get(move.source, (None, None)))) for move in cycle.moves)
     return NextCycle(cycle.number, cycle.at_ms, decision.skip, moves, tuple(left))
@@ -372,7 +376,7 @@ def _left_by_modular(decision: SheddingCycle) -> list[LeftAlone]:
         if verdict.outcome != "sheds":
             figure, limit = _numbers(verdict.figure, verdict.limit)
             left.append(LeftAlone(verdict.broker, verdict.outcome, figure=figure, limit=limit))
-        stays = [(each.bundle, each.outcome) for each in verdict.bundles if each.outcome != "unloaded"]
+        stays = [(bundle.bundle, bundle.outcome) for bundle in verdict.bundles if bundle.outcome != "unloaded"]
         left += _grouped(verdict.broker, stays)
     for unload in decision.unloads:
         if unload.outcome != "unloaded":
@@ -395,7 +399,7 @@ def _numbers(figure: float | None, limit: float | None) -> tuple[float | None, f
     return (figure, limit) if known else (None, None)
 
 
-def shedder_of(found: ShedAhead) -> str:
+def shedder_of(ahead: ShedAhead) -> str:
     """The shedder that a forecast is of."""
-    start = found.start
+    start = ahead.start
     return start.settings.loadBalancerLoadSheddingStrategy if start.load_manager == "modular" else TRANSFER

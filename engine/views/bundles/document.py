@@ -68,8 +68,8 @@ def _tree(view: BalanceView, tree: TreeRow) -> dict[str, Any]:
         "algorithm": tree.algorithm,
         "configured": tree.configured,
         "splits": len(tree.splits),
-        "attempts": [_attempt(each) for each in tree.attempts],
-        "loops": [asdict(each) | {"bundles": list(each.bundles)} for each in tree.loops],
+        "attempts": [_attempt(attempt) for attempt in tree.attempts],
+        "loops": [asdict(loop) | {"bundles": list(loop.bundles)} for loop in tree.loops],
         "empty_bundles": tree.empty_bundles,
         "hottest": {"bundle": tree.hottest, "msgs_per_sec": tree.hottest_msgs_per_sec},
         "after": _rows(last),
@@ -97,48 +97,50 @@ def _rows(frame: BalanceFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _occupancy(found: CountedOccupancy | Rejection) -> dict[str, Any]:
-    return {"problem": asdict(found)} if isinstance(found, Rejection) else counted_document(found)
+def _occupancy(occupancy: CountedOccupancy | Rejection) -> dict[str, Any]:
+    return {"problem": asdict(occupancy)} if isinstance(occupancy, Rejection) else counted_document(occupancy)
 
 
-def counted_document(found: CountedOccupancy) -> dict[str, Any]:
+def counted_document(occupancy: CountedOccupancy) -> dict[str, Any]:
     """Topics counted in bundles and on brokers, beside what chance would do."""
     return {
-        "topics": found.topics,
-        "per_bundle": {str(bundle): count for bundle, count in zip(found.bundles, found.per_bundle, strict=True)},
-        "per_broker": dict(found.per_broker),
-        "empty_bundles": found.empty_bundles,
-        "idle_brokers": list(found.idle_brokers),
-        "fullest_bundle": found.fullest_bundle,
-        "fullest_broker": found.fullest_broker,
-        "unplaced": list(found.unplaced),
-        "expected": expected_document(found.expected),
+        "topics": occupancy.topics,
+        "per_bundle": {
+            str(bundle): count for bundle, count in zip(occupancy.bundles, occupancy.per_bundle, strict=True)
+        },
+        "per_broker": dict(occupancy.per_broker),
+        "empty_bundles": occupancy.empty_bundles,
+        "idle_brokers": list(occupancy.idle_brokers),
+        "fullest_bundle": occupancy.fullest_bundle,
+        "fullest_broker": occupancy.fullest_broker,
+        "unplaced": list(occupancy.unplaced),
+        "expected": expected_document(occupancy.expected),
     }
 
 
-def expected_document(found: ExpectedOccupancy) -> dict[str, Any]:
+def expected_document(occupancy: ExpectedOccupancy) -> dict[str, Any]:
     """What chance does on average."""
-    return asdict(found) | {
-        "mean_per_bundle": found.mean_per_bundle,
-        "mean_per_broker": found.mean_per_broker,
-        "fullest_broker_packed": found.fullest_broker_packed,
-        "bundle_max_over_mean": found.bundle_max_over_mean,
-        "packed_max_over_mean": found.packed_max_over_mean,
-        "dealt_max_over_mean": found.dealt_max_over_mean,
+    return asdict(occupancy) | {
+        "mean_per_bundle": occupancy.mean_per_bundle,
+        "mean_per_broker": occupancy.mean_per_broker,
+        "fullest_broker_packed": occupancy.fullest_broker_packed,
+        "bundle_max_over_mean": occupancy.bundle_max_over_mean,
+        "packed_max_over_mean": occupancy.packed_max_over_mean,
+        "dealt_max_over_mean": occupancy.dealt_max_over_mean,
     }
 
 
-def needed_document(found: BundlesNeeded) -> dict[str, Any]:
+def needed_document(needed: BundlesNeeded) -> dict[str, Any]:
     """How many bundles it takes, the bounds, and the table of other numbers beside it."""
     return {
-        "bundles": found.bundles,
-        "max_over_mean": found.max_over_mean,
-        "idle_share": found.idle_share,
-        "governed_by": found.governed_by,
-        "within_maximum": found.within_maximum,
-        "expected": expected_document(found.expected),
-        "table": [expected_document(each) for each in found.table],
-        "explanation": list(found.explanation),
+        "bundles": needed.bundles,
+        "max_over_mean": needed.max_over_mean,
+        "idle_share": needed.idle_share,
+        "governed_by": needed.governed_by,
+        "within_maximum": needed.within_maximum,
+        "expected": expected_document(needed.expected),
+        "table": [expected_document(row) for row in needed.table],
+        "explanation": list(needed.explanation),
     }
 
 

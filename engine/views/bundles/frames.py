@@ -159,7 +159,8 @@ class _Tree:
             msgs_per_sec=stats.msgs_per_sec,
             bytes_per_sec=stats.bytes_per_sec,
             measures=tuple(
-                MeasureRow(each.reason, each.measured, each.limit, each.share_of_limit) for each in measures
+                MeasureRow(measure.reason, measure.measured, measure.limit, measure.share_of_limit)
+                for measure in measures
             ),
             seen_msgs_per_sec=seen.msgs_per_sec if seen is not None else None,
             samples=seen.samples if seen is not None else 0,
@@ -190,13 +191,13 @@ class _Tree:
 
 def _last_verdicts(cycle: BalanceCycle) -> dict[str, BalanceVerdict]:
     """The last verdict on each bundle. Very many runs share their verdicts, which are looked at once."""
-    found: dict[str, BalanceVerdict] = {}
+    last: dict[str, BalanceVerdict] = {}
     before: tuple[BalanceVerdict, ...] = ()
     for run in cycle.runs:
         if run.verdicts is not before:
             before = run.verdicts
-            found.update((verdict.bundle, verdict) for verdict in before)
-    return found
+            last.update((verdict.bundle, verdict) for verdict in before)
+    return last
 
 
 def _between(hashes: Sequence[int], topics: Sequence[BalancedTopic], bundle: BundleRange) -> Iterator[BalancedTopic]:

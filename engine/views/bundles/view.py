@@ -57,7 +57,7 @@ MAX_BROKERS: Final = 10_000
 
 
 def too_many_brokers(count: int) -> Rejection | None:
-    """The refusal of more brokers than ids are made up for; None for fewer."""
+    """The refusal of more brokers than have synthetic ids; None for fewer."""
     if count <= MAX_BROKERS:
         return None
     return Rejection("TooManyBrokers", f"{count} brokers: up to {MAX_BROKERS} are modelled here", "brokers")
@@ -98,7 +98,7 @@ def _parts(state: ClusterState) -> tuple[object, ...]:
 
 def balance_frame(view: BalanceView, algorithm: str, cycle: int) -> BalanceFrame:
     """The tree under an algorithm after a cycle, 0 being now; cycles past the end show the last one. Remembered."""
-    tree = next(each for each in view.forecast.trees if each.algorithm == algorithm)
+    tree = next(candidate for candidate in view.forecast.trees if candidate.algorithm == algorithm)
     number = max(0, min(cycle, len(tree.balance.cycles)))
     return _frames.get((tree.balance,), (number,), lambda: frame_of(tree.balance, algorithm, number))
 
@@ -107,7 +107,7 @@ def curve_after(
     view: BalanceView, algorithm: str, cycle: int, range_text: str, rule: FlowRule = "merged"
 ) -> FlowCurve | Rejection:
     """The traffic of a range along the hash axis with what flows after a cycle, the limits and the cuts. Remembered."""
-    tree = next(each for each in view.forecast.trees if each.algorithm == algorithm)
+    tree = next(candidate for candidate in view.forecast.trees if candidate.algorithm == algorithm)
     cycles = tree.balance.cycles
     interval = cycles[min(cycle, len(cycles)) - 1].interval if cycle > 0 and cycles else 0
     start = tree.balance.start
@@ -129,10 +129,10 @@ def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRul
     )
     if isinstance(view, Rejection):
         return view
-    found = _curve(loads_at(view.topics, 0), range_text, view, rule)
-    if isinstance(found, Rejection):
-        return found
-    return replace(found, problems=(*view.problems, *found.problems), bad_topics=view.bad_topics)
+    curve = _curve(loads_at(view.topics, 0), range_text, view, rule)
+    if isinstance(curve, Rejection):
+        return curve
+    return replace(curve, problems=(*view.problems, *curve.problems), bad_topics=view.bad_topics)
 
 
 def _curve(loads: Sequence[TopicLoad], range_text: str, start: BalanceStart, rule: FlowRule) -> FlowCurve | Rejection:
@@ -151,7 +151,7 @@ def balanced_topics(state: ClusterState, namespace: str, growth: float) -> Topic
 
 
 def start_of_state(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceStart | Rejection:
-    """Where a simulation of this namespace begins: its topics with traffic and sessions, made-up brokers."""
+    """Where a simulation of this namespace begins: its topics with traffic and sessions, synthetic brokers."""
     refusal = too_many_brokers(question.brokers)
     if refusal is not None:
         return refusal
@@ -174,9 +174,9 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
     start = start_of_state(state, namespace, question)
     if isinstance(start, Rejection):
         return start
-    found = forecast(start, question.cycles)
-    if isinstance(found, Rejection):
-        return found
+    trees_ahead = forecast(start, question.cycles)
+    if isinstance(trees_ahead, Rejection):
+        return trees_ahead
     assert isinstance(start.topics, TopicColumns), "a start from columns stays in columns"
     loads = start.topics.loads
     msgs_per_sec, bytes_per_sec = map(sum_in_order, loads.flow)
@@ -194,12 +194,12 @@ def _compute(state: ClusterState, namespace: str, question: BalanceQuestion) -> 
         msgs_per_sec=msgs_per_sec,
         bytes_per_sec=bytes_per_sec,
         idle=NO_RUNS[reason] if reason is not None else "",
-        trees=tuple(_tree(tree) for tree in found.trees),
+        trees=tuple(_tree(tree) for tree in trees_ahead.trees),
         occupancy=count_occupancy(start.bundles, loads, start.brokers),
         needed=_needed(len(loads), len(start.brokers), start.settings.loadBalancerNamespaceMaximumBundles),
         problems=start.problems,
         bad_topics=start.bad_topics,
-        forecast=found,
+        forecast=trees_ahead,
     )
 
 
@@ -208,10 +208,10 @@ def _needed(topics: int, brokers: int, maximum: int) -> BundlesNeededRow:
         line = shell_line("ringside", "bundles-needed", "--topics", str(topics), "--brokers", str(brokers))
         message = f"{line} says how many bundles keep them even"
         return BundlesNeededRow(0, (), Rejection("TooManyTopics", message, "topics"))
-    found = bundles_needed(topics, brokers, maximum_bundles=maximum)
-    if isinstance(found, Rejection):
-        return BundlesNeededRow(0, (), found)
-    return BundlesNeededRow(found.bundles, found.explanation)
+    needed = bundles_needed(topics, brokers, maximum_bundles=maximum)
+    if isinstance(needed, Rejection):
+        return BundlesNeededRow(0, (), needed)
+    return BundlesNeededRow(needed.bundles, needed.explanation)
 
 
 def _tree(tree: ForecastTree) -> TreeRow:
@@ -232,7 +232,7 @@ def _attempts(balance: Balance, algorithm: str) -> tuple[AttemptRow, ...]:
     def row(number: int, at_ms: int, attempt: Attempt) -> AttemptRow:
         return attempt_row(number, at_ms, attempt, algorithm, balance.start.load_manager)
 
-    return tuple(row(each.number, each.at_ms, attempt) for each in balance.cycles for attempt in each.attempts)
+    return tuple(row(cycle.number, cycle.at_ms, attempt) for cycle in balance.cycles for attempt in cycle.attempts)
 
 
 def _loops(loops: tuple[Loop, ...]) -> tuple[LoopRow, ...]:
@@ -267,10 +267,10 @@ def sessions_of(state: ClusterState) -> NDArray[np.int64]:
 
 def _count(state: ClusterState) -> NDArray[np.int64]:
     topics = state.topics
-    producers, consumers = found = np.zeros((2, topics.partition_count), dtype=np.int64)
-    for each in state.producer_topics:
-        for index, objects in enumerate(each.producers.topic.connected):
-            number = topics.partition_number(partition_name(each.topic, index))
+    producers, consumers = sessions = np.zeros((2, topics.partition_count), dtype=np.int64)
+    for topic in state.producer_topics:
+        for index, objects in enumerate(topic.producers.topic.connected):
+            number = topics.partition_number(partition_name(topic.topic, index))
             if number >= 0:
                 producers[number] += len(objects)
     for subscription in state.subscriptions:
@@ -278,4 +278,4 @@ def _count(state: ClusterState) -> NDArray[np.int64]:
     for keyed in state.key_subscriptions:
         places = topics.places(keyed.topics)
         consumers[topics.numbers_of(places[places >= 0])] += len(keyed.consumers)
-    return found
+    return sessions

@@ -67,7 +67,7 @@ _CAUSES: Final[Mapping[CutCause, str]] = {"MsgRate": "messages", "Bandwidth": "b
 
 
 def number_text(value: float) -> str:
-    """A number for a sentence: whole ones without a decimal, others with one, thousands set apart.
+    """A number for a sentence: whole ones without a decimal, others with one, thousands separated.
 
     >>> number_text(30000.0), number_text(63.12), number_text(0.04)
     ('30,000', '63.1', '0.04')

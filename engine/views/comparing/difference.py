@@ -18,7 +18,7 @@ from engine.config import BrokerSettings
 from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, handovers, key_handovers
 from engine.views.keys.moves import key_moves, keys_evenness, keys_verdict, same_space
 from engine.views.keys.slice import KeysSlice, keys_slice_by_key
-from engine.views.reported.event_words import change_text
+from engine.views.reported.changes import change_text
 
 FORMAT: Final = "ringside.diff/1"
 Presence = Literal["both", "appeared", "vanished"]
@@ -109,8 +109,8 @@ def difference_view(
     else where their names are. O(topics + partitions).
     """
     pairs = matched_subscriptions(before.subscriptions, after.subscriptions)
-    found = [_failover(before, mine, after, theirs, one_history=one_history) for mine, theirs in pairs]
-    found += _keys(before, after, one_history=one_history)
+    differences = [_failover(before, mine, after, theirs, one_history=one_history) for mine, theirs in pairs]
+    differences += _keys(before, after, one_history=one_history)
     if before.topics is after.topics:
         appeared: tuple[str, ...] = ()
         vanished: tuple[str, ...] = ()
@@ -127,27 +127,31 @@ def difference_view(
         topics_vanished=vanished,
         topics_renamed=renamed(vanished, appeared),
         bundles=_bundles(before, after),
-        subscriptions=tuple(found),
+        subscriptions=tuple(differences),
     )
 
 
 def sums_of(view: DifferenceView) -> Sums:
     """The sums, as far as there are verdicts: appeared and vanished are topics."""
-    judged = [each.verdict for each in view.subscriptions if each.verdict is not None]
-    failover = [each.verdict for each in view.subscriptions if each.verdict is not None and each.noun == PARTITION]
+    judged = [subscription.verdict for subscription in view.subscriptions if subscription.verdict is not None]
+    failover = [
+        subscription.verdict
+        for subscription in view.subscriptions
+        if subscription.verdict is not None and subscription.noun == PARTITION
+    ]
     return Sums(
-        items=sum(each.items for each in failover),
-        moved=sum(each.moved for each in failover),
-        least=sum(each.least for each in failover),
-        msgs_per_sec=sum(each.msgs_per_sec for each in failover),
-        bytes_per_sec=sum(each.bytes_per_sec for each in failover),
-        unacked_at_risk=sum(each.unacked_at_risk for each in failover),
+        items=sum(verdict.items for verdict in failover),
+        moved=sum(verdict.moved for verdict in failover),
+        least=sum(verdict.least for verdict in failover),
+        msgs_per_sec=sum(verdict.msgs_per_sec for verdict in failover),
+        bytes_per_sec=sum(verdict.bytes_per_sec for verdict in failover),
+        unacked_at_risk=sum(verdict.unacked_at_risk for verdict in failover),
         appeared=len(view.topics_appeared),
         vanished=len(view.topics_vanished),
-        idle=sum(each.after.idle for each in judged),
-        max_over_mean=max((each.after.max_over_mean for each in judged), default=0.0),
-        max_over_mean_rate=max((each.after.max_over_mean_rate for each in judged), default=0.0),
-        worse=sum(each.judgement == "worse" for each in judged),
+        idle=sum(verdict.after.idle for verdict in judged),
+        max_over_mean=max((verdict.after.max_over_mean for verdict in judged), default=0.0),
+        max_over_mean_rate=max((verdict.after.max_over_mean_rate for verdict in judged), default=0.0),
+        worse=sum(verdict.judgement == "worse" for verdict in judged),
     )
 
 
@@ -167,9 +171,16 @@ def _failover(
         after, theirs = renumbered(after, theirs, mine)
     if mine.key != theirs.key:
         named = replace(theirs, key=mine.key)
-        after = replace(after, subscriptions=tuple(named if each is theirs else each for each in after.subscriptions))
+        after = replace(
+            after,
+            subscriptions=tuple(
+                named if subscription is theirs else subscription for subscription in after.subscriptions
+            ),
+        )
         theirs = named
-    came, left = came_and_left([each.name for each in mine.consumers], [each.name for each in theirs.consumers])
+    came, left = came_and_left(
+        [consumer.name for consumer in mine.consumers], [consumer.name for consumer in theirs.consumers]
+    )
     verdict = verdict_between(_only(before, mine), _only(after, theirs), mine.key)
     return SubscriptionDifference(
         key=mine.key,
@@ -195,16 +206,16 @@ def _alone(key: str, namespace: str, kind: str, noun: str, presence: Presence) -
 
 
 def _keys(before: ClusterState, after: ClusterState, *, one_history: bool) -> list[SubscriptionDifference]:
-    found = []
+    differences = []
     for mine, theirs in matched_subscriptions(before.key_subscriptions, after.key_subscriptions):
         either = mine or theirs
         assert either is not None, "a pair has one side at least"
         if mine is None or theirs is None:
             presence: Presence = "appeared" if mine is None else "vanished"
-            found.append(_alone(either.key, either.namespace, "Key_Shared", SLOT, presence))
+            differences.append(_alone(either.key, either.namespace, "Key_Shared", SLOT, presence))
         else:
-            found.append(_key_shared(before, mine, after, theirs, one_history=one_history))
-    return found
+            differences.append(_key_shared(before, mine, after, theirs, one_history=one_history))
+    return differences
 
 
 def _key_shared(
@@ -212,14 +223,17 @@ def _key_shared(
 ) -> SubscriptionDifference:
     was, now = keys_slice_by_key(before, mine.key), keys_slice_by_key(after, theirs.key)
     assert was is not None and now is not None, "both subscriptions are of their states"
-    came, left = came_and_left([each.name for each in mine.consumers], [each.name for each in theirs.consumers])
+    came, left = came_and_left(
+        [consumer.name for consumer in mine.consumers], [consumer.name for consumer in theirs.consumers]
+    )
     if one_history:
         verdict, rows = keys_verdict(was, now, key_moves(was, now)), key_handovers(was, now)
     else:
         ids = ids_by_name(
-            [(each.name, each.consumer_id) for each in mine.consumers], [each.name for each in theirs.consumers]
+            [(consumer.name, consumer.consumer_id) for consumer in mine.consumers],
+            [consumer.name for consumer in theirs.consumers],
         )
-        known_as = dict(zip([each.consumer_id for each in theirs.consumers], ids, strict=True))
+        known_as = dict(zip([consumer.consumer_id for consumer in theirs.consumers], ids, strict=True))
         verdict, rows = _by_name(was, now, known_as), key_handovers(was, now, known_as)
     return SubscriptionDifference(
         key=mine.key,
@@ -261,7 +275,7 @@ def _by_name(was: KeysSlice, now: KeysSlice, known_as: Mapping[int, int]) -> Ver
 
 
 def _settings(before: BrokerSettings, after: BrokerSettings) -> tuple[SettingDifference, ...]:
-    names = [each.name for each in fields(BrokerSettings)]
+    names = [field.name for field in fields(BrokerSettings)]
     return tuple(
         SettingDifference(name, before.text_of(name), after.text_of(name))
         for name in names
@@ -270,14 +284,16 @@ def _settings(before: BrokerSettings, after: BrokerSettings) -> tuple[SettingDif
 
 
 def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifference, ...]:
-    found = []
+    differences = []
     for name in sorted({*before.namespaces, *after.namespaces}):
-        old, new = ((each.namespaces[name].boundaries if name in each.namespaces else ()) for each in (before, after))
+        old, new = (
+            (state.namespaces[name].boundaries if name in state.namespaces else ()) for state in (before, after)
+        )
         if old != new:
             gone, fresh = sorted(set(old) - set(new)), sorted(set(new) - set(old))
             counts = (max(len(old) - 1, 0), max(len(new) - 1, 0))
-            found.append(BundlesDifference(name, *counts, tuple(gone), tuple(fresh)))
-    return tuple(found)
+            differences.append(BundlesDifference(name, *counts, tuple(gone), tuple(fresh)))
+    return tuple(differences)
 
 
 def reported_between(before: Snapshot, after: Snapshot, subscription: str | None = None) -> tuple[Change, ...]:
@@ -286,7 +302,7 @@ def reported_between(before: Snapshot, after: Snapshot, subscription: str | None
     O(dispatchers × consumers).
     """
     changes = changes_between(before, after)
-    return tuple(each for each in changes if subscription in (None, each.subscription))
+    return tuple(change for change in changes if subscription in (None, change.subscription))
 
 
 def difference_document(view: DifferenceView) -> dict[str, Any]:
@@ -296,31 +312,34 @@ def difference_document(view: DifferenceView) -> dict[str, Any]:
         "format": FORMAT,
         "before": view.before,
         "after": view.after,
-        "reported": None if reported is None else [asdict(each) | {"text": change_text(each)} for each in reported],
+        "reported": None
+        if reported is None
+        else [asdict(change) | {"text": change_text(change)} for change in reported],
         "release_before": view.release_before,
         "release_after": view.release_after,
         "sums": asdict(sums_of(view)),
-        "settings": [asdict(each) for each in view.settings],
+        "settings": [asdict(setting) for setting in view.settings],
         "topics_appeared": list(view.topics_appeared),
         "topics_vanished": list(view.topics_vanished),
         "topics_renamed": [list(pair) for pair in view.topics_renamed],
         "bundles": [
-            asdict(each) | {"boundaries_gone": list(each.boundaries_gone), "boundaries_new": list(each.boundaries_new)}
-            for each in view.bundles
+            asdict(bundle)
+            | {"boundaries_gone": list(bundle.boundaries_gone), "boundaries_new": list(bundle.boundaries_new)}
+            for bundle in view.bundles
         ],
         "subscriptions": [
             {
-                "key": each.key,
-                "namespace": each.namespace,
-                "type": each.type,
-                "presence": each.presence,
-                "noun": each.noun,
-                "verdict": asdict(each.verdict) if each.verdict is not None else None,
-                "consumers_came": list(each.came),
-                "consumers_left": list(each.left),
-                "consumers_renamed": [list(pair) for pair in each.renamed],
-                "handovers": [asdict(row) for row in each.rows],
+                "key": subscription.key,
+                "namespace": subscription.namespace,
+                "type": subscription.type,
+                "presence": subscription.presence,
+                "noun": subscription.noun,
+                "verdict": asdict(subscription.verdict) if subscription.verdict is not None else None,
+                "consumers_came": list(subscription.came),
+                "consumers_left": list(subscription.left),
+                "consumers_renamed": [list(pair) for pair in subscription.renamed],
+                "handovers": [asdict(row) for row in subscription.rows],
             }
-            for each in view.subscriptions
+            for subscription in view.subscriptions
         ],
     }

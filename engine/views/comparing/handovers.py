@@ -61,15 +61,15 @@ def handovers(
     gone = np.zeros(0, dtype=np.int64)
     place = np.arange(len(new))
     if old is not new:
-        found = aligned(old.names, new.names)
-        place, gone = found.place, found.gone
+        alignment = aligned(old.names, new.names)
+        place, gone = alignment.place, alignment.gone
         was = np.append(was, np.int32(NEW_PARTITION))[place]
     changed = np.flatnonzero(was != now)
     at, count = place[changed], len(changed)
     rates = np.where(at >= 0, flow.msgs_per_sec[at], later.msgs_per_sec[changed]) if len(old) else later.msgs_per_sec
     rates = np.concatenate((rates, flow.msgs_per_sec[gone]))
-    names = {each.consumer_id: each.name for each in mine.consumers}
-    later_names = {each.consumer_id: each.name for each in theirs.consumers}
+    names = {consumer.consumer_id: consumer.name for consumer in mine.consumers}
+    later_names = {consumer.consumer_id: consumer.name for consumer in theirs.consumers}
     every = LazyRows(
         count + len(gone), lambda at: new.names[int(changed[at])] if at < count else old.names[int(gone[at - count])]
     )
@@ -143,8 +143,8 @@ def key_handovers(
 
     ``known_as`` maps the ids of ``now`` to those of ``before`` where the two states number their consumers separately.
     """
-    names = {each.consumer_id: each.name for each in before.selector.consumers}
-    later = {each.consumer_id: each.name for each in now.selector.consumers}
+    names = {consumer.consumer_id: consumer.name for consumer in before.selector.consumers}
+    later = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
     was = dict(zip(before.known.keys, before.known.owners.tolist(), strict=True))
     rows = []
     for text, key, owner, count in zip(

@@ -92,11 +92,11 @@ def heirs_view(state: ClusterState, key: str, gone: Collection[int]) -> HeirsVie
     O(partitions) for Failover; for Key_Shared a leave each.
     """
     failover = subscription_of(state, key)
-    keys = next((each for each in state.key_subscriptions if each.key == key), None)
+    keys = next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
     among = failover or keys
     if among is None:
         return _nothing_to_inherit(key)
-    known = {each.consumer_id: each.name for each in among.consumers}
+    known = {consumer.consumer_id: consumer.name for consumer in among.consumers}
     missing = [number for number in gone if number not in known]
     if missing or not gone:
         return Rejection("ConsumerNotFound", f"{key} has no consumer {missing[0] if missing else ''}", "consumer", 404)
@@ -115,7 +115,7 @@ def losses_view(state: ClusterState, key: str) -> LossesView | Rejection:
     failover = subscription_of(state, key)
     if failover is not None:
         return _losses.get((state, failover), (), lambda: _failover_losses(state, failover))
-    keys = next((each for each in state.key_subscriptions if each.key == key), None)
+    keys = next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
     if keys is None:
         return _nothing_to_inherit(key)
     return _losses.get((state, keys), (), lambda: _key_losses(state, keys))
@@ -129,17 +129,17 @@ def _of_failover(
     assert left is not None, "a subscription stays when its consumers go"
     counts, rates = shares(state, subscription)
     then, then_rates = shares(after, left)
-    places = {each.consumer_id: at for at, each in enumerate(dispatch_order(subscription.consumers))}
+    places = {consumer.consumer_id: at for at, consumer in enumerate(dispatch_order(subscription.consumers))}
     rows = [
         HeirRow(
-            each.consumer_id,
-            each.name,
-            int(counts[places[each.consumer_id]]),
+            consumer.consumer_id,
+            consumer.name,
+            int(counts[places[consumer.consumer_id]]),
             int(then[at]),
-            float(rates[places[each.consumer_id]]),
+            float(rates[places[consumer.consumer_id]]),
             float(then_rates[at]),
         )
-        for at, each in enumerate(dispatch_order(left.consumers))
+        for at, consumer in enumerate(dispatch_order(left.consumers))
     ]
     return HeirsView(
         subscription=subscription.key,
@@ -171,14 +171,14 @@ def _of_keys(state: ClusterState, key: str, gone: Collection[int], names: tuple[
     messages, later = _messages(before), _messages(now)
     rows = [
         HeirRow(
-            each.consumer_id,
-            each.name,
-            counts.get(each.consumer_id, 0),
-            then.get(each.consumer_id, 0),
-            messages.get(each.consumer_id, 0.0),
-            later.get(each.consumer_id, 0.0),
+            consumer.consumer_id,
+            consumer.name,
+            counts.get(consumer.consumer_id, 0),
+            then.get(consumer.consumer_id, 0),
+            messages.get(consumer.consumer_id, 0.0),
+            later.get(consumer.consumer_id, 0.0),
         )
-        for each in now.selector.consumers
+        for consumer in now.selector.consumers
     ]
     return HeirsView(
         subscription=key,
@@ -191,22 +191,22 @@ def _of_keys(state: ClusterState, key: str, gone: Collection[int], names: tuple[
 
 
 def _messages(of: KeysSlice) -> dict[int, float]:
-    found: dict[int, float] = {}
+    messages: dict[int, float] = {}
     for owner, count in zip(of.known.owners.tolist(), of.known.messages.tolist(), strict=True):
-        found[owner] = found.get(owner, 0.0) + count
-    return found
+        messages[owner] = messages.get(owner, 0.0) + count
+    return messages
 
 
 def _failover_losses(state: ClusterState, subscription: Subscription) -> LossesView:
-    found = losses(state, subscription)
-    now = found[0].before if found else None
+    failures = losses(state, subscription)
+    now = failures[0].before if failures else None
     return LossesView(
         subscription=subscription.key,
         noun=PARTITION,
         items=now.items if now is not None else 0,
         max_over_mean=now.max_over_mean if now is not None else 0.0,
         max_over_mean_rate=now.max_over_mean_rate if now is not None else 0.0,
-        rows=tuple(map(_loss_row, found)),
+        rows=tuple(map(_loss_row, failures)),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from engine.errors import Rejection
 from engine.views.comparing.difference import Sums
 
-NAMES: Final = tuple(each.name for each in fields(Sums) if each.name != "items")
+NAMES: Final = tuple(field.name for field in fields(Sums) if field.name != "items")
 OF_ALL: Final = frozenset({"moved", "least"})
 """Numbers that can be a percentage: of all partitions."""
 _LIMIT: Final = re.compile(
@@ -37,16 +37,16 @@ def parse_limit(text: str) -> Limit | Rejection:
     >>> parse_limit("moved").error, parse_limit("idle>10%").error, parse_limit("speed>1").error
     ('NotALimit', 'NotAShare', 'UnknownNumber')
     """
-    found = _LIMIT.fullmatch(text)
-    if found is None:
+    match = _LIMIT.fullmatch(text)
+    if match is None:
         return Rejection("NotALimit", f"{text!r} is not a limit; write NAME>NUMBER, such as moved>10% or idle>0")
-    name, share = found["name"], bool(found["percent"])
+    name, share = match["name"], bool(match["percent"])
     if name not in NAMES:
         return Rejection("UnknownNumber", f"{name!r} is not a number of a difference; there are {', '.join(NAMES)}")
     if share and name not in OF_ALL:
         return Rejection("NotAShare", f"{name} is not a share of all partitions; write a number without %")
-    number = float(found["number"]) / (100 if share else 1)
-    return Limit(text.strip(), name, found["sign"], number, share)
+    number = float(match["number"]) / (100 if share else 1)
+    return Limit(text.strip(), name, match["sign"], number, share)
 
 
 def exceeded(limit: Limit, sums: Sums) -> bool:

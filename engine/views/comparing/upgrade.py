@@ -138,9 +138,9 @@ def _concerned(state: ClusterState, rule: str) -> int:
     if rule in _FAILOVER:
         return len(state.subscriptions)
     if rule in _STICKY:
-        return sum(each.mode.declares for each in state.key_subscriptions)
+        return sum(subscription.mode.declares for subscription in state.key_subscriptions)
     if rule == "key_shared_ring":
-        return sum(each.mode is SharingMode.CONSISTENT_AUTO_SPLIT for each in state.key_subscriptions)
+        return sum(subscription.mode is SharingMode.CONSISTENT_AUTO_SPLIT for subscription in state.key_subscriptions)
     if rule.startswith(("key", "draining")):
         return len(state.key_subscriptions)
     return 0
@@ -171,14 +171,14 @@ def _meaning(state: ClusterState, change: ChangedDefault) -> str:
 
 
 def _gaps(before: ClusterState, after: ClusterState) -> tuple[GapHere, ...]:
-    found = []
-    for each in before.key_subscriptions:
-        was, now = keys_slice_by_key(before, each.key), keys_slice_by_key(after, each.key)
+    gaps = []
+    for subscription in before.key_subscriptions:
+        was, now = keys_slice_by_key(before, subscription.key), keys_slice_by_key(after, subscription.key)
         if was is None or now is None or was.gaps.slot_count == now.gaps.slot_count:
             continue
         unowned = int((now.known.owners < 0).sum())
-        found.append(GapHere(each.key, was.gaps.slot_count, now.gaps.slot_count, unowned))
-    return tuple(found)
+        gaps.append(GapHere(subscription.key, was.gaps.slot_count, now.gaps.slot_count, unowned))
+    return tuple(gaps)
 
 
 def upgrade_document(view: UpgradeView) -> dict[str, Any]:
@@ -189,21 +189,21 @@ def upgrade_document(view: UpgradeView) -> dict[str, Any]:
         "before": view.before,
         "after": view.after,
         "rules": [
-            asdict(each.change) | {"meaning": each.meaning, "subscriptions": each.subscriptions} for each in view.rules
+            asdict(rule.change) | {"meaning": rule.meaning, "subscriptions": rule.subscriptions} for rule in view.rules
         ],
         "defaults": [
             {
-                "name": each.change.name,
-                "before": each.change.before,
-                "after": each.change.after,
-                "in_force": each.in_force or None,
-                "follows": each.follows,
-                "meaning": each.meaning,
-                "keep": each.keep,
+                "name": default.change.name,
+                "before": default.change.before,
+                "after": default.change.after,
+                "in_force": default.in_force or None,
+                "follows": default.follows,
+                "meaning": default.meaning,
+                "keep": default.keep,
             }
-            for each in view.defaults
+            for default in view.defaults
         ],
-        "gaps": [asdict(each) for each in view.gaps],
+        "gaps": [asdict(gap) for gap in view.gaps],
         # One state under two releases: nothing was reported of the other one.
         "difference": {key: value for key, value in difference_document(view.difference).items() if key != "reported"},
     }

@@ -1,4 +1,4 @@
-"""The projections of a timeline: one for the main screen, one for each detail that is opened on demand."""
+"""The projections of a timeline: the main screen with its notices, and the details that are opened on demand."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ NAMED_AT_MOST: Final = 3
 
 def notices_of(now: Slice, noted: Iterable[Notice] = ()) -> tuple[Notice, ...]:
     """All notices in a fixed order, then what the opening of the state noted."""
-    found = (_flag_unknown(now), _duplicates(now), _collisions(now), _flag_ignored(now), _standbys(now))
-    return (*(notice for notice in found if notice), *noted)
+    notices = (_flag_unknown(now), _duplicates(now), _collisions(now), _flag_ignored(now), _standbys(now))
+    return (*(notice for notice in notices if notice), *noted)
 
 
 def _flag_unknown(now: Slice) -> Notice | None:
@@ -65,7 +65,7 @@ def _duplicates(now: Slice) -> Notice | None:
 
 
 def _collisions(now: Slice) -> Notice | None:
-    """Bug pattern F09: name and number stand side by side, so ``c-1`` + ``10`` and ``c-11`` + ``0`` are one point."""
+    """Bug pattern F09: name and number are concatenated, so ``c-1`` + ``10`` and ``c-11`` + ``0`` are one point."""
     ring = now.ring
     if ring is None:
         return None
@@ -75,13 +75,13 @@ def _collisions(now: Slice) -> Notice | None:
     counts, shares = ring.point_counts(), ring.shares()
     even = 1 / len(ring.names)
     place = {name: at for at, name in enumerate(ring.names)}
-    told = [
+    losses = [
         f"{name} keeps {counts[place[name]]} of {POINTS_PER_CONSUMER} points"
         f" and {shares[place[name]]:.1%} of the ring (points lost to {_listed(winners, 2)})"
         for name, winners in sorted(losers.items(), key=lambda pair: counts[place[pair[0]]])
     ]
     effect = "" if now.ring_decides else "; it counts once the ring decides"
-    return Notice(NAMES_COLLIDE, f"names collide on the ring, an even share is {even:.1%}: {_listed(told)}{effect}")
+    return Notice(NAMES_COLLIDE, f"names collide on the ring, an even share is {even:.1%}: {_listed(losses)}{effect}")
 
 
 def _flag_ignored(now: Slice) -> Notice | None:
@@ -119,7 +119,7 @@ FAILOVER: Final = "Failover"
 def dashboard_view(
     timeline: Timeline, *, subscription: int = 0, problems: int = 0, notes: Iterable[Notice] = ()
 ) -> DashboardView:
-    """Everything the main screen tells at the cursor, for the subscription of that place (the last one past the end).
+    """Everything the main screen shows at the cursor, for the subscription of that place (the last one past the end).
 
     Changes are those of the last step; there are none at the opening. ``problems`` and ``notes`` are what the opening
     of the state had. O(n log n + t log n) for n consumers and t partitions.
@@ -149,8 +149,8 @@ PREVIEWED: Final = 200_000
 def _flag_change(now: Slice) -> Verdict | None:
     if not flag_known(now) or not now.order or not 0 < len(now.topics) <= PREVIEWED:
         return None
-    found = preview(now.state, flag_change(now.state), now.subscription.key)
-    return None if isinstance(found, Rejection) else found
+    verdict = preview(now.state, flag_change(now.state), now.subscription.key)
+    return None if isinstance(verdict, Rejection) else verdict
 
 
 def partitions_of(timeline: Timeline, subscription: int, consumer_id: int) -> Sequence[PartitionRow]:
@@ -170,10 +170,10 @@ def busiest_partition_of(timeline: Timeline, subscription: int, consumer_id: int
 def topics_of_bundle(
     timeline: Timeline, namespace: str, range_text: str, subscription: int = 0
 ) -> Sequence[BundleTopic]:
-    """The partitions whose hash lies in a range (a bundle, or one that was split), ascending by hash.
+    """The partitions whose hash is in a range (a bundle, or one that was split), ascending by hash.
 
     ``active_consumer`` is that of the given subscription, "" where it does not have the topic. Empty for a namespace
-    that is not there or a text that is no range. Rows are made when they are looked at.
+    that is not there or a text that is not a range. Rows are computed on demand.
     """
     state = timeline.state
     piece = parse_range(range_text)

@@ -1,4 +1,4 @@
-"""The dashboard as one JSON document: everything the screen tells, with names instead of positions.
+"""The dashboard as one JSON document: everything the screen shows, with names instead of positions.
 
 ``schema/dashboard.schema.json`` (JSON Schema 2020-12) describes it, units included; ``FORMAT`` changes when a member
 goes or changes its meaning.
@@ -6,10 +6,7 @@ goes or changes its meaning.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 import numpy as np
@@ -26,14 +23,6 @@ from engine.views.failover.model import (
 from engine.views.reported.document import reported_document
 
 FORMAT: Final = "ringside.dashboard/1"
-
-
-@cache
-def dashboard_schema() -> dict[str, Any]:
-    """The schema of ``dashboard_document``. Shared: do not change it."""
-    text = files("engine.views").joinpath("schema", "dashboard.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def dashboard_document(view: DashboardView, *, points: bool = False) -> dict[str, Any]:

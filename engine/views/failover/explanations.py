@@ -65,10 +65,10 @@ def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicE
     (``x``, ``tenant/ns/x``); a local name of any namespace; a part that occurs in one name only. Else a ``Rejection``
     that names the nearest topics. O(t) for the search, O(n log n) for the choice.
     """
-    found = resolve_topic(now, text)
-    if isinstance(found, Rejection):
-        return found
-    name, matched = found
+    resolved = resolve_topic(now, text)
+    if isinstance(resolved, Rejection):
+        return resolved
+    name, matched = resolved
     namespace = namespace_of(name)
     load = now.state.loads.get(name, NO_STATISTICS)
     own = dispatched_load(now.state, now.subscription, name)
@@ -99,7 +99,7 @@ def _last_takeover(earlier: Slice | None, now: Slice, name: str) -> Takeover | N
     """The hand-over of the last step, if it changed who is connected and nothing that a broker restarts for."""
     if earlier is None or earlier.behaviour != now.behaviour or earlier.state.settings != now.state.settings:
         return None
-    if name not in earlier.topics.position:
+    if name not in earlier.topics.names:
         return None
     unacked = dispatched_load(earlier.state, earlier.subscription, name).unacked_messages
     return takeover(_terms(now, name), earlier.subscription.consumers, now.subscription.consumers, unacked)
@@ -128,48 +128,46 @@ def _terms(now: Slice, name: str) -> Terms:
 
 def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
     """The partition name a text means, and how it was understood (see ``TopicExplanation.matched``)."""
-    wanted = text.strip()
-    if not wanted:
+    typed = text.strip()
+    if not typed:
         return Rejection("NotFound", "name a topic", "topic", 404)
-    if wanted in now.topics.position:
-        return wanted, "name"
-    parsed = parse_topic_name(wanted)
-    complete = parsed.complete if isinstance(parsed, TopicName) else wanted
+    if typed in now.topics.names:
+        return typed, "name"
+    parsed = parse_topic_name(typed)
+    complete = parsed.complete if isinstance(parsed, TopicName) else typed
     for candidate, matched in ((complete, "name"), (f"{complete}-partition-0", "topic")):
-        if candidate in now.topics.position:
+        if candidate in now.topics.names:
             if matched == "topic" and len(_partitions_of(now, complete)) > 1:
                 return _ambiguous(text, _partitions_of(now, complete), "has several partitions")
             return candidate, matched
-    names = _names_like(now, wanted)
-    by_local = [name for name in names if _local(name) in (wanted, f"{wanted}-partition-0")]
+    names = _names_like(now, typed)
+    by_local = [name for name in names if _local(name) in (typed, f"{typed}-partition-0")]
     if len(by_local) == 1 and len(_partitions_of(now, by_local[0].removesuffix("-partition-0"))) <= 1:
         return by_local[0], "local name"
     if by_local:
         several = by_local if len(by_local) > 1 else _partitions_of(now, by_local[0].removesuffix("-partition-0"))
         return _ambiguous(text, several, "is not one topic")
-    with_part = [name for name in names if wanted in name]
+    with_part = [name for name in names if typed in name]
     if len(with_part) == 1:
         return with_part[0], "part"
     if with_part:
         return _ambiguous(text, with_part, f"occurs in {len(with_part)} names")
-    return _unknown(now, text, wanted)
+    return _unknown(now, text, typed)
 
 
-def _names_like(now: Slice, wanted: str) -> Sequence[str]:
+def _names_like(now: Slice, part: str) -> Sequence[str]:
     """The names that have the text in them, topic by topic."""
     topics = now.topics.names.topics
-    found = [name for chunk in topics.partition_name_chunks() for name in chunk if wanted in name]
+    names = [name for chunk in topics.partition_name_chunks() for name in chunk if part in name]
     # A subscription that has all topics need not be asked for each.
-    return (
-        found if len(now.topics) == topics.partition_count else [name for name in found if name in now.topics.position]
-    )
+    return names if len(now.topics) == topics.partition_count else [name for name in names if name in now.topics.names]
 
 
 def _partitions_of(now: Slice, topic: str) -> list[str]:
     known = now.state.topics.get(topic)
     prefix = f"{topic}{PARTITION_SUFFIX}"
     names = known.partition_names() if known else (name for name in _names_like(now, prefix) if name.startswith(prefix))
-    return [name for name in names if name in now.topics.position]
+    return [name for name in names if name in now.topics.names]
 
 
 def _ambiguous(text: str, names: list[str], what: str) -> Rejection:
@@ -178,33 +176,33 @@ def _ambiguous(text: str, names: list[str], what: str) -> Rejection:
     return Rejection("Ambiguous", f"{text!r} {what}: {shown}{more}", "topic", 404)
 
 
-def _unknown(now: Slice, text: str, wanted: str) -> Rejection:
+def _unknown(now: Slice, text: str, typed: str) -> Rejection:
     # Among very many names the nearest one would take minutes to find.
     several = sorted(now.topics.names.numbers.tolist()) if len(now.topics) <= SEARCHED_TOPICS else ()
     locals_ = {_local(name): name for name in map(now.topics.names.topics.partition_name, several)}
-    near = get_close_matches(wanted.rpartition("/")[2], locals_, n=CANDIDATES_SHOWN, cutoff=0.6)
+    near = get_close_matches(typed.rpartition("/")[2], locals_, n=CANDIDATES_SHOWN, cutoff=0.6)
     hint = f"; did you mean {', '.join(locals_[local] for local in near)}?" if near else ""
     if not now.topics.names:
         hint = ": it has no topics"
-    hint += _elsewhere(now, wanted)
+    hint += _elsewhere(now, typed)
     return Rejection(
         "NotFound", f"no topic {text!r} in subscription {now.subscription.key!r}{hint}", field="topic", status=404
     )
 
 
-def _elsewhere(now: Slice, wanted: str) -> str:
+def _elsewhere(now: Slice, name: str) -> str:
     """What else of this name there is: a consumer here, or the topic in other subscriptions."""
-    if any(consumer.name == wanted for consumer in now.order):
+    if any(consumer.name == name for consumer in now.order):
         first = now.topics.names.topics.partition_name(int(now.topics.names.numbers.min())) if now.topics.names else ""
         example = f", such as {_local(first)}" if first else ""
-        return f"; {wanted} is a consumer, and topics are explained{example}"
-    stem = wanted.partition(PARTITION_SUFFIX)[0]
+        return f"; {name} is a consumer, and topics are explained{example}"
+    stem = name.partition(PARTITION_SUFFIX)[0]
     others = [
-        each.key
-        for each in now.state.subscriptions
-        if each.key != now.subscription.key
-        and len(each.topics) <= SEARCHED_TOPICS
-        and any(stem in (topic, _local(topic)) for topic in each.topics)
+        subscription.key
+        for subscription in now.state.subscriptions
+        if subscription.key != now.subscription.key
+        and len(subscription.topics) <= SEARCHED_TOPICS
+        and any(stem in (topic, _local(topic)) for topic in subscription.topics)
     ]
     if not others:
         return ""
@@ -237,5 +235,5 @@ def bundle_text(state: ClusterState, namespace: str, bundle_hash: int) -> str:
     seen = state.namespaces.get(namespace)
     if seen is None:
         return ""
-    found = NamespaceBundles(namespace, seen.boundaries).find(bundle_hash)
-    return str(found) if isinstance(found, BundleRange) else ""
+    bundle = NamespaceBundles(namespace, seen.boundaries).find(bundle_hash)
+    return str(bundle) if isinstance(bundle, BundleRange) else ""

@@ -59,7 +59,7 @@ class ConsumerRow:
 class TableFoot:
     """The line below the table.
 
-    ``max_over_mean_*`` is the largest divided by the mean over the cohort, 0.0 when there is nothing to divide.
+    ``max_over_mean_*`` is the largest divided by the mean over the cohort, 0.0 for no partitions.
     ``idle_consumers`` counts members of the cohort that are active for no partition; standbys are idle by design.
     """
 
@@ -74,13 +74,13 @@ class TableFoot:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RingView:
-    """The hash ring of the shown subscription and where its topics stand on it.
+    """The hash ring of the shown subscription and where its topics are on it.
 
     ``points`` are the ring's points ascending in 0 .. space_size - 1 (int64); ``point_owners`` the owner of each. A
     hash belongs to the first point at or after it, wrapping. ``topic_hashes``, ``topic_owners`` and ``topic_moved`` run
     in parallel over ``topic_names``: hash of the name, its active consumer (by the rule in force, so not always the
     ring's owner), and whether the last step moved it. ``lit`` is false while the ring decides nothing that is shown
-    (modulo). Topics stand in hash order. ``changed_arcs`` marks the points whose arc had, at least in
+    (modulo). Topics are in hash order. ``changed_arcs`` marks the points whose arc had, at least in
     part, another owner before the last step. ``centre`` is up to four lines of at most 26 characters for the middle.
     ``first_partitions_only`` is true where every topic shown is the partition 0 of one. ``topic_numbers``, in parallel
     too, puts partitions into the order of their topics.
@@ -198,7 +198,7 @@ class TimelineView:
 class StatusView:
     """The status line: the rule in force in words, flag, release, subscription, and where the state is from.
 
-    ``namespace`` is that of the shown subscription ("" when there is none): one name can stand in several.
+    ``namespace`` is that of the shown subscription ("" when there is none): several can have the same name.
     ``flag_change`` is the word of ``DashboardView.flag_change``.
     """
 

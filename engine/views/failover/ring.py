@@ -35,7 +35,7 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
         point_owners=ring.owners if ring else none,
         changed_arcs=changed_arcs(before, now),
         topic_names=now.topics.names,
-        topic_hashes=now.topics.hashes,
+        topic_hashes=now.topics.hash,
         topic_owners=now.owners.active,
         topic_moved=changes.moved,
         lit=now.ring_decides,
@@ -83,7 +83,9 @@ def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
 def _few_changed(before: Slice, now: Slice) -> list[str] | None:
     """The names of consumers that came to or left the cohort, None for too many to look at them one by one."""
     # Who comes back under its old name or with another level has another id.
-    was, is_ = ({each.consumer_id: each.name for each in of.order[: of.cohort_size]} for of in (before, now))
+    was, is_ = (
+        {consumer.consumer_id: consumer.name for consumer in of.order[: of.cohort_size]} for of in (before, now)
+    )
     changed = [
         *(was[number] for number in was.keys() - is_.keys()),
         *(is_[number] for number in is_.keys() - was.keys()),
@@ -97,7 +99,7 @@ def _changed_at(
     """``changed_arcs`` after few consumers came or left: elsewhere than at their points nothing can differ."""
     changed = np.zeros(len(ring), dtype=np.bool_)
     at = np.array(sorted({point for name in names for point in failover_points(name)}), dtype=np.int64)
-    was, is_ = (_places_of(each, at) for each in (earlier, ring))
+    was, is_ = (_places_of(one_ring, at) for one_ring in (earlier, ring))
     owners_before = np.array([before.order[owner].consumer_id for owner in earlier.owners[was].tolist()])
     owners_now = np.array([now.order[owner].consumer_id for owner in ring.owners[is_].tolist()])
     changed[is_[owners_before != owners_now]] = True
@@ -105,7 +107,7 @@ def _changed_at(
 
 
 def _places_of(ring: FailoverRing, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The arc that each hash lies on, as the place of the point that ends it."""
+    """The arc of each hash, as the place of the point that ends it."""
     at = np.searchsorted(ring.points, hashes, side="left")
     at[at == len(ring)] = 0
     return at
@@ -158,7 +160,7 @@ def _most_by_ring(ring: FailoverRing, now: Slice) -> int:
         if most is not None:
             return most
         # Topics in hash order are cut at the points instead of being looked up one by one.
-        cuts = np.searchsorted(topics.hashes, ring.points.astype(topics.hashes.dtype), side="right")
+        cuts = np.searchsorted(topics.hash, ring.points.astype(topics.hash.dtype), side="right")
         counts = np.diff(cuts, prepend=0)
         counts[0] += len(topics) - cuts[-1]
         return int(np.bincount(ring.owners, weights=counts).max())

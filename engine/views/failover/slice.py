@@ -22,7 +22,7 @@ from engine.cluster.owners import (
     rules_of,
     runs_of,
 )
-from engine.cluster.partitions import Ids, PartitionNames, Places, traffic
+from engine.cluster.partitions import Ids, PartitionColumns, traffic
 from engine.cluster.state import ClusterState, Subscription, behaviour_in
 from engine.config import ReleaseBehaviour
 from engine.failover.choose import Rule, cohort
@@ -32,24 +32,6 @@ from engine.memo import Remembered
 from engine.views.failover.model import RuleInForce
 
 Integers = Ids
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TopicSet:
-    """The partitions of a subscription in hash order (parallel): names, partition indices (-1: none), ring hashes.
-
-    ``without_index`` counts those with index -1, and ``first_partitions_only`` is true where all have index 0.
-    """
-
-    names: PartitionNames
-    indices: Integers
-    hashes: Integers
-    position: Mapping[str, int]
-    without_index: int
-    first_partitions_only: bool
-
-    def __len__(self) -> int:
-        return len(self.names)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +56,7 @@ class Slice:
     state: ClusterState
     subscription: Subscription
     behaviour: ReleaseBehaviour
-    topics: TopicSet
+    topics: PartitionColumns
     owners: Owners
     msgs_per_sec: NDArray[np.float64]
     bytes_per_sec: NDArray[np.float64]
@@ -121,12 +103,11 @@ class Slice:
 
     def owner_of(self, name: str) -> Consumer | None:
         """The active consumer of one partition of this subscription; None for nobody or an unknown name."""
-        at = self.topics.position.get(name)
-        position = -1 if at is None else int(self.owners.active[at])
+        at = self.topics.names.place(name)
+        position = -1 if at < 0 else int(self.owners.active[at])
         return None if position < 0 else self.owners.order[position]
 
 
-_topics: Remembered[TopicSet] = Remembered()
 _owners: Remembered[Owners] = Remembered()
 _rings: Remembered[FailoverRing] = Remembered()
 _RULES = {
@@ -149,8 +130,8 @@ def subscription_at(state: ClusterState, index: int) -> Subscription:
 
 def slice_by_key(state: ClusterState, key: str) -> Slice | None:
     """The slice of the subscription with that key; None when the state has none."""
-    found = next((each for each in state.subscriptions if each.key == key), None)
-    return slice_of(state, found) if found else slice_of(state, NO_SUBSCRIPTION) if not key else None
+    match = next((subscription for subscription in state.subscriptions if subscription.key == key), None)
+    return slice_of(state, match) if match else slice_of(state, NO_SUBSCRIPTION) if not key else None
 
 
 def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
@@ -159,18 +140,6 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
     O(n log n + t) for n consumers and t partitions; what its parts depend on is remembered by identity.
     """
     columns = columns_of(state, subscription)
-    topics = _topics.get(
-        (columns,),
-        (),
-        lambda: TopicSet(
-            names=columns.names,
-            indices=columns.index,
-            hashes=columns.hash,
-            position=Places(columns.names),
-            without_index=int((columns.index < 0).sum()) if columns.without else 0,
-            first_partitions_only=not columns.without and columns.highest <= 0,
-        ),
-    )
     ids = active_ids(state, subscription)
     flow = traffic(columns, state.loads, subscription.loads)
     flag = state.settings.activeConsumerFailoverConsistentHashing
@@ -191,7 +160,7 @@ def slice_of(state: ClusterState, subscription: Subscription) -> Slice:
         state=state,
         subscription=subscription,
         behaviour=behaviour,
-        topics=topics,
+        topics=columns,
         owners=_owners.get((ids, columns, subscription.consumers), (flag, behaviour), owners),
         msgs_per_sec=flow.msgs_per_sec,
         bytes_per_sec=flow.bytes_per_sec,
@@ -222,9 +191,9 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
         return Changes(np.zeros(count, dtype=np.bool_), {}, {})
     if before.topics is now.topics:
         return _changes_in_bulk(difference(ids_before, ids_now))
-    found = aligned(before.topics.names, now.topics.names)
-    earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[found.place]
-    gone = ids_before[found.gone]
+    alignment = aligned(before.topics.names, now.topics.names)
+    earlier = np.append(ids_before, NEW_PARTITION).astype(np.int64)[alignment.place]
+    gone = ids_before[alignment.gone]
     different = np.flatnonzero(earlier != ids_now)
     old, new = earlier[different], ids_now[different]
     moved: NDArray[np.bool_] = np.zeros(count, dtype=np.bool_)
@@ -232,9 +201,9 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
     return Changes(moved, _counts(new), _counts(np.concatenate((old, gone)).astype(np.int64)))
 
 
-def _changes_in_bulk(found: Difference) -> Changes:
-    gained, lost = (dict(enumerate(each.tolist())) for each in (found.gained, found.lost))
-    return Changes(found.moved, gained, lost)
+def _changes_in_bulk(changed: Difference) -> Changes:
+    gained, lost = (dict(enumerate(counts.tolist())) for counts in (changed.gained, changed.lost))
+    return Changes(changed.moved, gained, lost)
 
 
 def _counts(ids: Integers) -> dict[int, int]:

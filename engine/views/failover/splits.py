@@ -24,7 +24,7 @@ from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
 
 @dataclass(frozen=True, slots=True)
 class SplitPiece:
-    """One bundle that a split would leave: ``[lower, upper)`` with what lies in it.
+    """One bundle that a split would leave: ``[lower, upper)`` with its contents.
 
     ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none.
     """
@@ -48,7 +48,7 @@ class SplitOption:
     never answered, and 204 may come without any change. ``as_proposed`` marks the rule of the first PIP-169 text, which
     no Pulsar has. ``positions`` are those assumed for ``specified_positions_divide``, ``positions_from`` says whence.
     ``admin_line`` is a ``pulsar-admin`` line that makes these very cuts, ``command_text`` the line that makes them in
-    the model; both are empty where there is nothing to make.
+    the model; both are empty where no split is possible.
     """
 
     algorithm: str
@@ -69,15 +69,10 @@ class SplitOption:
         """The cuts as Pulsar writes boundaries, ``0x%08x``."""
         return tuple(f"0x{cut:08x}" for cut in self.cuts)
 
-    @property
-    def largest_rate_share(self) -> float:
-        """The share of the busiest piece; 1.0 means that the split parts no traffic."""
-        return max((piece.rate_share for piece in self.pieces), default=1.0)
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitPreviewView:
-    """All algorithms side by side for one bundle, and where its topics stand between ``lower`` and ``upper``.
+    """All algorithms side by side for one bundle, and where its topics are between ``lower`` and ``upper``.
 
     ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: names
     are made on demand, the others are arrays. ``problem`` is set
@@ -118,12 +113,12 @@ def split_preview(
     hashed = hashed_topics(state).get(namespace, EMPTY)
     low, high = hashed.inside(parent.lower, parent.upper)
     inside = loads_by_hash(state, namespace).between(low, high)
-    found = preview_all(bundles, str(parent), inside, settings, behaviour, positions=positions)
-    if not isinstance(found, Rejection) and hangs_on_order(found, inside, settings):
+    previews = preview_all(bundles, str(parent), inside, settings, behaviour, positions=positions)
+    if not isinstance(previews, Rejection) and hangs_on_order(previews, inside, settings):
         listed = loads_of(state, in_listing_order(state, hashed.names.numbers[low:high]))
-        found = preview_all(bundles, str(parent), listed, settings, behaviour, positions=positions)
-    if isinstance(found, Rejection):
-        return _nothing(namespace, range_text, found)
+        previews = preview_all(bundles, str(parent), listed, settings, behaviour, positions=positions)
+    if isinstance(previews, Rejection):
+        return _nothing(namespace, range_text, previews)
     msgs_per_sec, bytes_per_sec = inside.flow
     rate = sum_in_order(msgs_per_sec)
     default = settings.defaultNamespaceBundleSplitAlgorithm
@@ -135,7 +130,7 @@ def split_preview(
         topics=len(inside),
         msgs_per_sec=rate,
         bytes_per_sec=sum_in_order(bytes_per_sec),
-        options=tuple(_option(each, namespace, str(parent), rate, default) for each in found),
+        options=tuple(_option(option, namespace, str(parent), rate, default) for option in previews),
         topic_names=inside.names,
         topic_hashes=inside.hashes,
         topic_msgs_per_sec=msgs_per_sec,

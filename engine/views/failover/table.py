@@ -48,23 +48,23 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
     total = float(rates.sum())
     ring = now.ring
     none = size - leading
-    numbers = [colours.get(each.consumer_id, NOBODY_COLOUR) for each in order]
+    numbers = [colours.get(consumer.consumer_id, NOBODY_COLOUR) for consumer in order]
     # Column by column: a thousand rows made one by one with names for all their fields take twice as long.
     return tuple(
         map(
             ConsumerRow,
-            [each.consumer_id for each in order],
-            [each.name for each in order],
+            [consumer.consumer_id for consumer in order],
+            [consumer.name for consumer in order],
             map(letter_tag, numbers),
-            [each.priority_level for each in order],
+            [consumer.priority_level for consumer in order],
             [False] * leading + [now.levels_count] * none,
             counts.tolist(),
             (*(ring.shares() if ring else ()), *[0.0] * none),
             (rates / total).tolist() if total > 0 else [0.0] * size,
             rates.tolist(),
             (*(ring.point_counts() if ring else ()), *[0] * none),
-            [changes.gained.get(each.consumer_id, 0) for each in order],
-            [changes.lost.get(each.consumer_id, 0) for each in order],
+            [changes.gained.get(consumer.consumer_id, 0) for consumer in order],
+            [changes.lost.get(consumer.consumer_id, 0) for consumer in order],
             numbers,
         )
     )
@@ -114,9 +114,9 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
         name = now.topics.names[at]
         return PartitionRow(
             name=name,
-            partition_index=int(now.topics.indices[at]),
+            partition_index=int(now.topics.index[at]),
             msgs_per_sec=float(now.msgs_per_sec[at]),
-            topic_hash=int(now.topics.hashes[at]),
+            topic_hash=int(now.topics.hash[at]),
             bundle=_bundle_text(now, name, bundles),
             moved=bool(changes.moved[at]),
             unacked_messages=int(now.unacked[at]),

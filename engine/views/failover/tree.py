@@ -1,4 +1,4 @@
-"""The bundle tree: each namespace's first bundles, the splits since, and what lies in every range."""
+"""The bundle tree: each namespace's first bundles, the splits since, and the contents of every range."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Traffic:
 
     def of(self, lower: int, upper: int) -> tuple[int, float, float]:
         start, end = self.topics.inside(lower, upper)
-        # Differences of running sums can fall a hair below zero where nothing flows.
+        # Differences of running sums can fall slightly below zero where nothing flows.
         return (
             end - start,
             max(float(self.msgs[end] - self.msgs[start]), 0.0),
@@ -107,8 +107,8 @@ def loads_by_hash(state: ClusterState, namespace: str) -> LoadColumns:
 
     All of them in a broker's order take longer to find, and change no more than the last digits of sums.
     """
-    found = _traffic_of(state).get(namespace)
-    return loads_of(state, EMPTY.names.numbers) if found is None else found.loads
+    traffic = _traffic_of(state).get(namespace)
+    return loads_of(state, EMPTY.names.numbers) if traffic is None else traffic.loads
 
 
 def _traffic_of(state: ClusterState) -> Mapping[str, _Traffic]:
@@ -116,14 +116,14 @@ def _traffic_of(state: ClusterState) -> Mapping[str, _Traffic]:
 
 
 def _traffic(state: ClusterState) -> Mapping[str, _Traffic]:
-    found = {}
+    traffics = {}
     for namespace, topics in hashed_topics(state).items():
         numbers = topics.names.numbers.copy()
         for rows in equal_rows(topics.hashes):
             numbers[rows] = in_listing_order(state, numbers[rows])
         loads = loads_of(state, numbers)
-        found[namespace] = _Traffic(topics, loads, *map(_running, loads.flow))
-    return found
+        traffics[namespace] = _Traffic(topics, loads, *map(_running, loads.flow))
+    return traffics
 
 
 def _running(values: NDArray[np.float64]) -> NDArray[np.float64]:

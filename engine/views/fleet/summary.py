@@ -110,7 +110,7 @@ class WorstSubscription:
     works as it does.
 
     ``msg_rate_out`` (messages/s) and ``msg_backlog_entries`` are sums over its topics and partitions; summaries of
-    earlier releases do not tell them.
+    earlier releases lack them.
     """
 
     namespace: str

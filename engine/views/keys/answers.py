@@ -18,7 +18,7 @@ from engine.views.timeline import state_before
 
 
 def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyAnswer | Rejection:
-    """Where a key goes and why, and what stands in its way. Refused: no such subscription, a text that is no key."""
+    """Where a key goes and why, and what blocks it. Refused: no such subscription, a text that is not a key."""
     now = keys_slice_by_key(timeline.state, subscription_key)
     if now is None:
         return Rejection("SubscriptionNotFound", f"there is no Key_Shared subscription {subscription_key!r}")
@@ -26,15 +26,15 @@ def key_answer(timeline: Timeline, subscription_key: str, key_text: str) -> KeyA
     if isinstance(key, Rejection):
         return key
     delivery = now.subscription.delivery
-    told = explain_key(now.selector, key, draining=delivery.draining)
-    wait = next((each for each in waits(delivery) if each.slot == told.slot.slot), None)
+    explanation = explain_key(now.selector, key, draining=delivery.draining)
+    wait = next((candidate for candidate in waits(delivery) if candidate.slot == explanation.slot.slot), None)
     return KeyAnswer(
         text=text_of_key(key),
-        explanation=told,
-        sentence=key_sentence(told),
-        obstacle=_obstacle(now, told, wait),
-        steps=key_steps(told),
-        rivals=rivals_of(now.selector, told),
+        explanation=explanation,
+        sentence=key_sentence(explanation),
+        obstacle=_obstacle(now, explanation, wait),
+        steps=key_steps(explanation),
+        rivals=rivals_of(now.selector, explanation),
     )
 
 
@@ -45,9 +45,9 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
     earlier = state_before(timeline)
     before = keys_slice_by_key(earlier, subscription_key) if earlier is not None else None
     moved = key_moves(before, now).keys
-    waiting = Counter(message.key for each in waits(now.subscription.delivery) for message in each.messages)
-    names = {each.consumer_id: each.name for each in now.selector.consumers}
-    ids = [each.consumer_id for each in now.selector.consumers]
+    waiting = Counter(message.key for wait in waits(now.subscription.delivery) for message in wait.messages)
+    names = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
+    ids = [consumer.consumer_id for consumer in now.selector.consumers]
     pieces = now.owned.get(consumer_id, ())
     known = now.known
     rows = [
@@ -65,35 +65,38 @@ def keys_of_consumer(timeline: Timeline, subscription_key: str, consumer_id: int
     return ConsumerKeysView(
         consumer_id=consumer_id,
         name=names.get(consumer_id, ""),
-        slots=sum(each.count for each in pieces),
-        pieces=tuple((each.range.start, each.range.end, each.divisor, each.remainder) for each in pieces),
+        slots=sum(piece.count for piece in pieces),
+        pieces=tuple((piece.range.start, piece.range.end, piece.divisor, piece.remainder) for piece in pieces),
         keys=tuple(sorted(rows, key=lambda row: (-row.messages, row.text))),
     )
 
 
-def key_sentence(told: KeyExplanation) -> str:
+def key_sentence(explanation: KeyExplanation) -> str:
     """The rule in one sentence."""
-    slot = told.slot.slot
-    if told.owner is None:
+    slot = explanation.slot.slot
+    if explanation.owner is None:
         return f"slot {slot:,} belongs to nobody: messages of this key wait until somebody has it"
-    name = shown(told.owner.name)
-    if told.point is not None:
-        round_the_end = ", round the end" if told.point.wrapped else ""
-        if told.point.shared is not None and len(told.point.claimants) > 1:
-            turn = told.point.shared
+    name = shown(explanation.owner.name)
+    if explanation.point is not None:
+        round_the_end = ", round the end" if explanation.point.wrapped else ""
+        if explanation.point.shared is not None and len(explanation.point.claimants) > 1:
+            turn = explanation.point.shared
             return (
-                f"slot {slot:,} falls on point {told.point.point:,}{round_the_end}, which {len(told.point.claimants)} "
-                f"consumers share: {turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
+                f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, which "
+                f"{len(explanation.point.claimants)} consumers share: "
+                f"{turn.dividend:,} mod {turn.divisor} = {turn.remainder} is {name}"
             )
-        return f"slot {slot:,} falls on point {told.point.point:,}{round_the_end}, the first at or after it: {name}"
-    if told.range is not None:
-        return f"slot {slot:,} lies in {told.range} of {name}"
+        return (
+            f"slot {slot:,} falls on point {explanation.point.point:,}{round_the_end}, the first at or after it: {name}"
+        )
+    if explanation.range is not None:
+        return f"slot {slot:,} lies in {explanation.range} of {name}"
     return f"slot {slot:,} goes to {name}"
 
 
-def key_steps(told: KeyExplanation) -> tuple[str, ...]:
+def key_steps(explanation: KeyExplanation) -> tuple[str, ...]:
     """Every number of the way from the key to its consumer, for checking by hand."""
-    step = told.slot
+    step = explanation.slot
     data = step.key.hex(" ") if step.key else "(none: the key is empty)"
     lines = [
         f"bytes {data if len(data) <= 80 else data[:77] + '...'}",
@@ -104,24 +107,26 @@ def key_steps(told: KeyExplanation) -> tuple[str, ...]:
     if step.folded:
         lines.append("slot 0 means no hash, so it is slot 1")
     lines.append(f"slot {step.slot:,}")
-    if told.point is not None:
-        keys = told.point.claimants[0].point_keys if told.point.claimants else ()
-        texts = ", ".join(repr(each) for each in keys[:2])
-        lines.append(f"point {told.point.point:,}, {counted(told.point.distance, 'slot')} on, the hash of {texts}")
-    if told.range is not None:
-        lines.append(f"range {told.range}")
-    heirs = ", then ".join(shown(each.name) for each in told.heirs)
+    if explanation.point is not None:
+        keys = explanation.point.claimants[0].point_keys if explanation.point.claimants else ()
+        texts = ", ".join(repr(key) for key in keys[:2])
+        lines.append(
+            f"point {explanation.point.point:,}, {counted(explanation.point.distance, 'slot')} on, the hash of {texts}"
+        )
+    if explanation.range is not None:
+        lines.append(f"range {explanation.range}")
+    heirs = ", then ".join(shown(heir.name) for heir in explanation.heirs)
     lines.append(f"heirs: {heirs}" if heirs else "heirs: nobody")
     return tuple(lines)
 
 
-def _obstacle(now: KeysSlice, told: KeyExplanation, wait: Wait | None) -> str:
-    names = {each.consumer_id: shown(each.name) for each in now.selector.consumers}
+def _obstacle(now: KeysSlice, explanation: KeyExplanation, wait: Wait | None) -> str:
+    names = {consumer.consumer_id: shown(consumer.name) for consumer in now.selector.consumers}
     if wait is None:
-        if told.draining is None:
+        if explanation.draining is None:
             return ""
-        holder = names.get(told.draining.consumer_id, "?")
-        return f"nothing waits yet; the slot drains until {holder} has acknowledged {told.draining.unacked}"
+        holder = names.get(explanation.draining.consumer_id, "?")
+        return f"nothing waits yet; the slot drains until {holder} has acknowledged {explanation.draining.unacked}"
     count = f"{len(wait.messages)} message{'s' if len(wait.messages) != 1 else ''} of this slot"
     verb = "wait" if len(wait.messages) != 1 else "waits"
     if wait.reason is WaitReason.DRAINING:
@@ -132,5 +137,5 @@ def _obstacle(now: KeysSlice, told: KeyExplanation, wait: Wait | None) -> str:
             f"draining: {count} {verb}{since} until {names.get(first.consumer_id, '?')} has acknowledged "
             f"{first.unacked}; {tries}"
         )
-    held = ", ".join(f"{names.get(each.consumer_id, '?')} holds {each.unacked}" for each in wait.holders)
+    held = ", ".join(f"{names.get(holder.consumer_id, '?')} holds {holder.unacked}" for holder in wait.holders)
     return f"{count} {verb} until {wait.reason.value}" + (f": {held}" if held else "")

@@ -1,14 +1,11 @@
-"""The screen "keys" as one JSON document: everything it tells, with consumer ids instead of positions.
+"""The screen "keys" as one JSON document: everything it shows, with consumer ids instead of positions.
 
 ``schema/keys.schema.json`` (JSON Schema 2020-12) describes it, units included.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from engine.views.failover.model import EventLine, RingView
@@ -17,14 +14,6 @@ from engine.views.reported.document import reported_document
 
 FORMAT: Final = "ringside.keys/1"
 """Changes when a member goes or changes its meaning."""
-
-
-@cache
-def keys_schema() -> dict[str, Any]:
-    """The schema of ``keys_document``. Shared: do not change it."""
-    text = files("engine.views").joinpath("schema", "keys.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def keys_document(view: KeysView) -> dict[str, Any]:
@@ -56,7 +45,7 @@ def _event(line: EventLine) -> dict[str, Any]:
 
 
 def _consumer(row: KeyConsumerRow, view: KeysView, at: int) -> dict[str, Any]:
-    """A row with its pieces of the hash space, as (first slot, last slot); a shared one stands with its first owner."""
+    """A row with its pieces of the hash space as (first slot, last slot), a shared one under its first owner."""
     ends, owners = view.ring.points.tolist(), view.ring.point_owners.tolist()
     starts = [view.ring.space_size - view.foot.slots, *(end + 1 for end in ends)]
     pieces = [[start, end] for start, end, owner in zip(starts, ends, owners, strict=False) if owner == at]

@@ -74,7 +74,7 @@ class KeysStatus:
     selector ("16-bit ring, 100 points", "31-bit ring of the classic dispatcher", "ranges halved" ...). ``order_rule``
     is what keeps keys in order (draining hashes, recently joined consumers, none). ``client_side`` is true for
     consistent sticky ranges: a technique of clients, not a mode of the broker. ``namespace`` is the
-    subscription's: one name can stand in several.
+    subscription's: several can have the same name.
     """
 
     mode: str
@@ -161,7 +161,7 @@ class KeyRow:
 
 @dataclass(frozen=True, slots=True)
 class KeyAnswer:
-    """``f`` on a key: the explanation, the rule in a sentence, and what stands in its way ("" for nothing).
+    """``f`` on a key: the explanation, the rule in a sentence, and what blocks it ("" for nothing).
 
     ``rivals`` are the other consumers and why they do not get it.
     """

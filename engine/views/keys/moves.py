@@ -25,8 +25,8 @@ class KeyMoves:
 
     ``gained`` and ``lost`` count them by consumer id. ``moved`` had an owner before and have another one, or none, now;
     ``least`` of them had to, since their consumers have fewer now. ``bystanders`` lost slots to others that were
-    connected before too, although they stayed themselves; there is none where the dispatcher was made anew, since then
-    nobody stayed. ``keys`` marks the known keys that moved.
+    connected before too, although they stayed themselves; none after a restart of the dispatcher, since then nobody
+    stayed. ``keys`` marks the known keys that moved.
     """
 
     gained: Mapping[int, int]
@@ -39,7 +39,7 @@ class KeyMoves:
 
 
 def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
-    """Compare two slices; nothing moved without one before, or where the same selector stands. O(n log n + k)."""
+    """Compare two slices; nothing moved without one before, or with the same selector. O(n log n + k)."""
     nothing = np.zeros(len(now.known.keys), dtype=np.bool_)
     if before is None or before.selector is now.selector:
         return KeyMoves({}, {}, 0, 0, (), (), nothing)
@@ -66,7 +66,7 @@ def step_moves(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves, positi
         slots=moves.moved,
         least=moves.least,
         keys=int(moves.keys.sum()),
-        bystanders=tuple(positions[each] for each in moves.bystanders if each in positions),
+        bystanders=tuple(positions[consumer_id] for consumer_id in moves.bystanders if consumer_id in positions),
         sentence=_sentence(before, now, moves),
     )
 
@@ -74,30 +74,30 @@ def step_moves(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves, positi
 def _sentence(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> str:
     if before is None or before.selector is now.selector:
         return "no slot moved"
-    ids_before = {each.consumer_id for each in before.subscription.consumers}
-    ids_now = {each.consumer_id for each in now.subscription.consumers}
+    ids_before = {consumer.consumer_id for consumer in before.subscription.consumers}
+    ids_now = {consumer.consumer_id for consumer in now.subscription.consumers}
     if not ids_before and not ids_now:
         return "no slot moved"
     if not ids_before:
-        return "whoever came first has everything" if len(ids_now) == 1 else "the slots are taken up"
+        return "the first consumer has everything" if len(ids_now) == 1 else "the slots are taken up"
     if not ids_now:
         return "nobody is left: every message waits"
     keys = f"{int(moves.keys.sum()):,} of the known keys"
     if _space(before) != _space(now):
         return f"all stopped and came back; keys have other slots now, and {keys} another owner"
-    told = f"{counted(moves.moved, 'slot')} moved, {keys} with them"
+    amount = f"{counted(moves.moved, 'slot')} moved, {keys} with them"
     if before.subscription.mode is not now.subscription.mode:
-        return f"all stopped and came back in another mode: {told}"
+        return f"all stopped and came back in another mode: {amount}"
     if before.subscription.points != now.subscription.points:
-        return f"all stopped and came back with other points: {told}"
+        return f"all stopped and came back with other points: {amount}"
     if _restarts(before) != _restarts(now):
-        return f"all stopped and came back: {told}"
+        return f"all stopped and came back: {amount}"
     if not moves.gained and not moves.lost:
         return "no slot moved"
     if not moves.bystanders:
-        return f"{told}; nobody else lost any" if moves.moved else "no slot moved from one to another"
+        return f"{amount}; nobody else lost any" if moves.moved else "no slot moved from one to another"
     others = "one other" if len(moves.bystanders) == 1 else f"{len(moves.bystanders)} others"
-    return f"{told}; {others} lost slots too: {_why_bystanders(now)}"
+    return f"{amount}; {others} lost slots too: {_why_bystanders(now)}"
 
 
 def same_space(before: KeysSlice, now: KeysSlice) -> bool:
@@ -145,7 +145,7 @@ def _piece_by_piece(before: KeysSlice, now: KeysSlice) -> _Found:
 
 
 def _ids(of: KeysSlice) -> list[int]:
-    return [each.consumer_id for each in of.selector.consumers]
+    return [consumer.consumer_id for consumer in of.selector.consumers]
 
 
 def _summed(owners: NDArray[np.int64], widths: NDArray[np.int64]) -> dict[int, int]:
@@ -182,26 +182,26 @@ _Shared = list[tuple[HashRange, tuple[int, ...]]]
 
 def _by_start(of: KeysSlice) -> _Shared:
     """The pieces of the space with the owners of each, in the order of their remainders."""
-    found: dict[HashRange, dict[int, int]] = {}
+    owners_of: dict[HashRange, dict[int, int]] = {}
     for owner, pieces in of.owned.items():
-        for each in pieces:
-            found.setdefault(each.range, {})[each.remainder] = owner
-    return [(piece, tuple(owners[at] for at in sorted(owners))) for piece, owners in sorted(found.items())]
+        for piece in pieces:
+            owners_of.setdefault(piece.range, {})[piece.remainder] = owner
+    return [(piece, tuple(owners[at] for at in sorted(owners))) for piece, owners in sorted(owners_of.items())]
 
 
 def _overlaid(was: _Shared, now: _Shared) -> list[tuple[HashRange, int, tuple[tuple[int, ...], tuple[int, ...]]]]:
     """The common pieces of two tilings: range, common divisor, owners before and after."""
-    found: list[tuple[HashRange, int, tuple[tuple[int, ...], tuple[int, ...]]]] = []
+    overlaid: list[tuple[HashRange, int, tuple[tuple[int, ...], tuple[int, ...]]]] = []
     left = right = 0
     while left < len(was) and right < len(now):
         old, new = was[left][0], now[right][0]
         start, end = max(old.start, new.start), min(old.end, new.end)
         if start <= end:
             owners = (was[left][1], now[right][1])
-            found.append((HashRange(start, end), int(np.lcm(len(owners[0]), len(owners[1]))), owners))
+            overlaid.append((HashRange(start, end), int(np.lcm(len(owners[0]), len(owners[1]))), owners))
         left += old.end <= new.end
         right += new.end <= old.end
-    return found
+    return overlaid
 
 
 def _moved_keys(before: KeysSlice, now: KeysSlice) -> NDArray[np.bool_]:
@@ -221,7 +221,7 @@ def _moved_keys(before: KeysSlice, now: KeysSlice) -> NDArray[np.bool_]:
 def keys_evenness(now: KeysSlice) -> Evenness:
     """Slots, and messages of known keys so far, over all consumers."""
     counts = now.slot_counts()
-    ids = np.array([each.consumer_id for each in now.selector.consumers], dtype=np.int64)
+    ids = np.array([consumer.consumer_id for consumer in now.selector.consumers], dtype=np.int64)
     places = {number: at for at, number in enumerate(ids.tolist())}
     messages = np.zeros(len(ids))
     owned = now.known.owners >= 0

@@ -25,7 +25,7 @@ class Pieces:
     """The hash space as pieces that follow each other: ``ends`` ascending, ``owners`` consumer ids, -1 for nobody.
 
     ``first`` is the first slot that occurs. Neighbours of one consumer are joined. Where consumers share a piece, the
-    first of them stands for it (``shared`` is true then).
+    first of them represents it (``shared`` is true then).
     """
 
     first: int
@@ -43,8 +43,8 @@ class Pieces:
         if not len(self.ends):
             return np.full(len(slots), -1, dtype=np.int64)
         at = np.searchsorted(self.ends, slots, side="left")
-        found: NDArray[np.int64] = np.append(self.owners, -1)[at]
-        return found
+        owners: NDArray[np.int64] = np.append(self.owners, -1)[at]
+        return owners
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,14 +74,9 @@ class KeysSlice:
 
     @property
     def owned(self) -> Mapping[int, tuple[OwnedSlots, ...]]:
-        """Each consumer's slots by the look-up, as ranges: dear where there are many, so only for a single answer."""
+        """Each consumer's slots by the look-up, as ranges: expensive for many of them, so only for a single answer."""
         selector = self.selector
         return _owned.get((selector,), (), lambda: slots_by_consumer(selector))
-
-    @property
-    def lowest_slot(self) -> int:
-        """The first slot that occurs."""
-        return self.selector.slots.lowest
 
     @property
     def slot_count(self) -> int:
@@ -91,7 +86,7 @@ class KeysSlice:
     def slot_counts(self) -> dict[int, int]:
         """Consumer id -> how many slots it has."""
         if self.pieces.shared:
-            return {owner: sum(each.count for each in pieces) for owner, pieces in self.owned.items()}
+            return {owner: sum(piece.count for piece in pieces) for owner, pieces in self.owned.items()}
         return self._summed(self.pieces.widths)
 
     def piece_counts(self) -> dict[int, int]:
@@ -101,11 +96,13 @@ class KeysSlice:
         return self._summed(np.ones_like(self.pieces.ends))
 
     def _summed(self, weights: NDArray[np.int64]) -> dict[int, int]:
-        found = {each.consumer_id: 0 for each in self.selector.consumers}
+        by_consumer = {consumer.consumer_id: 0 for consumer in self.selector.consumers}
         ids, places = np.unique(self.pieces.owners, return_inverse=True)
         sums = np.bincount(places, weights, minlength=len(ids)).astype(np.int64)
-        found.update({owner: count for owner, count in zip(ids.tolist(), sums.tolist(), strict=True) if owner >= 0})
-        return found
+        by_consumer.update(
+            {owner: count for owner, count in zip(ids.tolist(), sums.tolist(), strict=True) if owner >= 0}
+        )
+        return by_consumer
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -140,30 +137,30 @@ def keys_slice(state: ClusterState, subscription: KeySubscription) -> KeysSlice:
 
 def keys_slice_by_key(state: ClusterState, key: str) -> KeysSlice | None:
     """The slice of the subscription with that key; None when the state has none."""
-    found = next((each for each in state.key_subscriptions if each.key == key), None)
-    return keys_slice(state, found) if found is not None else None
+    match = next((subscription for subscription in state.key_subscriptions if subscription.key == key), None)
+    return keys_slice(state, match) if match is not None else None
 
 
 def _divided(selector: Selector) -> Pieces:
     """The stretches of a look-up, cut to the slots that occur."""
-    found = slot_owners(selector)
+    stretches = slot_owners(selector)
     first, last = selector.slots.lowest, selector.slots.high
     nobody = np.int64(-1)
-    if not len(found.end):
+    if not len(stretches.end):
         return Pieces(first, np.array([last], dtype=np.int64), np.array([nobody]), shared=False)
-    served = found.count > 0
-    owners = np.full(len(found.end), nobody)
-    owners[served] = found.claimant[found.first[served]]
-    ends = np.minimum(found.end, last)
+    served = stretches.count > 0
+    owners = np.full(len(stretches.end), nobody)
+    owners[served] = stretches.claimant[stretches.first[served]]
+    ends = np.minimum(stretches.end, last)
     if ends[-1] < last:
         ends = np.append(ends, last)
-        owners = np.append(owners, owners[0] if found.wraps else nobody)
+        owners = np.append(owners, owners[0] if stretches.wraps else nobody)
     # A stretch before the first slot, or behind the last one, has no slot that occurs.
     real = np.diff(ends, prepend=first - 1) > 0
     real &= ends >= first
     ends, owners = ends[real], owners[real]
     lasting = np.append(owners[1:] != owners[:-1], True)
-    return Pieces(first, ends[lasting], owners[lasting], shared=bool((found.count > 1).any()))
+    return Pieces(first, ends[lasting], owners[lasting], shared=bool((stretches.count > 1).any()))
 
 
 def _gaps(selector: Selector, pieces: Pieces) -> Gaps:
@@ -171,7 +168,7 @@ def _gaps(selector: Selector, pieces: Pieces) -> Gaps:
     ends, widths = pieces.ends[free].tolist(), pieces.widths[free].tolist()
     ranges = tuple(HashRange(end - width + 1, end) for end, width in zip(ends, widths, strict=True))
     present = set(pieces.owners.tolist())
-    idle = tuple(each.consumer_id for each in selector.consumers if each.consumer_id not in present)
+    idle = tuple(consumer.consumer_id for consumer in selector.consumers if consumer.consumer_id not in present)
     return Gaps(ranges, sum(widths), idle)
 
 
@@ -179,8 +176,8 @@ def _known_keys(subscription: KeySubscription, pieces: Pieces) -> KnownKeys:
     selector = subscription.delivery.selector
     placed = _placed.get((subscription.keys,), (selector.slots,), lambda: _place(subscription))
     if pieces.shared:
-        found = [selector.owner(slot) for slot in placed.slots.tolist()]
-        owners = np.array([-1 if each is None else each for each in found], dtype=np.int64)
+        owner_ids = [selector.owner(slot) for slot in placed.slots.tolist()]
+        owners = np.array([-1 if owner is None else owner for owner in owner_ids], dtype=np.int64)
     else:
         owners = pieces.owners_at(placed.slots)
     return KnownKeys(placed.texts, placed.keys, placed.slots, owners, placed.messages)

@@ -60,7 +60,7 @@ _luck: Remembered[Luck] = Remembered()
 
 
 def keys_view(timeline: Timeline, subscription_key: str, *, notes: Iterable[Notice] = ()) -> KeysView:
-    """Everything the screen tells at the cursor; the subscription must be there.
+    """Everything the screen shows at the cursor; the subscription must be there.
 
     Changes are those of the last step; there are none at the opening. O(n log n + k log k + m): n pieces of the hash
     space, k known keys, m messages under way.
@@ -78,7 +78,7 @@ def keys_view(timeline: Timeline, subscription_key: str, *, notes: Iterable[Noti
         consumers=rows,
         foot=_foot(now, rows, waiting),
         ring=keys_ring(now, moves, positions),
-        waits=tuple(_wait_row(each, positions) for each in waiting),
+        waits=tuple(_wait_row(wait, positions) for wait in waiting),
         gaps=_gap_rows(now, waiting),
         luck=_luck_view(now),
         moves=step_moves(before, now, moves, positions),
@@ -123,15 +123,15 @@ def _rows(now: KeysSlice, moves: KeyMoves, waiting: Iterable[Wait]) -> tuple[Key
     subscription, delivery = now.subscription, now.subscription.delivery
     colours = key_colours(subscription)
     slots, pieces = now.slot_counts(), now.piece_counts()
-    lost_points = {each.consumer_id: each.lost_points for each in fairness(now).consumers}
+    lost_points = {shares.consumer_id: shares.lost_points for shares in fairness(now).consumers}
     points = now.selector.points if isinstance(now.selector, RingSelector) else 0
     keys: Counter[int] = Counter(now.known.owners.tolist())
     messages: Counter[int] = Counter()
     for owner, count in zip(now.known.owners.tolist(), now.known.messages.tolist(), strict=True):
         messages[owner] += count
     waits_for: Counter[int | None] = Counter()
-    for each in waiting:
-        waits_for[each.owner_id] += len(each.messages)
+    for wait in waiting:
+        waits_for[wait.owner_id] += len(wait.messages)
     rows = []
     for consumer in now.selector.consumers:
         number = consumer.consumer_id
@@ -167,7 +167,7 @@ def _foot(now: KeysSlice, rows: tuple[KeyConsumerRow, ...], waiting: tuple[Wait,
         slots=now.slot_count,
         keys=len(now.known.keys),
         messages=int(now.known.messages.sum()),
-        waiting=sum(len(each.messages) for each in waiting),
+        waiting=sum(len(wait.messages) for wait in waiting),
         unowned_slots=now.gaps.slot_count,
         unowned_keys=int((now.known.owners < 0).sum()),
         max_over_mean_slots=max_over_mean([row.slots for row in rows]),
@@ -185,7 +185,7 @@ def _wait_row(wait: Wait, positions: Mapping[int, int]) -> WaitRow:
         owner=-1 if wait.owner_id is None else positions.get(wait.owner_id, -1),
         reason=REASONS[wait.reason],
         ends_when=wait.reason.value,
-        holders=tuple((positions.get(each.consumer_id, -1), each.unacked) for each in wait.holders),
+        holders=tuple((positions.get(holder.consumer_id, -1), holder.unacked) for holder in wait.holders),
         since_ms=-1 if wait.since_ms is None else wait.since_ms,
         blocked_attempts=wait.blocked_attempts,
     )
@@ -195,11 +195,11 @@ def _gap_rows(now: KeysSlice, waiting: Iterable[Wait]) -> tuple[GapRow, ...]:
     """The gaps with what is in them, the widest first."""
     slots = now.known.slots
     by_slot: Counter[int] = Counter()
-    for each in waiting:  # delayed messages of a slot are a wait of their own
-        by_slot[each.slot] += len(each.messages)
+    for wait in waiting:  # delayed messages of a slot are a wait of their own
+        by_slot[wait.slot] += len(wait.messages)
     held = np.array(sorted(by_slot), dtype=np.int64)
     rows = []
-    for gap in sorted(now.gaps.ranges, key=lambda each: (-each.size, each.start)):
+    for gap in sorted(now.gaps.ranges, key=lambda piece: (-piece.size, piece.start)):
         first, last = np.searchsorted(slots, [gap.start, gap.end + 1]).tolist()
         low, high = np.searchsorted(held, [gap.start, gap.end + 1]).tolist()
         count = sum(by_slot[slot] for slot in held[low:high].tolist())
@@ -232,8 +232,9 @@ def _luck_view(now: KeysSlice) -> LuckView:
 def _deliveries(subscription: KeySubscription) -> tuple[str, ...]:
     names = {event.consumer_id: event.name for event in subscription.happened if isinstance(event, KeyConsumerJoined)}
     return tuple(
-        f"{shown(names[each.consumer_id])} got {shown(text_of_key(each.message.key))} (message {each.message.position})"
-        for each in subscription.sent[-DELIVERIES_SHOWN:]
+        f"{shown(names[delivered.consumer_id])} got {shown(text_of_key(delivered.message.key))}"
+        f" (message {delivered.message.position})"
+        for delivered in subscription.sent[-DELIVERIES_SHOWN:]
     )
 
 
@@ -257,7 +258,7 @@ def keys_ring(now: KeysSlice, moves: KeyMoves, positions: Mapping[int, int]) -> 
 
 
 def _rows_of(ids: NDArray[np.int64], positions: Mapping[int, int]) -> NDArray[np.int64]:
-    return np.array([positions.get(each, -1) for each in ids.tolist()], dtype=np.int64)
+    return np.array([positions.get(consumer_id, -1) for consumer_id in ids.tolist()], dtype=np.int64)
 
 
 def _changed(ends: NDArray[np.int64], now: KeysSlice, moves: KeyMoves) -> NDArray[np.bool_]:
@@ -280,7 +281,7 @@ def _centre(now: KeysSlice, positions: Mapping[int, int]) -> tuple[str, ...]:
     if len(owners):
         ids, counts = np.unique(owners, return_counts=True)
         at = int(counts.argmax())
-        names = {each.consumer_id: each.name for each in now.selector.consumers}
+        names = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
         rest = f": {int(counts[at])} of {len(now.known.keys)} key{'' if len(now.known.keys) == 1 else 's'}"
         room = CENTRE_WIDTH - len(rest)
         name = names[int(ids[at])]

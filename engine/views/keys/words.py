@@ -113,7 +113,7 @@ def _why(luck: Luck) -> str:
             are = "key is" if count == 1 else "keys are"
             return f"{count:,} {are} served by another consumer than the one that has the slot"
         case Verdict.CHANCE_OF_POINTS:
-            widest = max(each.share for each in luck.consumers)
+            widest = max(consumer.share for consumer in luck.consumers)
             return (
                 f"the points fell so by chance that one of {len(luck.consumers)} consumers has {widest:.1%} of the "
                 "slots, and the keys follow; more points a consumer make shares more even"
@@ -137,8 +137,8 @@ NO_ORDER: Final = "key-no-order"
 
 def key_notices(now: KeysSlice) -> tuple[Notice, ...]:
     """All notices in a fixed order."""
-    found = (_client_side(now), _gaps(now), _gaps_served(now), _points_lost(now), _names(now), _order(now))
-    return tuple(notice for notice in found if notice is not None)
+    notices = (_client_side(now), _gaps(now), _gaps_served(now), _points_lost(now), _names(now), _order(now))
+    return tuple(notice for notice in notices if notice is not None)
 
 
 def _client_side(now: KeysSlice) -> Notice | None:
@@ -187,7 +187,9 @@ def _points_lost(now: KeysSlice) -> Notice | None:
 
 def _names(now: KeysSlice) -> Notice | None:
     """Bug pattern K03: several consumers of one name."""
-    doubled = [name for name, count in Counter(each.name for each in now.selector.consumers).items() if count > 1]
+    doubled = [
+        name for name, count in Counter(consumer.name for consumer in now.selector.consumers).items() if count > 1
+    ]
     if not doubled:
         return None
     some = ", ".join(map(repr, doubled[:3])) + (", ..." if len(doubled) > 3 else "")

@@ -81,31 +81,31 @@ def growth_view(keys: Iterable[str], before: int, after: int) -> GrowthView | Re
     """Each key under each scheme. Refused: partitions below 1, or fewer than before. Linear in the keys.
 
     >>> view = growth_view(["k0", "k1"], 4, 6)
-    >>> [(each.key, each.before, each.after) for each in view.keys], [each.moved for each in view.schemes]
+    >>> [(row.key, row.before, row.after) for row in view.keys], [row.moved for row in view.schemes]
     ([('k0', (1, 2, 3), (5, 4, 5)), ('k1', (2, 2, 1), (0, 2, 1))], [2, 1, 1])
     """
-    told = tuple(dict.fromkeys(keys))
-    found = moved_keys_by_scheme(told, before, after)
-    if isinstance(found, Rejection):
-        return found
-    apart = client_disagreements(told, after)
-    if isinstance(apart, Rejection):
-        return apart
-    places = [found[scheme].places for scheme in HASHING_SCHEMES]
+    distinct = tuple(dict.fromkeys(keys))
+    moves_by_scheme = moved_keys_by_scheme(distinct, before, after)
+    if isinstance(moves_by_scheme, Rejection):
+        return moves_by_scheme
+    disagreements = client_disagreements(distinct, after)
+    if isinstance(disagreements, Rejection):
+        return disagreements
+    places = [moves_by_scheme[scheme].places for scheme in HASHING_SCHEMES]
     rows = tuple(
-        KeyGrowth(key, tuple(each.left for each in row), tuple(each.right for each in row))
-        for key, *row in zip(told, *places, strict=True)
+        KeyGrowth(key, tuple(place.left for place in row), tuple(place.right for place in row))
+        for key, *row in zip(distinct, *places, strict=True)
     )
     return GrowthView(
         before=before,
         after=after,
         schemes=tuple(
             SchemeMoves(scheme, CLIENTS_OF[scheme], len(moves.moved), moves.expected_share)
-            for scheme, moves in found.items()
+            for scheme, moves in moves_by_scheme.items()
         ),
         keys=rows,
-        disagreeing=len(apart.disagreeing),
-        expected_disagreeing=apart.expected_share,
+        disagreeing=len(disagreements.disagreeing),
+        expected_disagreeing=disagreements.expected_share,
     )
 
 
@@ -133,28 +133,28 @@ def route_answer(
     if partitions < 1:
         message = f"a partitioned topic has at least 1 partition, not {partitions}"
         return Rejection("IllegalArgumentException", message, field="partitions")
-    made = plan_settings(plan, partitions)
-    if isinstance(made, Rejection):
-        return made
-    settings, routing = made
+    parsed = plan_settings(plan, partitions)
+    if isinstance(parsed, Rejection):
+        return parsed
+    settings, routing = parsed
     router = new_router(routing, settings.client, partitions, f"{seed}/0", now_ms)
     if isinstance(router, Rejection):
         return router
-    told = explain_route(router, key, partitions, now_ms)
-    if isinstance(told, Rejection):
-        return told
-    return RouteAnswer(settings.client.name, partitions, told, elsewhere(told, partitions))
+    explanation = explain_route(router, key, partitions, now_ms)
+    if isinstance(explanation, Rejection):
+        return explanation
+    return RouteAnswer(settings.client.name, partitions, explanation, elsewhere(explanation, partitions))
 
 
-def elsewhere(told: RouteExplanation, partitions: int) -> tuple[tuple[str, int | None], ...]:
+def elsewhere(explanation: RouteExplanation, partitions: int) -> tuple[tuple[str, int | None], ...]:
     """Where the schemes that did not decide put the key; nothing where no key decided."""
-    if told.key is None:
+    if explanation.key is None:
         return ()
-    text = told.key.text
+    text = explanation.key.text
     return tuple(
         (scheme, partition_of_key(text, scheme, partitions) if Message(text).has_key(scheme) else None)
         for scheme in HASHING_SCHEMES
-        if scheme != told.key.hashing
+        if scheme != explanation.key.hashing
     )
 
 
@@ -168,12 +168,12 @@ def send_answer(timeline: Timeline, topic: str, number: int, key: str | None) ->
     now = find_producer_topic(timeline.state, topic)
     if now is None:
         return Rejection("ProducersNotFound", f"there are no producers of {topic!r}", "topic")
-    told = explain_send(now.producers, number, key)
-    if isinstance(told, Rejection):
-        return told
+    explanation = explain_send(now.producers, number, key)
+    if isinstance(explanation, Rejection):
+        return explanation
     producer = now.producers.producers[number]
-    others = elsewhere(told.route, producer.partitions)
-    return SendAnswer(number, name_of(producer), producer.settings.client.name, key, told, others)
+    others = elsewhere(explanation.route, producer.partitions)
+    return SendAnswer(number, name_of(producer), producer.settings.client.name, key, explanation, others)
 
 
 def statistics_view(timeline: Timeline, topic: str) -> StatisticsView:
@@ -186,9 +186,9 @@ def statistics_view(timeline: Timeline, topic: str) -> StatisticsView:
     settings, behaviour = timeline.state.settings, behaviour_in(timeline.state)
 
     def computed() -> StatisticsView:
-        found = partitioned_publishers(now.producers, settings, behaviour=behaviour)
-        assert not isinstance(found, Rejection), found
-        return _view(now, found, by_name=settings.aggregatePublisherStatsByProducerName)
+        publishers = partitioned_publishers(now.producers, settings, behaviour=behaviour)
+        assert not isinstance(publishers, Rejection), publishers
+        return _view(now, publishers, by_name=settings.aggregatePublisherStatsByProducerName)
 
     return _statistics.get(
         (now.producers,), (settings.aggregatePublisherStatsByProducerName, behaviour.label), computed
@@ -203,55 +203,55 @@ def known_keys_view(timeline: Timeline, topic: str) -> GrowthView | None:
     earlier = state_before(timeline)
     before = find_producer_topic(earlier, topic) if earlier is not None else None
     busiest = sorted(now.keys, key=lambda key: (-now.keys[key], key))[:KEYS_LISTED]
-    found = growth_view(busiest, before.partitions if before is not None else now.partitions, now.partitions)
-    assert not isinstance(found, Rejection), found
-    return found
+    growth = growth_view(busiest, before.partitions if before is not None else now.partitions, now.partitions)
+    assert not isinstance(growth, Rejection), growth
+    return growth
 
 
-def _view(topic: ProducerTopic, found: PartitionedPublishers, *, by_name: bool) -> StatisticsView:
+def _view(topic: ProducerTopic, publishers: PartitionedPublishers, *, by_name: bool) -> StatisticsView:
     truth = tuple(
         StatisticsRow(
-            each.producer_name or "",
-            (each.number,),
-            each.msg_rate_in_msgs_per_sec,
-            each.msg_throughput_in_bytes_per_sec,
-            each.average_msg_size_bytes,
+            publisher.producer_name or "",
+            (publisher.number,),
+            publisher.msg_rate_in_msgs_per_sec,
+            publisher.msg_throughput_in_bytes_per_sec,
+            publisher.average_msg_size_bytes,
         )
-        for each in found.truth
+        for publisher in publishers.truth
     )
     return StatisticsView(
         in_force="by name" if by_name else "by position",
-        by_name=_rows(found.by_name),
-        by_position=_rows(found.by_position),
+        by_name=_rows(publishers.by_name),
+        by_position=_rows(publishers.by_position),
         truth=truth,
-        torn_by_name=len(found.by_name.torn),
-        torn_by_position=len(found.by_position.torn),
-        sentence=_sentence(found, by_name=by_name),
+        torn_by_name=len(publishers.by_name.torn),
+        torn_by_position=len(publishers.by_position.torn),
+        sentence=_sentence(publishers, by_name=by_name),
     )
 
 
 def _rows(merged: MergedPublishers) -> tuple[StatisticsRow, ...]:
     return tuple(
         StatisticsRow(
-            each.stats.producer_name or "",
-            each.producers,
-            each.stats.msg_rate_in_msgs_per_sec,
-            each.stats.msg_throughput_in_bytes_per_sec,
-            each.stats.average_msg_size_bytes,
+            entry.stats.producer_name or "",
+            entry.producers,
+            entry.stats.msg_rate_in_msgs_per_sec,
+            entry.stats.msg_throughput_in_bytes_per_sec,
+            entry.stats.average_msg_size_bytes,
         )
-        for each in merged.entries
+        for entry in merged.entries
     )
 
 
-def _sentence(found: PartitionedPublishers, *, by_name: bool) -> str:
-    if not found.truth:
+def _sentence(publishers: PartitionedPublishers, *, by_name: bool) -> str:
+    if not publishers.truth:
         return "nobody is connected"
-    merged = found.in_force
+    merged = publishers.in_force
     what = "by producer name" if by_name else "by position in each partition's list"
     entries = len(merged.entries)
-    told = f"merged {what}: {counted(entries, 'entry')} for {counted(len(found.truth), 'producer')}"
+    merged_text = f"merged {what}: {counted(entries, 'entry')} for {counted(len(publishers.truth), 'producer')}"
     mixtures, torn = len(merged.mixtures), len(merged.torn)
     if not mixtures and not torn:
-        return f"{told}, each its own"
+        return f"{merged_text}, each its own"
     torn_apart = f"{counted(torn, 'producer')} torn over several entries"
-    return f"{told}, {mixtures:,} of them mixtures of several producers, {torn_apart}"
+    return f"{merged_text}, {mixtures:,} of them mixtures of several producers, {torn_apart}"

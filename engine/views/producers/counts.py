@@ -1,4 +1,4 @@
-"""Eager beside lazy beside partial: what the producers of a topic would cost with each way to start."""
+"""What the producers of a topic would cost with each way to start: eager, lazy, partial."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _counts: Remembered[CountsView] = Remembered()
 def counts_view(topic: ProducerTopic, observed: int) -> CountsView:
     """The counts for as many producers, brokers and messages a producer as there are now; ``observed`` objects."""
     state = topic.producers
-    ready = [each for each in state.producers if each.state == "Ready"]
-    taken = sum(mine.next_sequence_id for each in ready for mine in each.started.values())
+    ready = [producer for producer in state.producers if producer.state == "Ready"]
+    taken = sum(mine.next_sequence_id for producer in ready for mine in producer.started.values())
     turns = round(taken / len(ready)) if ready else 0
-    routers = [each.router for each in ready]
-    limits = Counter(each.limit for each in routers if isinstance(each, PartialRoundRobinRouter))
+    routers = [producer.router for producer in ready]
+    limits = Counter(router.limit for router in routers if isinstance(router, PartialRoundRobinRouter))
     limit = limits.most_common(1)[0][0] if limits else min(DEFAULT_LIMIT, topic.partitions)
-    others = [each for each in routers if not isinstance(each, PartialRoundRobinRouter)]
-    single = sum(isinstance(each, SinglePartitionRouter) for each in others) * 2 > len(others)
+    others = [router for router in routers if not isinstance(router, PartialRoundRobinRouter)]
+    single = sum(isinstance(other, SinglePartitionRouter) for other in others) * 2 > len(others)
     mode: RouterKind = "SinglePartition" if single else "RoundRobinPartition"
     how = _How(len(ready), state.brokers, turns, limit, mode, topic.partitions)
     return _counts.get((), (how, observed), lambda: _view(how, observed))
@@ -54,7 +54,7 @@ def _view(how: _How, observed: int) -> CountsView:
     curve = _over(how, work, curve_partitions(how.partitions))
     (here,) = _over(how, work, (how.partitions,))
     (forever,) = _over(how, Workload(how.producers), (how.partitions,))
-    connections = tuple(each.connections.value for each in (here.eager, here.lazy, here.partial))
+    connections = tuple(way.connections.value for way in (here.eager, here.lazy, here.partial))
     assert len(connections) == 3
     return CountsView(
         producers=how.producers,
@@ -80,14 +80,14 @@ def curve_partitions(partitions: int) -> tuple[int, ...]:
     if most <= CURVE_POINTS:
         return tuple(range(1, most + 1))
     spread = {round(1 + at * (most - 1) / (CURVE_POINTS - 1)) for at in range(CURVE_POINTS)}
-    nearest = min(sorted(spread)[1:-1], key=lambda each: abs(each - partitions))
+    nearest = min(sorted(spread)[1:-1], key=lambda count: abs(count - partitions))
     return tuple(sorted(spread - {nearest} | {partitions}))
 
 
 def _over(how: _How, workload: Workload, partitions: tuple[int, ...]) -> tuple[CountsAt, ...]:
-    found = counts_over_partitions(workload, partitions, limit=how.limit, mode=how.mode, brokers=how.brokers)
-    assert not isinstance(found, Rejection), found
-    return found
+    counts = counts_over_partitions(workload, partitions, limit=how.limit, mode=how.mode, brokers=how.brokers)
+    assert not isinstance(counts, Rejection), counts
+    return counts
 
 
 def _point(at: CountsAt) -> CurvePoint:

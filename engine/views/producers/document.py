@@ -1,14 +1,11 @@
-"""The screen "producers" as one JSON document: everything it tells, the matrix as what each producer has opened.
+"""The screen "producers" as one JSON document: everything it shows, the matrix as what each producer has opened.
 
 ``schema/producers.schema.json`` (JSON Schema 2020-12) describes it, units included.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 import numpy as np
@@ -28,14 +25,6 @@ FORMAT: Final = "ringside.producers/1"
 """Changes when a member goes or changes its meaning."""
 REASONS: Final = ("eager start", "lazy start", "router", "key", "partition added")
 """The words for the reasons of cells, from ``EAGER`` on."""
-
-
-@cache
-def producers_schema() -> dict[str, Any]:
-    """The schema of ``producers_document``. Shared: do not change it."""
-    text = files("engine.views").joinpath("schema", "producers.schema.json").read_text("utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def producers_document(view: ProducersView, statistics: StatisticsView) -> dict[str, Any]:

@@ -128,7 +128,7 @@ class CountsView:
 class ProducersStatus:
     """The status line: the topic, how many producers on how many partitions, the setting that merges their statistics.
 
-    ``places`` are all subscriptions and topics that can be shown, ``place`` is where this one stands among them.
+    ``places`` are all subscriptions and topics that can be shown, ``place`` is the index of this one among them.
     """
 
     topic: str

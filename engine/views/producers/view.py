@@ -91,9 +91,9 @@ def _matrix(topic: ProducerTopic) -> Matrix:
     producers = topic.producers.producers
     cells = np.zeros((len(producers), topic.partitions), dtype=np.uint8)
     opened = tuple(map(_opened, producers))
-    for producer, each in zip(producers, opened, strict=True):
+    for producer, opened_by_one in zip(producers, opened, strict=True):
         if producer.state != "Closed":
-            cells[producer.number, each.partitions] = each.cells
+            cells[producer.number, opened_by_one.partitions] = opened_by_one.cells
     _latest.clear()
     _latest.update(enumerate(opened))
     return Matrix(opened, cells)
@@ -108,21 +108,21 @@ def _opened(producer: PartitionedProducer) -> Opened:
     return Opened(
         producer.started,
         np.fromiter(producer.started, np.int64, count),
-        np.fromiter((_cell(each) for each in mine), np.uint8, count),
-        np.fromiter((each.sent_msgs for each in mine), np.int64, count),
-        np.fromiter((each.pending_msgs for each in mine), np.int64, count),
+        np.fromiter((_cell(started) for started in mine), np.uint8, count),
+        np.fromiter((started.sent_msgs for started in mine), np.int64, count),
+        np.fromiter((started.pending_msgs for started in mine), np.int64, count),
     )
 
 
-def _cell(each: PartitionProducer) -> int:
-    return CODES[each.opened] if each.connected else CODES[each.opened] | LOST
+def _cell(started: PartitionProducer) -> int:
+    return CODES[started.opened] if started.connected else CODES[started.opened] | LOST
 
 
 def summed(partitions: int, opened: Iterable[Opened], what: str) -> NDArray[np.int64]:
     """Per partition the sum over the producers of ``sent`` or ``pending``."""
     total = np.zeros(partitions, dtype=np.int64)
-    for each in opened:
-        total[each.partitions] += getattr(each, what)
+    for opened_by_one in opened:
+        total[opened_by_one.partitions] += getattr(opened_by_one, what)
     return total
 
 
@@ -131,7 +131,7 @@ KEYS_COMPARED: Final = 10_000
 
 
 def producers_view(timeline: Timeline, topic: str, *, notes: Iterable[Notice] = ()) -> ProducersView:
-    """Everything the screen tells at the cursor; producers of this topic must be there.
+    """Everything the screen shows at the cursor; producers of this topic must be there.
 
     Changes are those of the last step; there are none at the opening. O(producers x partitions) bytes, and
     O(partitions opened) for the producers that the step changed.
@@ -235,7 +235,7 @@ def _status(timeline: Timeline, now: ProducerTopic) -> ProducersStatus:
         places=places,
         place=len(places)
         - len(state.producer_topics)
-        + [each.topic for each in state.producer_topics].index(now.topic),
+        + [topic.topic for topic in state.producer_topics].index(now.topic),
         partitions=now.partitions,
         producers=len(now.producers.producers),
         brokers=now.producers.brokers,
@@ -290,6 +290,6 @@ def _moved_keys(now: ProducerTopic, before: int) -> str:
     """How many of the known keys go to another partition from now on, as Java hashes them."""
     if not now.keys or len(now.keys) > KEYS_COMPARED:
         return ""
-    found = moved_keys(now.keys, before, now.partitions)
-    assert not isinstance(found, Rejection), found
-    return f", {len(found.moved):,} of {len(now.keys):,} known keys move"
+    moves = moved_keys(now.keys, before, now.partitions)
+    assert not isinstance(moves, Rejection), moves
+    return f", {len(moves.moved):,} of {len(now.keys):,} known keys move"

@@ -109,8 +109,8 @@ def tally_text(tally: Tally) -> str:
         (tally.failed, "failed"),
         (tally.held_back, "held back"),
     ]
-    told = ", ".join(f"{count:,} {word}" for count, word in parts if count)
-    return f"{told}: {tally.error}" if tally.error else told
+    text = ", ".join(f"{count:,} {word}" for count, word in parts if count)
+    return f"{text}: {tally.error}" if tally.error else text
 
 
 def name_of(producer: PartitionedProducer) -> str:
@@ -133,8 +133,8 @@ NO_QUEUE_LIMIT: Final = "producers-no-queue-limit"
 
 def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice, ...]:
     """All notices in a fixed order. O(producers + known keys)."""
-    ready = [each for each in topic.producers.producers if each.state == "Ready"]
-    found = (
+    ready = [producer for producer in topic.producers.producers if producer.state == "Ready"]
+    notices = (
         _down(topic),
         _behind(topic, ready),
         _clients(topic, ready),
@@ -143,7 +143,7 @@ def producer_notices(state: ClusterState, topic: ProducerTopic) -> tuple[Notice,
         _not_lazy(ready),
         _no_queue_limit(ready),
     )
-    return tuple(notice for notice in found if notice is not None)
+    return tuple(notice for notice in notices if notice is not None)
 
 
 def _down(topic: ProducerTopic) -> Notice | None:
@@ -156,10 +156,10 @@ def _down(topic: ProducerTopic) -> Notice | None:
 
 
 def _behind(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | None:
-    behind = [each for each in ready if each.partitions < topic.partitions]
+    behind = [producer for producer in ready if producer.partitions < topic.partitions]
     if not behind:
         return None
-    due = max(0, min(each.next_update_ms for each in behind) - topic.now_ms)
+    due = max(0, min(producer.next_update_ms for producer in behind) - topic.now_ms)
     return Notice(
         BEHIND,
         f"{len(behind):,} of {len(ready):,} producers do not know of all {topic.partitions:,} partitions yet;"
@@ -170,22 +170,22 @@ def _behind(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | 
 def _clients(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | None:
     """Bug pattern R: one key, two partitions, because clients hash with different functions."""
     hashings = {
-        each.router.hashing: each.settings.client.name
-        for each in ready
-        if each.router is not None and not isinstance(each.router, PartialRoundRobinRouter)
+        producer.router.hashing: producer.settings.client.name
+        for producer in ready
+        if producer.router is not None and not isinstance(producer.router, PartialRoundRobinRouter)
     }
     if len(hashings) < 2:
         return None
     (left, left_client), (right, right_client) = list(hashings.items())[:2]
     text = f"{left_client} hashes keys with {left}, {right_client} with {right}: one key, two partitions"
-    found = client_disagreements(topic.keys, topic.partitions, left, right)
-    if topic.keys and not isinstance(found, Rejection):
-        text += f", so with {len(found.disagreeing):,} of {len(topic.keys):,} known keys"
+    disagreements = client_disagreements(topic.keys, topic.partitions, left, right)
+    if topic.keys and not isinstance(disagreements, Rejection):
+        text += f", so with {len(disagreements.disagreeing):,} of {len(topic.keys):,} known keys"
     return Notice(CLIENTS_DISAGREE, text)
 
 
 def _keys_ignored(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Notice | None:
-    partial = sum(isinstance(each.router, PartialRoundRobinRouter) for each in ready)
+    partial = sum(isinstance(producer.router, PartialRoundRobinRouter) for producer in ready)
     if not partial or not topic.keys:
         return None
     send = counted(partial, "producer", "sends", "send")
@@ -195,8 +195,8 @@ def _keys_ignored(topic: ProducerTopic, ready: list[PartitionedProducer]) -> Not
 def _by_position(state: ClusterState, ready: list[PartitionedProducer]) -> Notice | None:
     if len(ready) < 2:
         return None
-    lazy = sum(each.settings.starts_lazily for each in ready)
-    unnamed = sum(not each.settings.client.supports_partial_producer for each in ready)
+    lazy = sum(producer.settings.starts_lazily for producer in ready)
+    unnamed = sum(not producer.settings.client.supports_partial_producer for producer in ready)
     if not state.settings.aggregatePublisherStatsByProducerName:
         if not lazy:
             return None
@@ -209,7 +209,9 @@ def _by_position(state: ClusterState, ready: list[PartitionedProducer]) -> Notic
 
 
 def _not_lazy(ready: list[PartitionedProducer]) -> Notice | None:
-    count = sum(each.settings.lazy_start_partitioned_producers and not each.settings.starts_lazily for each in ready)
+    count = sum(
+        producer.settings.lazy_start_partitioned_producers and not producer.settings.starts_lazily for producer in ready
+    )
     if not count:
         return None
     text = f"{counted(count, 'producer')} asked for a lazy start; with an access mode other than Shared all starts"
@@ -218,7 +220,8 @@ def _not_lazy(ready: list[PartitionedProducer]) -> Notice | None:
 
 def _no_queue_limit(ready: list[PartitionedProducer]) -> Notice | None:
     count = sum(
-        each.settings.max_pending_messages_across_partitions > 0 and each.max_pending_messages == 0 for each in ready
+        producer.settings.max_pending_messages_across_partitions > 0 and producer.max_pending_messages == 0
+        for producer in ready
     )
     if not count:
         return None

@@ -1,4 +1,4 @@
-"""Bundles of which load reports alone are known: their rates and owners beside the tree of bundles."""
+"""Where bundles are, as reported: rates and owners of load reports, the owner of a topic, what unloading interrupts."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ def with_load_reports(view: DashboardView, reported: Reported, moment: int) -> D
 
 def _by_bundle(loads: Mapping[str, WrittenLoad]) -> dict[str, ReportedLoad]:
     """The bundles of all brokers by their full names; one that two brokers report is the later one's."""
-    found = {}
+    loads_by_bundle = {}
     for written in sorted(loads.values(), key=lambda written: written.updated_at_ms):
         load = written.load
-        found.update({name: _load(load.broker, ()) for name in load.bundles})
-        found.update({each.bundle: _load(load.broker, (each,)) for each in load.stats})
-    return found
+        loads_by_bundle.update({name: _load(load.broker, ()) for name in load.bundles})
+        loads_by_bundle.update({stats.bundle: _load(load.broker, (stats,)) for stats in load.stats})
+    return loads_by_bundle
 
 
 def _load(owner: str, bundles: Iterable[BundleStats]) -> ReportedLoad:
-    each = list(bundles)
+    stats = list(bundles)
     return ReportedLoad(
         owner,
-        sum(one.topics for one in each),
-        sum(one.producers for one in each),
-        sum(one.consumers for one in each),
-        sum(one.msg_rate_in + one.msg_rate_out for one in each),
-        sum(one.throughput_in_bytes_per_sec + one.throughput_out_bytes_per_sec for one in each),
+        sum(one.topics for one in stats),
+        sum(one.producers for one in stats),
+        sum(one.consumers for one in stats),
+        sum(one.msg_rate_in + one.msg_rate_out for one in stats),
+        sum(one.throughput_in_bytes_per_sec + one.throughput_out_bytes_per_sec for one in stats),
     )
 
 
@@ -68,10 +68,10 @@ def _namespace(node: NamespaceNode, loads: Mapping[str, ReportedLoad]) -> Namesp
 
 
 def _bundle(node: BundleNode, loads: Mapping[str, ReportedLoad]) -> BundleNode:
-    found = loads.get(f"{node.namespace}/{node.range_text}")
-    if found is None and not node.children:
+    load = loads.get(f"{node.namespace}/{node.range_text}")
+    if load is None and not node.children:
         return node
-    return replace(node, reported=found, children=tuple(_bundle(child, loads) for child in node.children))
+    return replace(node, reported=load, children=tuple(_bundle(child, loads) for child in node.children))
 
 
 def _broker(written: WrittenLoad) -> ReportedBroker:
@@ -130,20 +130,20 @@ def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) 
     looked_up = snapshot.owners.get(topic)
     broker = looked_up or snapshot.owners.get(f"{namespace}/{bundle}", "")
     there = [
-        each
-        for name, each in snapshot.topics.items()
-        if each.namespace == namespace and piece.includes(crc32_hash(name))
+        facts
+        for name, facts in snapshot.topics.items()
+        if facts.namespace == namespace and piece.includes(crc32_hash(name))
     ]
     return Whereabouts(broker, looked_up is not None, _unload(there))
 
 
 def _unload(topics: list[TopicFacts]) -> Unload:
-    subscriptions = [each for topic in topics for each in topic.subscriptions]
+    subscriptions = [subscription for topic in topics for subscription in topic.subscriptions]
     return Unload(
         len(topics),
         sum(topic.publishers for topic in topics),
-        sum(len(each.consumers) for each in subscriptions),
-        sum(each.type in _ONE_ACTIVE and bool(each.consumers) for each in subscriptions),
-        sum(len(consumer.draining) for each in subscriptions for consumer in each.consumers),
+        sum(len(subscription.consumers) for subscription in subscriptions),
+        sum(subscription.type in _ONE_ACTIVE and bool(subscription.consumers) for subscription in subscriptions),
+        sum(len(consumer.draining) for subscription in subscriptions for consumer in subscription.consumers),
         sum(topic.unacked_messages for topic in topics),
     )

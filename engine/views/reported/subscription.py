@@ -76,10 +76,10 @@ def reported_only(reported: Reported, moment: int, timeline: Timeline, taken: Co
     if not len(reported):
         return ()
     state = timeline.initial
-    modelled = {(each.namespace, each.name) for each in state.subscriptions}
-    modelled |= {(each.namespace, each.name) for each in state.key_subscriptions}
+    modelled = {(subscription.namespace, subscription.name) for subscription in state.subscriptions}
+    modelled |= {(subscription.namespace, subscription.name) for subscription in state.key_subscriptions}
     used = set(taken)
-    found = []
+    subjects = []
     for namespace, name in reported.subscriptions(moment):
         if (namespace, name) in modelled:
             continue
@@ -87,8 +87,8 @@ def reported_only(reported: Reported, moment: int, timeline: Timeline, taken: Co
         while key in used:
             key, number = f"{name}#{number}", number + 1
         used.add(key)
-        found.append(Subject(key, namespace, name))
-    return tuple(found)
+        subjects.append(Subject(key, namespace, name))
+    return tuple(subjects)
 
 
 def all_places(own: tuple[str, ...], others: Sequence[Subject]) -> tuple[str, ...]:
@@ -108,20 +108,23 @@ def subscription_view(
 ) -> SubscriptionView | None:
     """What was reported of a subscription up to a moment; None where the answers do not show it (any more).
 
-    ``keys`` are those of all places, ``notes`` what opening the state had to tell.
+    ``keys`` are those of all places, ``notes`` what was noted when the state was opened.
     """
-    found = reported.view(moment, subject)
-    if found is None:
+    view = reported.view(moment, subject)
+    if view is None:
         return None
     dispatchers = reported.subscriptions(moment)[subject.namespace, subject.name].dispatchers
-    positions = {each.name: at for at, each in reversed(list(enumerate(found.consumers)))}
-    blocked = frozenset(found.blocked_topics)
-    rows = [_topic(each, positions.get(each.sub.active_consumer_name or "", -1), blocked) for each in dispatchers]
+    positions = {consumer.name: at for at, consumer in reversed(list(enumerate(view.consumers)))}
+    blocked = frozenset(view.blocked_topics)
+    rows = [
+        _topic(dispatcher, positions.get(dispatcher.sub.active_consumer_name or "", -1), blocked)
+        for dispatcher in dispatchers
+    ]
     return SubscriptionView(
         status=SubscriptionStatus(
             subscription=subject.key,
             namespace=subject.namespace,
-            type=found.type,
+            type=view.type,
             subscriptions=keys,
             release=timeline.state.release,
             source=timeline.source,
@@ -129,10 +132,11 @@ def subscription_view(
             steps=timeline.length,
         ),
         consumers=tuple(
-            SubscriptionRow(at, each.name, letter_tag(at), at, each) for at, each in enumerate(found.consumers)
+            SubscriptionRow(at, consumer.name, letter_tag(at), at, consumer)
+            for at, consumer in enumerate(view.consumers)
         ),
         topics=tuple(sorted(rows, key=lambda row: (-row.backlog, row.name))),
-        reported=found,
+        reported=view,
         events=(EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, 0),),
         timeline=timeline_view(timeline),
         notices=tuple(notes),

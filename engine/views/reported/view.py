@@ -1,4 +1,4 @@
-"""What brokers reported, put beside what is computed: read once from the moments of a dump, then looked up."""
+"""What brokers reported, added to computed views: read once from the moments of a dump, then looked up."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from engine.admin.between import Change, changes_between
@@ -18,7 +19,7 @@ from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
 from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
-from engine.views.reported.event_words import concerning, seen_events
+from engine.views.reported.changes import concerning, seen_events
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
@@ -57,17 +58,26 @@ def subject_of(timeline: Timeline, key: str) -> Subject | None:
     """The subscription of that key as a subject; None for one that a step of the simulation made."""
     state = timeline.initial
     listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
-    for each in listed:
-        if each.key == key:
-            return Subject(key, each.namespace, each.name, each.topics)
+    for subscription in listed:
+        if subscription.key == key:
+            return Subject(key, subscription.namespace, subscription.name, subscription.topics)
     return None
 
 
 class Reported:
-    """What brokers reported in moments in the order of time. A view of one subscription is made once."""
+    """What brokers reported in moments in the order of time. A view of one subscription is made once.
 
-    def __init__(self, moments: Sequence[Moment]) -> None:
+    ``before`` has the moments up to a later one: what happened between those is known already.
+    """
+
+    def __init__(self, moments: Sequence[Moment], before: Reported | None = None) -> None:
         self.moments: Final = tuple(moments)
+        self._between: Final[dict[tuple[int, int], tuple[Change, ...]]] = {}
+        if before is not None:
+            here = {id(moment) for moment in self.moments}
+            for (one, other), changes in zip(pairwise(before.moments), before._changes, strict=True):
+                if id(one) in here and id(other) in here:
+                    self._between[id(one), id(other)] = changes
         self._seen: dict[int, Mapping[tuple[str, str], SubscriptionSeen]] = {}
         self._known: dict[int, Snapshot] = {}
         self._views: dict[tuple[int, str, bool], ReportedView] = {}
@@ -84,7 +94,7 @@ class Reported:
         """All subscriptions up to a moment, by namespace and name. O(dispatchers x moments) once."""
         if moment not in self._seen:
             seen = subscriptions_seen(self.moments[: moment + 1])
-            self._seen[moment] = {(each.namespace, each.name): each for each in seen}
+            self._seen[moment] = {(subscription.namespace, subscription.name): subscription for subscription in seen}
         return self._seen[moment]
 
     def prepare(self) -> None:
@@ -110,8 +120,10 @@ class Reported:
         key = (moment, subject.key, bool(step))
         if key not in self._views:
             rows = () if step else subject.rows
-            found = _view(seen, replace(subject, rows=rows), self._time(moment, seen), self._events(moment, seen))
-            self._views[key] = replace(found, computed_from=1 if step else 0)
+            reported_view = _view(
+                seen, replace(subject, rows=rows), self._time(moment, seen), self._events(moment, seen)
+            )
+            self._views[key] = replace(reported_view, computed_from=1 if step else 0)
         return self._views[key]
 
     def _time(self, moment: int, seen: SubscriptionSeen) -> SeenTime:
@@ -121,7 +133,7 @@ class Reported:
 
     def _events(self, moment: int, seen: SubscriptionSeen) -> tuple[SeenEvent, ...]:
         """What happened up to a moment as far as it concerns a subscription."""
-        topics = frozenset((*seen.topics, *(each.topic for each in seen.dispatchers)))
+        topics = frozenset((*seen.topics, *(dispatcher.topic for dispatcher in seen.dispatchers)))
         events: list[SeenEvent] = []
         for later in range(1, moment + 1):
             near = concerning(self._changes[later - 1], seen.namespace, seen.name, topics)
@@ -131,10 +143,16 @@ class Reported:
     @cached_property
     def _changes(self) -> tuple[tuple[Change, ...], ...]:
         """What happened between each moment and the next one. O(dispatchers x consumers x moments) once."""
-        return tuple(
-            changes_between(self.known(later - 1), self.moments[later].snapshot)
-            for later in range(1, len(self.moments))
-        )
+        return tuple(self._change_to(later) for later in range(1, len(self.moments)))
+
+    def _change_to(self, later: int) -> tuple[Change, ...]:
+        one, other = self.moments[later - 1], self.moments[later]
+        known = self._between.get((id(one), id(other)))
+        if known is not None:
+            return known
+        if one.snapshot.topics is other.snapshot.topics and one.snapshot.owners == other.snapshot.owners:
+            return ()
+        return changes_between(self.known(later - 1), other.snapshot)
 
 
 def _latest_ms(dispatcher: Dispatcher) -> int:
@@ -193,9 +211,9 @@ class _Sum:
 def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tuple[SeenEvent, ...]) -> ReportedView:
     dispatchers = seen.dispatchers
     if subject.topics is not None:
-        wanted = frozenset(subject.topics)
-        dispatchers = tuple(each for each in dispatchers if parent_of(each.topic) in wanted)
-    named = [_named(each.sub.consumers) for each in dispatchers]
+        topics = frozenset(subject.topics)
+        dispatchers = tuple(dispatcher for dispatcher in dispatchers if parent_of(dispatcher.topic) in topics)
+    named = [_named(dispatcher.sub.consumers) for dispatcher in dispatchers]
     rows = (
         _names_of(subject.rows)
         if subject.rows is not None
@@ -224,12 +242,12 @@ def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tupl
         time=time,
         type=seen.type,
         dispatchers=len(dispatchers),
-        backlog=sum(each.backlog for each in dispatchers),
-        unacked=sum(unacked_of(each) for each in dispatchers),
-        in_replay=sum(each.replay for each in dispatchers),
-        delayed=sum(each.sub.msg_delayed for each in dispatchers),
-        msgs_per_sec=sum(each.sub.msg_rate_out_msgs_per_sec for each in dispatchers),
-        blocked_dispatchers=sum(each.sub.blocked_on_unacked for each in dispatchers),
+        backlog=sum(dispatcher.backlog for dispatcher in dispatchers),
+        unacked=sum(unacked_of(dispatcher) for dispatcher in dispatchers),
+        in_replay=sum(dispatcher.replay for dispatcher in dispatchers),
+        delayed=sum(dispatcher.sub.msg_delayed for dispatcher in dispatchers),
+        msgs_per_sec=sum(dispatcher.sub.msg_rate_out_msgs_per_sec for dispatcher in dispatchers),
+        blocked_dispatchers=sum(dispatcher.sub.blocked_on_unacked for dispatcher in dispatchers),
         draining_slots=len(waits),
         consumers=tuple(total.done(name) for total, (name, _) in zip(sums, rows, strict=True)),
         waits=tuple(waits),
@@ -241,18 +259,18 @@ def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tupl
 
 def _named(consumers: Sequence[ConsumerFacts]) -> dict[Name, ConsumerFacts]:
     """The consumers of a dispatcher by name; namesakes in the order of connecting."""
-    if len({each.name for each in consumers}) == len(consumers):
-        return {(each.name, 0): each for each in consumers}
+    if len({consumer.name for consumer in consumers}) == len(consumers):
+        return {(consumer.name, 0): consumer for consumer in consumers}
     used: Counter[str] = Counter()
-    found: dict[Name, ConsumerFacts] = {}
-    for each in sorted(consumers, key=lambda each: each.connected_since.rstrip("Z")):
-        found[each.name, used[each.name]] = each
-        used[each.name] += 1
-    return found
+    by_name: dict[Name, ConsumerFacts] = {}
+    for consumer in sorted(consumers, key=lambda consumer: consumer.connected_since.rstrip("Z")):
+        by_name[consumer.name, used[consumer.name]] = consumer
+        used[consumer.name] += 1
+    return by_name
 
 
 def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
-    """Rows by name; ids count in the order of connecting, so they tell namesakes apart."""
+    """Rows by name; ids count in the order of connecting, so they distinguish namesakes."""
     used: Counter[str] = Counter()
     numbers: dict[int, int] = {}
     for consumer_id, name in sorted(rows):
@@ -263,7 +281,7 @@ def _names_of(rows: Sequence[tuple[int, str]]) -> list[Name]:
 
 def unacked_of(dispatcher: Dispatcher) -> int:
     """Unacknowledged messages: a Failover subscription has them at its consumers only."""
-    return max(dispatcher.sub.unacked_messages, sum(each.unacked_messages for each in dispatcher.sub.consumers))
+    return max(dispatcher.sub.unacked_messages, sum(consumer.unacked_messages for consumer in dispatcher.sub.consumers))
 
 
 def _obstacles(
@@ -316,14 +334,14 @@ def _waits(
     return [
         ReportedWait(
             dispatcher.topic,
-            each.hash,
-            owner_of(each.hash),
+            drained.hash,
+            owner_of(drained.hash),
             positions.get(name, -1),
-            each.unacked,
-            each.blocked_attempts,
+            drained.unacked,
+            drained.blocked_attempts,
         )
         for name, facts in consumers.items()
-        for each in facts.draining
+        for drained in facts.draining
     ]
 
 
@@ -341,24 +359,28 @@ def _pairs(waits: Sequence[ReportedWait]) -> tuple[WaitingPair, ...]:
 def with_reported(view: DashboardView, reported: Reported, moment: int, subject: Subject) -> DashboardView:
     """The view with what was reported of its subscription, and at step 0 a part of it beside each row."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    found = reported.view(moment, replace(subject, rows=rows), view.status.step)
-    if found is None or found.computed_from:
-        return replace(view, reported=found)
-    if found.blocked_topics:
-        blocked = frozenset(found.blocked_topics)
+    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    if reported_view is None or reported_view.computed_from:
+        return replace(view, reported=reported_view)
+    if reported_view.blocked_topics:
+        blocked = frozenset(reported_view.blocked_topics)
         ring = view.ring
         places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
-        found = replace(found, marks=tuple(ring.topic_hashes[places].tolist()))
-    consumers = tuple(replace(row, reported=each) for row, each in zip(view.consumers, found.consumers, strict=True))
-    return replace(view, consumers=consumers, reported=found)
+        reported_view = replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))
+    consumers = tuple(
+        replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
+    )
+    return replace(view, consumers=consumers, reported=reported_view)
 
 
 def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject: Subject) -> KeysView:
     """As ``with_reported``, for a Key_Shared subscription: slots where messages were held back are marked."""
     rows = [(row.consumer_id, row.name) for row in view.consumers]
-    found = reported.view(moment, replace(subject, rows=rows), view.status.step)
-    if found is None or found.computed_from:
-        return replace(view, reported=found)
-    marks = tuple(dict.fromkeys(wait.slot for wait in found.waits if wait.blocked_attempts))
-    consumers = tuple(replace(row, reported=each) for row, each in zip(view.consumers, found.consumers, strict=True))
-    return replace(view, consumers=consumers, reported=replace(found, marks=marks))
+    reported_view = reported.view(moment, replace(subject, rows=rows), view.status.step)
+    if reported_view is None or reported_view.computed_from:
+        return replace(view, reported=reported_view)
+    marks = tuple(dict.fromkeys(wait.slot for wait in reported_view.waits if wait.blocked_attempts))
+    consumers = tuple(
+        replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
+    )
+    return replace(view, consumers=consumers, reported=replace(reported_view, marks=marks))

@@ -30,7 +30,7 @@ from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile
 from engine.admin.snapshot import Moment, combined, read_dump, read_moments
 from engine.scenarios.opening import open_moments
-from engine.views.reported.event_words import LISTED
+from engine.views.reported.changes import LISTED
 from engine.views.reported.view import Reported, Subject
 from tests.engine.diagnosis.made import TOPIC, consumer, moments, stats, stats_path
 from tests.engine.diagnosis.samples import NAMES, sample

@@ -201,9 +201,9 @@ def sealed(entry: dict[str, object]) -> bytes:
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ({"kind": "story"}, "no kind of line"),
+        ({"kind": "story"}, "kind of line"),
         ({"kind": "step", "step": 9, "parent": 0}, "step 7 should"),
-        ({"kind": "step", "step": 7, "parent": 7, "events": [{}]}, "cannot stand here"),
+        ({"kind": "step", "step": 7, "parent": 7, "events": [{}]}, "with parent 7"),
         ({"kind": "step", "step": 7, "parent": 0, "events": []}, "no events"),
         ({"kind": "step", "step": 7, "parent": 0, "events": [{}], "command": {"type": "Dance"}}, "is none of"),
         (
@@ -240,7 +240,7 @@ def test_a_line_that_does_not_follow_from_those_before_is_set_aside(
         (b"some text\n", "check sum"),
         (sealed({"kind": "step"}), "no format number"),
         (sealed({"kind": "header", "format": 3}), "use the newer one that wrote it"),
-        (sealed({"kind": "step", "format": 1}), "no header"),
+        (sealed({"kind": "step", "format": 1}), "header"),
     ],
 )
 def test_a_file_without_a_timeline_is_refused_and_left_alone(path: Path, data: bytes, reason: str) -> None:

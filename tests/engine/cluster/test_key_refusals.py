@@ -149,8 +149,8 @@ REFUSED: list[tuple[ClusterState, Command, str, int, str, str]] = [
     ),
     (RING, ShareKeys("none", "sticky"), "SubscriptionNotFound", 404, "subscription", NO_SUBSCRIPTION),
     (RING, ShareKeys("billing", "sticky"), "NotKeyShared", 0, "subscription", FAILOVER),
-    (RING, ShareKeys(KEY, "STICKY"), "UnknownMode", 0, "mode", f"'STICKY' is no mode; known: {MODES}"),
-    (RING, ShareKeys(KEY, ""), "UnknownMode", 0, "mode", f"'' is no mode; known: {MODES}"),
+    (RING, ShareKeys(KEY, "STICKY"), "UnknownMode", 0, "mode", f"'STICKY' is not a mode; known: {MODES}"),
+    (RING, ShareKeys(KEY, ""), "UnknownMode", 0, "mode", f"'' is not a mode; known: {MODES}"),
     (
         RING,
         ShareKeys(KEY, "consistent-sticky"),
@@ -177,8 +177,8 @@ REFUSED: list[tuple[ClusterState, Command, str, int, str, str]] = [
         "keys",
         'name a key to send; an empty one is written ""',
     ),
-    (RING, SendKeys(KEY, ("k",), 0), "IllegalArgumentException", 0, "times", "0 times is no number of messages"),
-    (RING, SendKeys(KEY, ("k",), -3), "IllegalArgumentException", 0, "times", "-3 times is no number of messages"),
+    (RING, SendKeys(KEY, ("k",), 0), "IllegalArgumentException", 0, "times", "0 times is not a number of messages"),
+    (RING, SendKeys(KEY, ("k",), -3), "IllegalArgumentException", 0, "times", "-3 times is not a number of messages"),
     (
         RING,
         SendKeys(KEY, ("k", "l"), MAX_MESSAGES),
@@ -190,14 +190,14 @@ REFUSED: list[tuple[ClusterState, Command, str, int, str, str]] = [
     (RING, Acknowledge("none"), "SubscriptionNotFound", 404, "subscription", NO_SUBSCRIPTION),
     (RING, Acknowledge("billing"), "NotKeyShared", 0, "subscription", FAILOVER),
     (RING, Acknowledge(KEY, 99), "ServerMetadata", 0, "consumer_id", GONE),
-    (RING, Acknowledge(KEY, 3, None, -1), "IllegalArgumentException", 0, "count", "-1 is no number of messages"),
+    (RING, Acknowledge(KEY, 3, None, -1), "IllegalArgumentException", 0, "count", "-1 is not a number of messages"),
     (
         RING,
         PassTime(0),
         "IllegalArgumentException",
         0,
         "duration_ms",
-        f"0 is no duration; wait for 1 to {MAX_TIME_MS} ms",
+        f"0 is not a duration; wait for 1 to {MAX_TIME_MS} ms",
     ),
 ]
 

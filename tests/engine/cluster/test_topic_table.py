@@ -13,7 +13,7 @@ from engine.cluster.journal.invariants import faults
 from engine.cluster.journal.lines import header_line, read_lines
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.edits import with_topic, without_loads, without_topic
-from engine.cluster.tables.loads import LoadTable, load_of, made_up_loads, made_up_topics
+from engine.cluster.tables.loads import LoadTable, load_of, synthetic_loads, synthetic_topics
 from engine.cluster.tables.texts import Texts
 from engine.cluster.tables.topics import Load, Recipe, Topic, TopicTable
 from engine.cluster.timeline import Timeline
@@ -32,8 +32,8 @@ def large_state(topics: int = MANY, consumers: int = 40) -> ClusterState:
 
 def test_made_up_traffic_in_bulk_is_that_of_each_name_bit_for_bit() -> None:
     """Nine thousand partitions, among them some whose rate lies next to the middle of two thousandths."""
-    topics = made_up_topics(RECIPE)
-    loads = made_up_loads(topics)
+    topics = synthetic_topics(RECIPE)
+    loads = synthetic_loads(topics)
     names = [name for chunk in topics.partition_name_chunks() for name in chunk]
     assert len(names) == len(loads) == 9_000
     assert all(loads.at(number) == load_of(RECIPE.seed, name) for number, name in enumerate(names))

@@ -126,7 +126,7 @@ def test_many_partitions_have_the_rates_of_few() -> None:
     (billing,) = state.subscriptions
     assert isinstance(billing.loads, LoadTable)
     now = slice_of(state, billing)
-    expected = np.array([RATES[index % 3] for index in now.topics.indices.tolist()])
+    expected = np.array([RATES[index % 3] for index in now.topics.index.tolist()])
     assert np.allclose(now.msgs_per_sec, expected)
     assert np.allclose(now.bytes_per_sec, expected * 10)
     assert set(now.unacked.tolist()) == {7}

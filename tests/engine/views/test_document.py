@@ -14,7 +14,8 @@ from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded, embedded_default
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.failover.dashboard import dashboard_view
-from engine.views.failover.document import FORMAT, dashboard_document, dashboard_schema
+from engine.views.failover.document import FORMAT, dashboard_document
+from engine.views.schemas import schema_of
 from tests.engine.views.states import FLAG, cluster, submitted
 
 
@@ -48,12 +49,12 @@ def test_a_document_is_valid_and_survives_json(name: str, points: bool) -> None:
     document = dashboard_document(dashboard_view(STATES[name]()), points=points)
     written = json.loads(json.dumps(document, allow_nan=False))
     assert written == document
-    faults = [fault.message for fault in Draft202012Validator(dashboard_schema()).iter_errors(written)]
+    faults = [fault.message for fault in Draft202012Validator(schema_of("dashboard")).iter_errors(written)]
     assert faults == []
 
 
 def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described() -> None:
-    Draft202012Validator.check_schema(dashboard_schema())
+    Draft202012Validator.check_schema(schema_of("dashboard"))
 
     def visit(node: Any, path: str) -> None:
         if isinstance(node, dict):
@@ -64,12 +65,12 @@ def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described()
             for key, value in node.items():
                 visit(value, f"{path}/{key}")
 
-    visit(dashboard_schema(), "")
+    visit(schema_of("dashboard"), "")
 
 
 def test_a_member_too_many_or_too_few_is_not_valid() -> None:
     document = dashboard_document(dashboard_view(Timeline.start(cluster(["a"], {"x": 1}))))
-    valid = Draft202012Validator(dashboard_schema())
+    valid = Draft202012Validator(schema_of("dashboard"))
     assert valid.is_valid(document) and document["format"] == FORMAT
     assert not valid.is_valid(document | {"more": 1})
     assert not valid.is_valid({name: value for name, value in document.items() if name != "ring"})

@@ -12,9 +12,10 @@ from jsonschema import Draft202012Validator
 from engine.cluster.commands import Command
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.views.keys.document import FORMAT, keys_document, keys_schema
+from engine.views.keys.document import FORMAT, keys_document
 from engine.views.keys.view import keys_view
 from engine.views.keys.words import VERDICTS
+from engine.views.schemas import schema_of
 from engine.views.timeline import kind_of
 from tests.engine.views.key_states import KEY, after
 
@@ -48,11 +49,11 @@ def test_a_document_is_valid_and_survives_json(name: str) -> None:
     document = document_of(STATES[name]())
     written = json.loads(json.dumps(document, allow_nan=False))
     assert written == document
-    assert [fault.message for fault in Draft202012Validator(keys_schema()).iter_errors(written)] == []
+    assert [fault.message for fault in Draft202012Validator(schema_of("keys")).iter_errors(written)] == []
 
 
 def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described() -> None:
-    Draft202012Validator.check_schema(keys_schema())
+    Draft202012Validator.check_schema(schema_of("keys"))
 
     def visit(node: Any, path: str) -> None:
         if isinstance(node, dict):
@@ -64,11 +65,11 @@ def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described()
             for key, value in node.items():
                 visit(value, f"{path}/{key}")
 
-    visit(keys_schema(), "")
+    visit(schema_of("keys"), "")
 
 
 def test_the_schema_knows_every_verdict_and_every_kind_of_step() -> None:
-    members = keys_schema()["properties"]
+    members = schema_of("keys")["properties"]
     assert set(members["luck"]["properties"]["verdict"]["enum"]) == {*VERDICTS.values(), "nothing to judge"}
     kinds = {kind_of(command.__new__(command)) for command in get_args(Command)}
     assert kinds <= set(members["timeline"]["properties"]["kinds"]["items"]["enum"])
@@ -77,7 +78,7 @@ def test_the_schema_knows_every_verdict_and_every_kind_of_step() -> None:
 
 def test_a_member_too_many_or_too_few_is_not_valid() -> None:
     document = document_of(waiting())
-    valid = Draft202012Validator(keys_schema())
+    valid = Draft202012Validator(schema_of("keys"))
     assert valid.is_valid(document) and document["format"] == FORMAT
     assert not valid.is_valid(document | {"more": 1})
     assert not valid.is_valid({name: value for name, value in document.items() if name != "waits"})

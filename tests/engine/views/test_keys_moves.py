@@ -149,7 +149,7 @@ def test_other_points_of_nodes_are_told_as_such() -> None:
 
 
 def test_the_first_who_comes_and_the_last_who_goes_move_nothing_between_consumers() -> None:
-    assert view(after("add a")).moves.sentence == "whoever came first has everything"
+    assert view(after("add a")).moves.sentence == "the first consumer has everything"
     assert view(after("add a", "kill a")).moves.sentence == "nobody is left: every message waits"
     assert view(after("add a", "send k")).moves.sentence == "no slot moved"
     assert view(after()).moves.sentence == "no slot moved"

@@ -15,8 +15,9 @@ from engine.cluster.timeline import Timeline
 from engine.routing.producers.settings import ACCESS_MODES, CLIENTS
 from engine.scenarios.synthetic_producers import synthetic_producers
 from engine.views.producers.answers import statistics_view
-from engine.views.producers.document import FORMAT, producers_document, producers_schema
+from engine.views.producers.document import FORMAT, producers_document
 from engine.views.producers.view import producers_view
+from engine.views.schemas import schema_of
 from engine.views.timeline import kind_of
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS
@@ -57,7 +58,7 @@ def test_a_document_is_valid_and_survives_json(name: str) -> None:
     document = document_of(STATES[name]())
     written = json.loads(json.dumps(document, allow_nan=False))
     assert written == document
-    assert [fault.message for fault in Draft202012Validator(producers_schema()).iter_errors(written)] == []
+    assert [fault.message for fault in Draft202012Validator(schema_of("producers")).iter_errors(written)] == []
 
 
 @pytest.mark.parametrize("name", STATES)
@@ -75,7 +76,7 @@ def test_the_sums_of_a_document_agree(name: str) -> None:
 
 
 def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described() -> None:
-    Draft202012Validator.check_schema(producers_schema())
+    Draft202012Validator.check_schema(schema_of("producers"))
 
     def visit(node: Any, path: str) -> None:
         if isinstance(node, dict):
@@ -87,11 +88,11 @@ def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described()
             for key, value in node.items():
                 visit(value, f"{path}/{key}")
 
-    visit(producers_schema(), "")
+    visit(schema_of("producers"), "")
 
 
 def test_the_schema_knows_every_client_access_mode_and_kind_of_step() -> None:
-    members = producers_schema()["properties"]
+    members = schema_of("producers")["properties"]
     row = members["producers"]["items"]["properties"]
     assert set(row["client"]["enum"]) == set(CLIENTS) and set(row["access_mode"]["enum"]) == set(ACCESS_MODES)
     kinds = {kind_of(command.__new__(command)) for command in get_args(Command)}
@@ -101,7 +102,7 @@ def test_the_schema_knows_every_client_access_mode_and_kind_of_step() -> None:
 
 def test_a_member_too_many_or_too_few_is_not_valid() -> None:
     document = document_of(made(2))
-    valid = Draft202012Validator(producers_schema())
+    valid = Draft202012Validator(schema_of("producers"))
     assert valid.is_valid(document) and document["format"] == FORMAT
     assert not valid.is_valid(document | {"more": 1})
     assert not valid.is_valid({name: value for name, value in document.items() if name != "counts"})

@@ -16,12 +16,11 @@ from engine.views.bundles.model import BalanceQuestion, BalanceView
 from engine.views.bundles.view import balance_frame, balance_view, curve_of
 from tests.tui.bundle_scenes import flow_state
 from themes.palettes import palette
-from tui.bundles import flow_words
 from tui.bundles import table as bundles_lines
 from tui.bundles import words as bundles_words
-from tui.bundles.flow_words import flow_picture
+from tui.bundles import words as flow_words
 from tui.bundles.table import bundle_value, load_bar, tree_line, tree_lines
-from tui.bundles.words import curve_title, forecast_lines, hint_text, occupancy_texts, status_texts
+from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, occupancy_texts, status_texts
 from tui.drawing import cycle_line, flow_cells
 from tui.kit.columns import AS_THEY_COME
 

@@ -13,7 +13,7 @@ from tests.tui.screens_under_test import app_of, cluster, main_screen
 from tests.tui.screens_under_test import run as play
 from tui.cli.config import EXAMPLE, VARIABLE, config_path, read_config
 from tui.cli.screen_keys import keys_of_screens
-from tui.kit.more_keys import more_keys
+from tui.kit.bindings import more_keys
 
 
 @pytest.fixture

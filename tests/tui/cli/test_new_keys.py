@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from engine.scenarios.synthetic import synthetic_state
 from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.views.keys.document import keys_schema
+from engine.views.schemas import schema_of
 from tests.tui.cli.conftest import Run
 
 NEW = ("new", "--no-journal", "--keys", "40", "--consumers", "3")
@@ -28,7 +28,7 @@ def test_each_mode_is_told_as_text_and_as_a_valid_document(run: Run, mode: str) 
     assert any(line.startswith(f"mode: {mode}") for line in lines)
     assert all(len(line) <= 80 for line in lines), "a page fits a terminal of 80 columns"
     document = json.loads(run(*NEW, "--mode", mode, "--json").out)
-    assert [fault.message for fault in Draft202012Validator(keys_schema()).iter_errors(document)] == []
+    assert [fault.message for fault in Draft202012Validator(schema_of("keys")).iter_errors(document)] == []
     assert document["status"]["mode"] == mode
     assert document["totals"]["keys"] == 40
     for row in document["consumers"]:
@@ -72,7 +72,7 @@ def test_each_command_can_be_applied(run: Run, line: str, piece: str) -> None:
     ("line", "reason"),
     [
         ("add late ranges 0-9", "(change the mode to sticky first)"),
-        ("share STICKY", "'STICKY' is no mode; known: auto-split, "),
+        ("share STICKY", "'STICKY' is not a mode; known: auto-split, "),
         ("share consistent-sticky points 0", "a node needs 1 point or more, not 0"),
         ("send hex:0", "hex:0"),
         ("kill nobody", "nobody"),

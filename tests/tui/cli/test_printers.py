@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
-from tui.bundles.split_words import SENTENCES
+from tui.bundles.words import SENTENCES
 
 MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.printers.documents", "tui.sources.sessions")
 
@@ -96,7 +96,7 @@ def test_every_split_warning_has_a_sentence_without_holes() -> None:
     from typing import get_args
 
     from engine.bundles.plan import SplitWarning, WarningCode
-    from tui.bundles.split_words import warning_text
+    from tui.bundles.words import warning_text
 
     assert set(SENTENCES) == set(get_args(WarningCode))
     for code in SENTENCES:

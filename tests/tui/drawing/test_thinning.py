@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.drawing.thinning import BIN_BITS, Thinning, thinned
+from tui.drawing.ring_dots import BIN_BITS, Thinning, thinned
 
 SIZE = 2**20  # 64 hashes in a piece
 hash_lists = st.lists(st.integers(0, 4 * 64 - 1) | st.integers(0, SIZE - 1), max_size=300).map(sorted)

@@ -19,6 +19,7 @@ from tui.kit.diff_screen import DiffScreen
 from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.line_table import LineTable
 from tui.kit.prompt import Prompt
+from tui.kit.ring_panel import RingPanel, ViewMode
 
 SIX = tuple(f"billing-{at}" for at in range(6))
 
@@ -175,6 +176,38 @@ def test_d_compares_the_last_step_an_earlier_one_and_the_other_rule() -> None:
         assert screen.change is not whole
         assert screen.change.verdict == app.store.view.flag_change
         await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen is main_screen(app)
+
+    run(app, story)
+
+
+def test_d_draws_both_states_side_by_side() -> None:
+    app = app_of(perfect())
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("c", "d")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, DiffScreen)
+        before, after = (screen.query_one(f"#{side}", RingPanel) for side in "ab")
+        assert before.ring is not None and after.ring is not None
+        assert (before.ring.lit, after.ring.lit) == (False, True)
+        assert before.weights == (2, 2, 2, 2, 2, 2)
+        assert after.weights == tuple(row.active_partitions for row in app.store.view.consumers)
+        changed = int((before.ring.topic_owners != after.ring.topic_owners).sum())
+        assert screen.change is not None
+        assert changed == screen.change.verdict.moved == len(screen.change.rows)
+        assert [column.label for column in screen.table.lines.columns(200)][:3] == ["topic", "A", "B"]
+        await pilot.press("v")
+        await pilot.pause()
+        assert {before.view_mode, after.view_mode} == {ViewMode.HASH_MAP}
+        await pilot.press("c")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert (before.ring.lit, after.ring.lit) == (True, False)
+        await pilot.press("up", "escape")
         await pilot.pause()
         assert app.screen is main_screen(app)
 

@@ -113,7 +113,7 @@ def test_a_names_the_field_of_ranges_that_cannot_be() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("a", "tab")
-        for typed, told in (("nonsense", "'nonsense' is no range"), ("0-10", "worker-0"), ("", "must not be empty")):
+        for typed, told in (("nonsense", "'nonsense' is not a range"), ("0-10", "worker-0"), ("", "must not be empty")):
             await pilot.press("ctrl+u", *typed, "enter")
             await pilot.pause()
             assert isinstance(app.screen, AddKeyConsumerScreen), typed

@@ -26,11 +26,11 @@ from tests.tui.key_scenes import (
 )
 from themes.palettes import palette
 from tui.keys.consumers import BYSTANDER, KeyCells, key_columns
-from tui.keys.explaining import key_remarks
 from tui.keys.lines import gap_line, owned_cell, owned_columns, piece_line, sent_line, wait_heading, wait_line
-from tui.keys.status import keys_status_parts
+from tui.keys.panels import keys_status_parts
 from tui.keys.words import (
     MODES,
+    key_remarks,
     key_shown,
     keys_foot_texts,
     keys_hint,
@@ -40,7 +40,7 @@ from tui.keys.words import (
     wait_sentence,
 )
 from tui.kit.columns import heading, row_line
-from tui.kit.remarks import Remark
+from tui.kit.wording import Remark
 
 DARK = palette()
 ROW = KeyConsumerRow(7, "worker-7", "C", 2, 16_384, 0.25, 1, 10, 32, 5, 4, 3, 100, 0, False, 100, 2, "")

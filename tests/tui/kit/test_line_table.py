@@ -8,7 +8,8 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from tui.kit.line_table import Lines, LineTable
+from tui.kit.columns import Lines
+from tui.kit.line_table import LineTable
 
 
 class Listing(App[None]):

@@ -12,9 +12,9 @@ from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text
 from tui.app import RingsideApp
 from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
-from tui.kit.explain_panel import ExplainPanel
 from tui.kit.line_table import LineTable
 from tui.kit.picker import PickerScreen
+from tui.kit.text_panels import ExplainPanel
 
 
 async def typed(pilot: Pilot[int], *keys: str) -> None:

@@ -16,7 +16,7 @@ from tui.bundles.screen import BundlesScreen
 from tui.kit.columns import Order
 from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
-from tui.kit.table_screen import TableScreen
+from tui.kit.table_screens import TableScreen
 
 
 async def opened(pilot: Pilot[int]) -> BundlesScreen:

@@ -17,9 +17,8 @@ from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text
 from tui.failover.dialogs import PartitionsScreen
 from tui.kit.columns import Order, in_order
 from tui.kit.heirs_screen import HeirsScreen
-from tui.kit.line_table import LineTable
-from tui.kit.rows_table import RowsTable
-from tui.kit.table_dialog import TableDialog
+from tui.kit.line_table import LineTable, RowsTable
+from tui.kit.table_screens import TableDialog
 
 NAMES = ("b-10", "b-9", "a-1")
 

@@ -12,7 +12,7 @@ from textual.theme import BUILTIN_THEMES
 from tests.tui.screens_under_test import app_of, main_screen, run, text_of
 from themes import stylesheet, stylesheets
 from themes.palettes import DEPTHS, THEMES, Depth, ThemeName, palette
-from tui.kit.theme import depth_of, textual_theme, variables_of
+from tui.kit.themed_app import depth_of, textual_theme, variables_of
 
 TUI = Path(__file__).resolve().parents[3] / "tui"
 ROLE = re.compile(r"\$([a-z][a-z0-9-]*)")

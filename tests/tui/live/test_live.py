@@ -16,8 +16,9 @@ from tests.playing.server import STANDALONE
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.brokers.screen import BrokersScreen
-from tui.cli.commands import live
-from tui.cli.commands.live import Pictures
+from tui.cli import pictures as of_readings
+from tui.cli.pictures import Pictures
+from tui.cli.session import Session
 from tui.kit import live_line
 from tui.kit.live_line import Freshness, freshness_parts
 from tui.scene import Scene
@@ -79,8 +80,8 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return moved
 
 
-def app_with(feed: Hand, pictures: Pictures) -> RingsideApp:
-    session = pictures.session(reading(0))
+def app_with(feed: Hand, pictures: Pictures, session: Session | None = None) -> RingsideApp:
+    session = session or pictures.session(reading(0))
     scene = Scene(session.timeline, 0, 0, session.notes, seen=session.seen, feed=feed, origin=ORIGIN)
     return RingsideApp(scene, animate=False, depth="truecolor")
 
@@ -237,10 +238,10 @@ def test_pictures_of_files_have_no_such_line() -> None:
 
 def test_so_many_readings_are_kept_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     pictures = Pictures()
-    monkeypatch.setattr(live, "MOST_TOPICS", 33)
+    monkeypatch.setattr(of_readings, "MOST_TOPICS", 33)
     kept = [len(pictures.session(reading(second)).seen) for second in (0, 10, 20, 30, 40)]
     assert kept == [1, 2, 3, 3, 3]
-    monkeypatch.setattr(live, "MOST_TOPICS", 1)
+    monkeypatch.setattr(of_readings, "MOST_TOPICS", 1)
     assert len(pictures.session(reading(50)).seen) == 2
 
 
@@ -299,6 +300,9 @@ class Planned:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def close(self) -> None:
+        pass
 
 
 def test_a_turn_says_what_came_of_it() -> None:

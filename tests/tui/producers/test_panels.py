@@ -15,7 +15,7 @@ from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.help import HelpScreen
 from tui.producers.bindings import BINDINGS
-from tui.producers.matrix_panel import MatrixPanel
+from tui.producers.panels import MatrixPanel
 from tui.producers.screen import ProducersScreen
 
 

@@ -59,7 +59,7 @@ def test_a_creates_producers_and_selects_the_last() -> None:
     ("field", "typed", "told"),
     [
         ("count", "many", "'many' is no number of producers"),
-        ("count", "0", "0 is no number of producers"),
+        ("count", "0", "0 is not a number of producers"),
         ("start", "soon", "lazy or eager, not 'soon'"),
         ("router", "partial 99", "a limit of 99 is above the 12 partitions"),
         ("router", "partial 0", "greater than or equal to 1"),
@@ -119,7 +119,7 @@ def test_t_sends_by_the_selected_and_capital_t_by_all() -> None:
         assert "write how many messages" in text_of(app)
         await pilot.press("0", "enter")
         await pilot.pause()
-        assert "0 times is no number" in text_of(app)
+        assert "0 times is not a number" in text_of(app)
 
     run(app, story)
 

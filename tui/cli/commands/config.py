@@ -31,7 +31,7 @@ def check(path: Path | None) -> int:
     from tui.cli.config import config_path, read_config
     from tui.cli.output import say, write_page
     from tui.cli.screen_keys import keys_of_screens
-    from tui.kit.more_keys import more_keys
+    from tui.kit.bindings import more_keys
     from tui.kit.wording import safe_name
 
     wanted = path if path is not None else config_path()

@@ -62,7 +62,7 @@ def exporter_command(
         server = MetricsServer(host, port, figures.text)
     except OSError as error:
         raise InputError(f"--listen {listen}: {error.strerror or error}") from error
-    source = source.for_refreshing()
+    follower = source.follower()
     with server:
         threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
         say(f"serving {server.url}, read again every {every:g} s; ctrl+c ends it")
@@ -70,7 +70,7 @@ def exporter_command(
             while True:
                 pause(every)
                 try:
-                    reading = source.read()
+                    reading = follower.read()
                     if reading.cluster and first.cluster and reading.cluster != first.cluster:
                         figures.miss()
                         say(f"{reading.origin} is cluster {reading.cluster!r} now, and was {first.cluster!r}")
@@ -80,6 +80,7 @@ def exporter_command(
                     figures.miss()
                     say(f"{error}; trying again")
         finally:
+            follower.close()
             server.shutdown()
 
 
@@ -117,7 +118,7 @@ class Figures:
 
     def __init__(self) -> None:
         from engine.views.metrics import Family
-        from tui.cli.commands.live import Pictures
+        from tui.cli.pictures import Pictures
 
         self._pictures = Pictures()
         self._lock = threading.Lock()

@@ -8,22 +8,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
-from tui.cli.options import DEFAULT_MAX_INPUT, JournalChoice, Output, WhatIf, output_options
+from tui.cli.options import JournalChoice, Output, output_options
 from tui.cli.showing import show_session
 
 if TYPE_CHECKING:
-    from engine.admin.snapshot import Moment
     from tui.cli.session import Session
-    from tui.scene import Scene
-    from tui.sources.cluster.reading import ClusterReading
 
 EVERY_S: Final = 10.0
-_NOTHING_FIRST: Final = WhatIf((), None, (), None)
-MOST_MOMENTS: Final = 60
-MOST_TOPICS: Final = 10_000
-ASSUMED: Final = "settings-assumed"
-GAPS: Final = "not-all-read"
-NOT_LOADED: Final = "not-loaded"
 
 
 @click.command("live", short_help="Open the dashboard on a running cluster, which is only read.")
@@ -47,6 +38,7 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
     Example: ringside live http://localhost:8080 --every 30s --namespace shop/orders
     """
     from tui.cli.cluster import read_once
+    from tui.cli.pictures import Pictures
     from tui.sources.cluster.source import Feed
 
     source = cluster.source(url)
@@ -57,67 +49,7 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
         session = pictures.session(reading, subscription)
         if not output.on_screen:
             return session
-        return replace(session, feed=Feed(source.for_refreshing(), every, pictures.scene, reading.cluster))
+        return replace(session, feed=Feed(source.follower(), every, pictures.scene, reading.cluster))
 
     # Read before the screen is opened: of a large cluster that takes a while, and the terminal says how long.
     return show_session(begun, output, JournalChoice(None, keep=False))
-
-
-class Pictures:
-    """Turns readings into what is shown, with the moments before: they say what stands still, and can be gone back to.
-
-    So many moments are kept that they hold ``MOST_TOPICS`` topics together, two at least and ``MOST_MOMENTS`` at most.
-    """
-
-    def __init__(self) -> None:
-        self._before: tuple[Moment, ...] = ()
-
-    def session(self, reading: ClusterReading, subscription: str | None = None) -> Session:
-        """A reading as a session. Raises ``InputError`` where nothing in it can be shown."""
-        from engine.scenarios.opening import open_moments
-        from engine.views.failover.model import Notice
-        from tui.cli.cluster import SETTINGS_ASSUMED
-        from tui.cli.session import begin
-        from tui.sources.cluster.reading import moments_read
-
-        moments = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
-        opened = open_moments(moments)
-        notes = list(opened.notes)
-        if "settings" in reading.assumed:
-            notes.append(Notice(ASSUMED, SETTINGS_ASSUMED))
-        if reading.gaps:
-            first = reading.gaps[0]
-            text = (
-                f"{len(reading.gaps):,} requests had no answer, first {first.origin}{first.path}: {first.fault.value}"
-            )
-            notes.append(Notice(GAPS, text))
-        if reading.not_loaded:
-            text = f"{reading.not_loaded:,} topics are shown without statistics: asking would load them"
-            notes.append(Notice(NOT_LOADED, text))
-        kept = min(MOST_MOMENTS, max(2, MOST_TOPICS // max(1, len(moments[-1].snapshot.topics))))
-        seen = self._before = (*self._before, *moments)[-kept:]
-        what_if = replace(_NOTHING_FIRST, subscription=subscription)
-        return begin(replace(opened, notes=tuple(notes), seen=seen), what_if)
-
-    def scene(self, reading: ClusterReading) -> Scene:
-        """A later reading, for the screen that is open already."""
-        from engine.diagnosis.why import diagnose_all
-        from engine.views.reported.view import Reported
-        from tui.kit.store import is_soon_diagnosed
-        from tui.scene import Scene
-
-        session = self.session(reading)
-        reported = Reported(session.seen)
-        # In this thread, for the screen would wait for it.
-        last = reported.subscriptions(reported.last)
-        reported.prepare()
-        found = tuple(diagnose_all(last.values())) if is_soon_diagnosed(session.seen) else None
-        return Scene(
-            session.timeline,
-            0,
-            len(session.problems),
-            session.notes,
-            seen=session.seen,
-            reported=reported,
-            diagnoses=found,
-        )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from engine.balance.ahead.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
+from engine.balance.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
+from tui.brokers.words import BROKER_TEXTS, BUNDLE_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.cli.printers.explanation import FORMAT
-from tui.kit.shed_words import BROKER_TEXTS, BUNDLE_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.kit.wording import percent, quantity, safe_name
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">")

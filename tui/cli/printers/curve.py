@@ -6,7 +6,7 @@ from typing import Final
 
 from engine.bundles.curve import FlowCurve
 from engine.views.bundles.words import curve_texts
-from tui.bundles.flow_words import flow_picture
+from tui.bundles.words import flow_picture
 from tui.cli.plain import wrapped
 from tui.drawing.flow_cells import flow_cells
 from tui.kit.wording import safe_name

@@ -10,7 +10,7 @@ from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
 from tui.failover.words import flag_helps, foot_text
-from tui.kit.reported_words import moment_text
+from tui.kit.reported import moment_text
 from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import FLAG, counted, event_effect, percent, quantity, safe_name, shorten_middle
 

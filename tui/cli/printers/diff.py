@@ -9,7 +9,7 @@ from typing import Final
 from engine.admin.between import Change
 from engine.text import visible
 from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
-from engine.views.reported.event_words import change_text
+from engine.views.reported.changes import change_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.heirs import handover_lines, more_line
 from tui.kit.verdict_words import verdict_text

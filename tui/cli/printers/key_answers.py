@@ -22,7 +22,7 @@ from tui.cli.printers.documents import plain_values
 from tui.cli.printers.explanation import FORMAT
 from tui.cli.printers.reported import reported_lines
 from tui.cli.sharing import Owned, Sharing
-from tui.keys.explaining import nearest_first, why_not
+from tui.keys.words import nearest_first, why_not
 from tui.kit.wording import counted, percent, safe_name, shorten_middle
 
 KEYS_SHOWN: Final = 50

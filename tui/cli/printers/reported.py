@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from engine.views.reported.model import ReportedView
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.reported_words import Tagged, obstacle_texts, pair_words, seen_text, waiting_text
+from tui.kit.reported import Tagged, obstacle_texts, pair_words, seen_text, waiting_text
 from tui.kit.wording import counted, quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22

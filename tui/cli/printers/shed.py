@@ -10,8 +10,8 @@ from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhea
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.shedding.model import BrokerVerdict
 from engine.views.brokers.view import shedder_of
+from tui.brokers.words import ASSUMED_TEXTS, BROKER_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.shed_words import ASSUMED_TEXTS, BROKER_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.kit.wording import counted, percent, safe_name
 
 BUNDLES_SHOWN: Final = 12

@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.text import visible
 from engine.views.failover.splits import SplitOption, SplitPreviewView
-from tui.bundles.split_words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
+from tui.bundles.words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
 

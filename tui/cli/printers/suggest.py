@@ -10,8 +10,7 @@ from engine.compare.names import Fit
 from engine.compare.sizes import ROWS, Goal, Size, Sizing
 from engine.compare.verdict import Verdict
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.suggestion_words import sizing_answer, what_rules, worth
-from tui.kit.verdict_words import verdict_text
+from tui.kit.verdict_words import sizing_answer, verdict_text, what_rules, worth
 from tui.kit.wording import FLAG, quantity, safe_name
 
 _NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")

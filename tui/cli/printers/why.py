@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import parent_of
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.why_words import earlier_text, setting_text, verdict_word
+from tui.kit.reported import earlier_text, setting_text, verdict_word
 from tui.kit.wording import counted, safe_name, short_topic
 
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")

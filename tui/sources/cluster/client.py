@@ -26,6 +26,8 @@ _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _ERROR_BYTES: Final = 1 << 16
 _GIVEN_UP_AFTER: Final = 3
 """So many requests in a row that nobody answered, and a host is not asked again in this reading."""
+_KEPT_ALIVE_S: Final = 60.0
+"""A connection waits so long for the next reading."""
 _READ_ONLY: Final = "/admin/v2/"
 AGENT: Final = "ringside"
 
@@ -81,7 +83,11 @@ class AdminClient:
             follow_redirects=False,
             transport=transport,
             headers={"User-Agent": AGENT, "Accept": "application/json, text/plain"},
-            limits=httpx.Limits(max_connections=self.limits.at_once, max_keepalive_connections=self.limits.at_once),
+            limits=httpx.Limits(
+                max_connections=self.limits.at_once,
+                max_keepalive_connections=self.limits.at_once,
+                keepalive_expiry=_KEPT_ALIVE_S,
+            ),
         )
 
     async def __aenter__(self) -> AdminClient:
@@ -90,6 +96,13 @@ class AdminClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
+
+    def begin(self, stop: threading.Event | None = None) -> None:
+        """Begin another reading over the same connections: hosts that were given up are asked again."""
+        self._stop = stop or self._stop
+        self._silent.clear()
+        self._down.clear()
+        self.bytes_read = 0
 
     def trust(self, brokers: Iterable[str]) -> None:
         """Redirects to these brokers (``HOST:PORT``) are followed from now on, with the secret."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -84,7 +84,7 @@ class Answer:
     """``path`` is the request's, with its query; ``broker`` the id of the one that was asked for itself, else ""."""
 
     path: str
-    data: bytes
+    data: bytes = field(repr=False)  # the loop prints what a task brought where it looks at signals
     broker: str = ""
 
 

@@ -2,18 +2,23 @@
 
 Statistics of a topic that nobody has loaded would make a broker load it and maybe take its bundle. So what is loaded is
 read first, from the brokers' own lists, and nothing else is asked for.
+
+A refresh asks again for statistics, load reports and the list of brokers. What else an earlier reading brought it
+keeps, unless other topics are loaded, or in other bundles.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from engine.admin.facts import TopicFacts
+from engine.admin.facts import BrokerStats, Decoded, TopicFacts
 from engine.admin.namespaces import decode_topic_list
 from engine.admin.requests import release_text
 from engine.admin.topics import decode_broker_stats_topics
@@ -35,18 +40,64 @@ _SECRET: Final = re.compile(
 )
 
 
-async def read_cluster(client: AdminClient, scope: Scope | None = None, said: Said | None = None) -> ClusterReading:
+_CHANGES_OFTEN: Final = ("/stats", "/partitioned-stats", "/internalStats")
+
+
+@dataclass(slots=True)
+class Earlier:
+    """What the reading before brought, by request and broker. ``answers`` are not asked for again if they are kept.
+
+    ``loaded`` are the brokers' lists of topics, decoded; a list whose bytes are the same is not decoded again.
+    ``names`` are those of topics, by their texts.
+    """
+
+    answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
+    loaded: dict[str, tuple[bytes, Decoded[BrokerStats]]] = field(default_factory=dict)
+    names: dict[str, TopicName | Rejection] = field(default_factory=dict)
+
+
+def changes_rarely(path: str) -> bool:
+    """Whether a refresh may keep an answer: releases, settings, namespaces, bundles, lists of topics, policies.
+
+    >>> [changes_rarely(f"/admin/v2/{path}") for path in ("tenants", "brokers/c", "persistent/t/n/x/stats")]
+    [True, False, False]
+    """
+    is_list_of_brokers = path.startswith(f"{paths.BROKERS}/") and path.count("/") == paths.BROKERS.count("/") + 1
+    if path in (paths.VERSION, paths.RUNTIME, paths.DYNAMIC):
+        return True
+    return not (
+        is_list_of_brokers
+        or path == paths.BROKERS
+        or path.startswith(paths.OF_ONE_BROKER)
+        or path.endswith(_CHANGES_OFTEN)
+    )
+
+
+async def read_cluster(
+    client: AdminClient, scope: Scope | None = None, said: Said | None = None, earlier: Earlier | None = None
+) -> ClusterReading:
     """Ask a cluster for everything in scope. Raises ``ClusterOutOfReachError`` where nothing can be read.
 
-    What cannot be read is in ``gaps``. ``said`` is called after each request.
+    What cannot be read is in ``gaps``. ``said`` is called after each request. ``earlier`` makes it a refresh.
     """
-    return await _Reading(client, scope or Scope(), said).run()
+    earlier, scope = earlier or Earlier(), scope or Scope()
+    if earlier.answers:
+        with suppress(_OtherTopicsError):
+            return await _Reading(client, scope, said, earlier).run()
+        earlier.answers = {}
+    return await _Reading(client, scope, said, earlier).run()
+
+
+class _OtherTopicsError(Exception):
+    """Other topics are loaded than at the reading before, or by others: all of it has to be read."""
 
 
 class _Reading:
-    def __init__(self, client: AdminClient, scope: Scope, said: Said | None) -> None:
+    def __init__(self, client: AdminClient, scope: Scope, said: Said | None, earlier: Earlier) -> None:
         self._client = client
         self._scope = scope
+        self._earlier = earlier
+        self._keeps = bool(earlier.answers)
         self._said = said
         self._answers: list[Answer] = []
         self._gaps: list[Gap] = []
@@ -64,7 +115,12 @@ class _Reading:
         cluster = await self._cluster()
         await self._ownership(cluster)
         brokers = await self._brokers(cluster)
+        places = {broker: lists.good.places for broker, (_, lists) in self._earlier.loaded.items()}
         await self._all(self._of_broker(cluster, broker, len(brokers)) for broker in brokers or ("",))
+        for gone in self._earlier.loaded.keys() - (set(brokers) if len(brokers) > 1 else {""}):
+            del self._earlier.loaded[gone]
+        if places != {broker: lists.good.places for broker, (_, lists) in self._earlier.loaded.items()}:
+            self._read_everything()
         knows_loaded = not self._silent_brokers
         namespaces = await self._namespaces()
         listed: set[str] = set()
@@ -93,8 +149,16 @@ class _Reading:
             assumed=tuple(self._assumed),
         )
 
+    def _read_everything(self) -> None:
+        if self._keeps:
+            raise _OtherTopicsError
+
     async def _ask(self, path: str, *, broker: str = "", json: bool = True, hides: bool = False) -> Answer | Gap:
         """An answer or a gap, kept with the others. ``hides``: it may hold secrets of the brokers."""
+        known = self._earlier.answers.get((path, broker))
+        if known is not None and self._keeps and changes_rarely(path):
+            self._answers.append(known)
+            return known
         self._total += 1
         outcome = await self._client.get(path, broker=broker, json=json)
         if isinstance(outcome, Answer) and hides:
@@ -108,8 +172,10 @@ class _Reading:
         self._tell()
         if isinstance(outcome, Gap):
             self._gaps.append(outcome)
-        else:
-            self._answers.append(outcome)
+            return outcome
+        if known is not None and known.data == outcome.data:
+            outcome = known
+        self._answers.append(outcome)
         return outcome
 
     def _tell(self) -> None:
@@ -163,6 +229,8 @@ class _Reading:
 
     async def _brokers(self, cluster: str) -> tuple[str, ...]:
         answer = await self._ask(paths.brokers_of(cluster) if cluster else paths.BROKERS)
+        if isinstance(answer, Gap):
+            self._read_everything()
         brokers = tuple(dict.fromkeys(broker for broker in _texts(answer) if _BROKER.fullmatch(broker)))
         self._client.trust(brokers)
         return brokers
@@ -176,12 +244,19 @@ class _Reading:
             if at and loaded.fault in OUT_OF_REACH:
                 return
         else:
-            topics = decode_broker_stats_topics(loaded.data).good.topics
+            topics = self._topics_in(loaded, at).topics
             self._loaded.update(topics)
             self._broker_of.update(dict.fromkeys(topics, at))
         await self._ask(paths.LOAD_REPORT, broker=at)
         if cluster and broker:
             await self._ask(paths.owned_by(cluster, broker), broker=at)
+
+    def _topics_in(self, loaded: Answer, broker: str) -> BrokerStats:
+        data, decoded = self._earlier.loaded.get(broker, (None, None))
+        if decoded is None or data != loaded.data:
+            decoded = decode_broker_stats_topics(loaded.data)
+            self._earlier.loaded[broker] = (loaded.data, decoded)
+        return decoded.good
 
     async def _namespaces(self) -> list[str]:
         if self._scope.namespaces:
@@ -202,8 +277,14 @@ class _Reading:
             parents.update(decode_topic_list(partitioned.data).good if isinstance(partitioned, Answer) else ())
 
     def _wanted(self, names: set[str]) -> dict[str, TopicName]:
-        parsed = ((text, parse_topic_name(text)) for text in sorted(names))
-        return {text: name for text, name in parsed if not isinstance(name, Rejection) and self._scope.has_topic(name)}
+        known = self._earlier.names
+        parsed = {text: known[text] if text in known else parse_topic_name(text) for text in sorted(names)}
+        known.update(parsed)
+        return {
+            text: name
+            for text, name in parsed.items()
+            if not isinstance(name, Rejection) and self._scope.has_topic(name)
+        }
 
     async def _partition_counts(self, parents: set[str]) -> dict[str, int]:
         names = self._wanted(parents)

@@ -43,7 +43,7 @@ class ClusterReading:
     cluster: str
     release: str
     brokers: tuple[str, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[Answer, ...] = field(repr=False)
     gaps: tuple[Gap, ...]
     topics: int = 0
     not_loaded: int = 0

@@ -19,14 +19,18 @@ from engine.errors import InputError, Rejection, RingsideError
 from tui.sources.cluster import paths
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
-from tui.sources.cluster.outcomes import Answer
+from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError
 from tui.sources.cluster.pace import Clock, Limits
-from tui.sources.cluster.reader import Said, read_cluster
+from tui.sources.cluster.reader import Earlier, Said, read_cluster
 from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.scope import Scope
 
 T = TypeVar("T")
 
+EVERYTHING_EVERY: Final = 6
+"""Of so many refreshes one asks also for what changes rarely: once a minute, where nothing else is said."""
+REFRESHED_AT_ONCE: Final = 2
+"""Requests under way at a refresh: looking after more connections costs more than the few answers."""
 REFRESHED_DETAILS: Final = 10
 """Topics with a backlog of which positions and limits are read at each refresh."""
 
@@ -46,18 +50,20 @@ class Source:
         """Read it once. Raises ``ClusterOutOfReachError``; ``stop`` ends it early with what is there until then."""
         return asyncio.run(self._read(said, stop, clock))
 
-    def for_refreshing(self) -> Source:
-        """The same, with less to ask for: what is looked at again and again need not say everything each time."""
-        return replace(self, scope=replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS))
+    def follower(self, clock: Clock | None = None) -> Follower:
+        """What reads it again and again."""
+        scope = replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS)
+        limits = replace(self.limits, at_once=min(self.limits.at_once, REFRESHED_AT_ONCE))
+        return Follower(replace(self, scope=scope, limits=limits), clock)
 
     async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
-        asyncio.get_running_loop().set_exception_handler(_tell_of_errors)
+        asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
         async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
             reading = await read_cluster(client, self.scope, said)
         return with_settings(reading, self.settings)
 
 
-def _tell_of_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _leave_out_interrupts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Leave out ctrl+c and the like: the caller gets it, so that a task in which it came has nothing more to tell."""
     error = context.get("exception")
     if error is None or isinstance(error, Exception):
@@ -88,10 +94,59 @@ def with_settings(reading: ClusterReading, pairs: tuple[tuple[str, str], ...]) -
     return replace(reading, answers=(*others, given), assumed=assumed)
 
 
-class ReadsOnce(Protocol):
-    """What reads a cluster once, until ``stop`` is set."""
+class Follower:
+    """Reads a cluster again and again over the same connections; all calls come from one thread.
+
+    What changes rarely is asked for at every ``EVERYTHING_EVERY`` th reading, and where other topics are loaded.
+    """
+
+    def __init__(self, source: Source, clock: Clock | None = None) -> None:
+        self._source = source
+        self._clock = clock
+        self._runner: asyncio.Runner | None = None
+        self._client: AdminClient | None = None
+        self._earlier = Earlier()
+        self._readings = 0
+
+    def read(self, *, stop: threading.Event | None = None) -> ClusterReading:
+        """Read it once more. Raises ``ClusterOutOfReachError``."""
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        reading = self._runner.run(self._read(stop))
+        return with_settings(reading, self._source.settings)
+
+    def close(self) -> None:
+        """Let the connections go."""
+        if self._runner is not None:
+            if self._client is not None:
+                self._runner.run(self._client.__aexit__())
+            self._runner.close()
+        self._runner = self._client = None
+
+    async def _read(self, stop: threading.Event | None) -> ClusterReading:
+        asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
+        if self._client is None:
+            self._client = AdminClient(self._source.access, self._source.limits, clock=self._clock)
+            await self._client.__aenter__()
+        self._client.begin(stop)
+        if self._readings % EVERYTHING_EVERY == 0:
+            self._earlier = Earlier(loaded=self._earlier.loaded)
+        self._readings += 1
+        try:
+            reading = await read_cluster(self._client, self._source.scope, earlier=self._earlier)
+        except ClusterOutOfReachError:
+            self._earlier, self._readings = Earlier(), 0
+            raise
+        self._earlier.answers = {(answer.path, answer.broker): answer for answer in reading.answers}
+        return reading
+
+
+class Reads(Protocol):
+    """What reads a cluster again and again, each time until ``stop`` is set."""
 
     def read(self, *, stop: threading.Event) -> ClusterReading: ...
+
+    def close(self) -> None: ...
 
 
 class Feed(Generic[T]):
@@ -100,9 +155,7 @@ class Feed(Generic[T]):
     A reading of another cluster than the first one's is not shown: somebody put it behind the same address.
     """
 
-    def __init__(
-        self, source: ReadsOnce, every_s: float, make: Callable[[ClusterReading], T], cluster: str = ""
-    ) -> None:
+    def __init__(self, source: Reads, every_s: float, make: Callable[[ClusterReading], T], cluster: str = "") -> None:
         self.every_s = every_s
         self._source = source
         self._make = make
@@ -118,10 +171,13 @@ class Feed(Generic[T]):
         self._stop.set()
 
     def _run(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
-        while not self._stop.wait(self.every_s):
-            # The one who listens is gone when the loop is closed.
-            with suppress(RuntimeError):
-                self.turn(arrived, missed)
+        try:
+            while not self._stop.wait(self.every_s):
+                # The one who listens is gone when the loop is closed.
+                with suppress(RuntimeError):
+                    self.turn(arrived, missed)
+        finally:
+            self._source.close()
 
     def turn(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
         """Read once and say what came of it."""

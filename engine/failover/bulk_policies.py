@@ -1,0 +1,240 @@
+"""The active consumers of many partitions under many policies: Pulsar's two rules, and the fewest moves.
+
+Arrays in, arrays out. Owners are places in the unit's list (``engine.failover.bulk_lists``), ``-1`` nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.config import ReleaseBehaviour
+from engine.errors import InputError
+from engine.failover.bulk import assign
+from engine.failover.bulk_lists import ConsumerList, Slots, carried_over, slots_of
+from engine.failover.bulk_ring import NOBODY, Cohorts, Rings, cohorts, rings_of
+
+Places = NDArray[np.int64]
+
+
+class Policy(Enum):
+    """The policies a fleet is judged under, by the name in its tables.
+
+    ``flag`` is ``activeConsumerFailoverConsistentHashing``. The last one is a lower bound that Pulsar's own rules are
+    held against: even numbers at the least number of moves.
+    """
+
+    FLAG_OFF = "flag_off"
+    FLAG_ON = "flag_on"
+    FEWEST_MOVES = "fewest_moves"
+
+    @property
+    def what_if(self) -> bool:
+        """True for a policy that no Pulsar has."""
+        return self is Policy.FEWEST_MOVES
+
+
+PULSARS: Final = (Policy.FLAG_OFF, Policy.FLAG_ON)
+WHAT_IF_RULE: Final = "what-if"
+"""The ``rule`` of every what-if; Pulsar's are ``modulo``, ``ring`` and ``first-connected``."""
+
+
+def policies_of(text: str) -> tuple[Policy, ...]:
+    """A comma list of policies, ``all`` or ``pulsar``. Raises ``InputError`` for another word.
+
+    >>> [policy.value for policy in policies_of("pulsar")]
+    ['flag_off', 'flag_on']
+    """
+    if text.strip() == "all":
+        return tuple(Policy)
+    if text.strip() == "pulsar":
+        return PULSARS
+    known = {policy.value: policy for policy in Policy}
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    wrong = [word for word in words if word not in known]
+    if wrong or not words:
+        raise InputError(f"{(wrong or ['nothing'])[0]} is not a policy; known are {', '.join(known)}, all, pulsar")
+    return tuple(dict.fromkeys(known[word] for word in words))
+
+
+@dataclass(frozen=True)
+class UnitRules:
+    """The rules in force for each unit: ``releases`` that occur, (units,) places among them, (units,) flags."""
+
+    releases: tuple[ReleaseBehaviour, ...]
+    release: Places
+    flag: NDArray[np.bool_]
+
+    @property
+    def uniform_policy(self) -> Policy | None:
+        """The policy in force where all units have the same, else None."""
+        if self.flag.all():
+            return Policy.FLAG_ON
+        return None if self.flag.any() else Policy.FLAG_OFF
+
+    def take(self, units: Places) -> UnitRules:
+        """The rules of some units."""
+        return UnitRules(self.releases, self.release[units], self.flag[units])
+
+
+def unit_rules(rules: Sequence[tuple[ReleaseBehaviour, bool]]) -> UnitRules:
+    """The release of so many units, and whether consistent hashing is in force for each."""
+    labels = {behaviour.label: behaviour for behaviour, _ in rules}
+    number = {label: place for place, label in enumerate(labels)}
+    release = np.array([number[behaviour.label] for behaviour, _ in rules], dtype=np.int64)
+    return UnitRules(tuple(labels.values()), release, np.array([flag for _, flag in rules], dtype=bool))
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Partitions (or topics), one array each of (n,): the unit, the topic's Murmur3 hash, the partition index (-1)."""
+
+    unit: Places
+    hashes: Places
+    index: Places
+
+
+@dataclass(frozen=True)
+class Choosers:
+    """The cohort and the ring of every unit."""
+
+    lists: Sequence[ConsumerList]
+    leading: Cohorts
+    rings: Rings
+    rules: UnitRules
+
+    def places(self, policy: Policy, partitions: Partitions) -> Places:
+        """The place of each partition's active consumer by one of Pulsar's rules, in the form of each unit's release.
+
+        O(n log points).
+        """
+        assert not policy.what_if, f"{policy.value} depends on where the partitions are now"
+        release = self.rules.release[partitions.unit]
+        places = np.empty(len(release), dtype=np.int64)
+        for number, behaviour in enumerate(self.rules.releases):
+            rows = release == number
+            if rows.any():
+                places[rows] = assign(
+                    self.leading, self.rings, partitions.unit[rows], partitions.hashes[rows], partitions.index[rows],
+                    consistent_hashing=policy is Policy.FLAG_ON, behaviour=behaviour,
+                )  # fmt: skip
+        return places
+
+    def places_now(self, partitions: Partitions) -> Places:
+        """The place of each partition's active consumer under the rule in force for its unit. O(n log points)."""
+        policy = self.rules.uniform_policy
+        if policy is not None:
+            return self.places(policy, partitions)
+        off, on = (self.places(each, partitions) for each in PULSARS)
+        return np.where(self.rules.flag[partitions.unit], on, off)
+
+    def members(self, unit: int) -> Places:
+        """The places of the consumers that can be active, in the dispatcher's order."""
+        return self.leading.members[self.leading.start[unit] : self.leading.start[unit + 1]].astype(np.int64)
+
+
+def choosers(lists: Sequence[ConsumerList], rules: UnitRules) -> Choosers:
+    """Build cohorts and rings. O(p log p) for p ring points in all."""
+    names = [each.names for each in lists]
+    leading = cohorts(names, [each.levels for each in lists])
+    return Choosers(lists, leading, rings_of(leading, names), rules)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Of one policy, slots in the lists after the change: a partition has moved where ``before`` and ``after`` differ.
+
+    ``before`` is by the rule in force; ``before_place`` is the place in the list before the change.
+    """
+
+    before_place: Places
+    before: Places
+    after: Places
+
+
+@dataclass(frozen=True)
+class Change:
+    """The lists before and after, with their slots; ``old is new`` where nothing changes."""
+
+    old: Choosers
+    new: Choosers
+    old_slots: Slots
+    new_slots: Slots
+    carried: Places
+
+    def now(self, partitions: Partitions) -> Choice:
+        """What is now: nothing has moved."""
+        place = self.old.places_now(partitions)
+        before = self.old_slots.of(partitions.unit, place)
+        if self.old is not self.new:
+            before = self.carried[before]
+        return Choice(place, before, before)
+
+    def under(self, policy: Policy, partitions: Partitions, now: Choice) -> Choice:
+        """One of Pulsar's policies with the lists after the change."""
+        if self.old is self.new and policy is self.old.rules.uniform_policy:
+            return now
+        after = self.new_slots.of(partitions.unit, self.new.places(policy, partitions))
+        return Choice(now.before_place, now.before, after)
+
+    def kept_members(self, unit: int, before: Places) -> Places:
+        """For slots of one unit the place of that consumer among those that can be active, -1 for any other."""
+        members = self.new.members(unit)
+        rank = np.full(len(self.new.lists[unit].names) + 1, NOBODY, dtype=np.int64)
+        rank[members] = np.arange(len(members))
+        found: Places = rank[before - self.new_slots.start[unit]]
+        return found
+
+
+def change_of(before: Sequence[ConsumerList], after: Sequence[ConsumerList] | None, rules: UnitRules) -> Change:
+    """``after`` None means that nothing changes."""
+    old = choosers(before, rules)
+    new = old if after is None else choosers(after, rules)
+    carried = carried_over(before, before if after is None else after)
+    return Change(old, new, slots_of(before), slots_of(new.lists), carried)
+
+
+class FewestMoves:
+    """Even numbers (they differ by one at most) at the least number of moves from where the topics are now.
+
+    Works on counts: ``have`` is how many topics each member holds now, of ``topics`` in all. So the topics can be given
+    some at a time, in the order of their names. Members that hold most may keep one more; the latest topics are given
+    up, and go to the members that lack some, in order.
+    """
+
+    def __init__(self, have: Places, topics: int) -> None:
+        members = len(have)
+        self._quota = np.full(members, topics // max(members, 1), dtype=np.int64)
+        self._quota[np.argsort(-have, kind="stable")[: topics % max(members, 1)]] += 1
+        self._seats = np.repeat(np.arange(members), self._quota - np.minimum(have, self._quota))
+        self._seen = np.zeros(members, dtype=np.int64)
+        self._given = 0
+
+    def place(self, before: Places) -> Places:
+        """The member of each of the next topics; ``before``: the member it is at, -1 where its consumer is gone.
+
+        O(n log n).
+
+        >>> now = np.array([0, 0, 0, 0, -1, 1])
+        >>> FewestMoves(np.bincount(now[now >= 0], minlength=3), len(now)).place(now).tolist()
+        [0, 0, 1, 2, 2, 1]
+        """
+        after = before.copy()
+        if not len(self._quota):
+            return np.full(len(before), NOBODY, dtype=np.int64)
+        placed = np.flatnonzero(before >= 0)
+        order = placed[np.argsort(before[placed], kind="stable")]
+        have = np.bincount(before[placed], minlength=len(self._quota))
+        first = np.cumsum(have) - have
+        rank = np.arange(len(order)) + (self._seen - first)[before[order]]
+        after[order[rank >= self._quota[before[order]]]] = NOBODY
+        self._seen += have
+        waiting = np.flatnonzero(after < 0)
+        after[waiting] = self._seats[self._given : self._given + len(waiting)]
+        self._given += len(waiting)
+        return after

@@ -1,0 +1,181 @@
+"""The ``pulsar-admin`` lines that would do to a cluster what steps of the simulation did to the model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from engine.bundles.boundaries import BundleRange, parse_range
+from engine.bundles.plan import split_command
+from engine.cluster.commands import (
+    Acknowledge,
+    AddConsumer,
+    AddTopic,
+    Command,
+    KillConsumer,
+    PassTime,
+    RemoveTopic,
+    RenameConsumer,
+    RepartitionTopic,
+    SendKeys,
+    SetPriorityLevel,
+    SetRelease,
+    SetSetting,
+    ShareKeys,
+    SplitBundle,
+    SubscribeKeyShared,
+)
+from engine.cluster.keys.state import SharingMode
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Timeline
+from engine.cluster.topics import find_topic
+from engine.errors import Rejection
+from engine.names import parse_topic_name
+from engine.text import shell_line, visible
+
+DYNAMIC_SETTINGS: Final = frozenset(
+    {
+        "defaultNamespaceBundleSplitAlgorithm",
+        "defaultNumberOfNamespaceBundles",
+        "flowOrQpsDifferenceThresholdPercentage",
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription",
+        "keySharedUnblockingIntervalMs",
+        "loadBalancerAutoBundleSplitEnabled",
+        "loadBalancerAutoUnloadSplitBundlesEnabled",
+        "loadBalancerMaxNumberOfBundlesToSplitPerCycle",
+        "loadBalancerNamespaceBundleMaxBandwidthMbytes",
+        "loadBalancerNamespaceBundleMaxMsgRate",
+        "loadBalancerNamespaceBundleMaxSessions",
+        "loadBalancerNamespaceBundleMaxTopics",
+        "loadBalancerNamespaceBundleSplitConditionHitCountThreshold",
+        "loadBalancerNamespaceMaximumBundles",
+        "subscriptionKeySharedUseClassicPersistentImplementation",
+        "supportedNamespaceBundleSplitAlgorithms",
+    }
+)
+"""Settings that a broker of 4.2.4 takes while it runs."""
+NOTHING: Final = "# no step was taken, so there is nothing to do"
+
+
+@dataclass(frozen=True, slots=True)
+class AdminLine:
+    """A step on a cluster; ``line`` is "" where ``pulsar-admin`` cannot do it, and ``remark`` says who can."""
+
+    step: int
+    text: str
+    line: str
+    remark: str = ""
+
+    @property
+    def pasted(self) -> str:
+        """The step as lines for a shell: what cannot be done is a comment."""
+        about = f"# step {self.step}: {visible(self.text)}"
+        remark = f"; {visible(self.remark)}" if self.remark else ""
+        return f"{about}{remark}" + (f"\n{self.line}" if self.line else "")
+
+
+def admin_lines(timeline: Timeline) -> tuple[AdminLine, ...]:
+    """A line for each step up to the cursor. O(steps)."""
+    return tuple(_lines(timeline))
+
+
+def pasted(lines: Sequence[AdminLine]) -> str:
+    """All lines for a shell."""
+    return "\n".join(line.pasted for line in lines) or NOTHING
+
+
+def _lines(timeline: Timeline) -> Iterator[AdminLine]:
+    for number, step in enumerate(timeline.steps[: timeline.cursor], 1):
+        line, remark = line_of(step.command, timeline.state_at(number - 1))
+        yield AdminLine(number, step.text, line, remark)
+
+
+def line_of(command: Command, state: ClusterState) -> tuple[str, str]:
+    """The line for a command in the state before it, and a remark; either may be "".
+
+    >>> line_of(SetSetting("defaultNamespaceBundleSplitAlgorithm", "range equally"), ClusterState())[0]
+    "pulsar-admin brokers update-dynamic-config --config defaultNamespaceBundleSplitAlgorithm --value 'range equally'"
+    """
+    match command:
+        case SetSetting(name, text):
+            return _setting(name, text)
+        case AddTopic(topic, partitions):
+            return _add_topic(topic, partitions)
+        case RemoveTopic(topic):
+            return _of_topic(state, topic, ("delete-partitioned-topic", "delete"), "--force")
+        case RepartitionTopic(topic, partitions):
+            words = ("update-partitioned-topic",) * 2
+            return _of_topic(state, topic, words, "--partitions", str(partitions))
+        case SplitBundle():
+            return _split(command), ""
+        case SubscribeKeyShared(name, topic):
+            line = shell_line("pulsar-admin", "topics", "create-subscription", "--subscription", name, topic)
+            return line, "its type is that of the first consumer: start one with Key_Shared"
+        case ShareKeys(_, mode):
+            return "", _sharing(mode)
+    return "", _by_clients(command)
+
+
+def _setting(name: str, text: str) -> tuple[str, str]:
+    if name in DYNAMIC_SETTINGS:
+        return shell_line("pulsar-admin", "brokers", "update-dynamic-config", "--config", name, "--value", text), ""
+    return "", f"not a dynamic setting: write {name}={text} into broker.conf of every broker and restart them"
+
+
+def _add_topic(topic: str, partitions: int) -> tuple[str, str]:
+    name = parse_topic_name(topic)
+    full = topic if isinstance(name, Rejection) else name.complete
+    if partitions:
+        return shell_line(
+            "pulsar-admin", "topics", "create-partitioned-topic", "--partitions", str(partitions), full
+        ), ""
+    return shell_line("pulsar-admin", "topics", "create", full), ""
+
+
+def _of_topic(state: ClusterState, topic: str, words: tuple[str, str], *options: str) -> tuple[str, str]:
+    """A line about a topic that exists; ``words`` are those for one with partitions and for one without."""
+    known = find_topic(state, topic)
+    full, has_partitions = (topic, True) if isinstance(known, Rejection) else (known.name, known.partitions > 0)
+    return shell_line("pulsar-admin", "topics", words[0] if has_partitions else words[1], *options, full), ""
+
+
+def _split(command: SplitBundle) -> str:
+    parent = parse_range(command.bundle)
+    if isinstance(parent, BundleRange) and command.algorithm is not None:
+        return split_command(command.namespace, parent, command.algorithm, command.positions)
+    which = ("--bundle-type", command.bundle) if isinstance(parent, Rejection) else ("--bundle", str(parent))
+    algorithm = ("--split-algorithm-name", command.algorithm) if command.algorithm else ()
+    return shell_line("pulsar-admin", "namespaces", "split-bundle", *which, *algorithm, command.namespace)
+
+
+def _sharing(mode: str) -> str:
+    if mode in (SharingMode.STICKY.value, SharingMode.CONSISTENT_STICKY.value):
+        return "clients choose it: start all consumers again with KeySharedPolicy.stickyHashRange()"
+    ring = "true" if mode == SharingMode.CONSISTENT_AUTO_SPLIT.value else "false"
+    return (
+        f"not a dynamic setting: write subscriptionKeySharedUseConsistentHashing={ring} into broker.conf of every"
+        " broker and restart them; clients take KeySharedPolicy.autoSplitHashRange()"
+    )
+
+
+def _by_clients(command: Command) -> str:
+    """Who does what no request of the admin API does."""
+    match command:
+        case AddConsumer(_, name, level, _):
+            with_level = f" with priority level {level}" if level else ""
+            return f"an application does it: start a consumer named {name!r}{with_level}"
+        case KillConsumer():
+            return "an application does it: stop the consumer's process"
+        case RenameConsumer(_, _, name):
+            return f"an application does it: start the consumer again with the name {name!r}"
+        case SetPriorityLevel(_, _, level):
+            return f"an application does it: start the consumer again with priority level {level}"
+        case SetRelease(version):
+            return f"install Pulsar {version} on every broker, one after the other"
+        case SendKeys() | Acknowledge():
+            return "applications send and acknowledge messages"
+        case PassTime():
+            return "time passes by itself"
+    return "producers belong to applications, and partitions fail with their brokers"

@@ -1,0 +1,77 @@
+"""English for what happened between two moments, and which of it concerns a subscription."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+from engine.admin import between
+from engine.admin.between import Change
+from engine.text import counted
+from engine.views.reported.model import SeenEvent
+
+LISTED: Final = 20
+"""Changes of one kind between two moments that are listed one by one; the others are counted."""
+
+
+def seen_events(changes: Iterable[Change], moment: int, at_ms: int | None) -> tuple[SeenEvent, ...]:
+    """The changes up to the ``moment`` (from 2 on) as events."""
+    events = []
+    time = -1 if at_ms is None else at_ms
+    for kind, group in groupby(changes, key=lambda change: change.kind):
+        same = list(group)
+        events += [SeenEvent(moment, time, kind, change_text(change)) for change in same[:LISTED]]
+        if len(same) > LISTED:
+            events.append(SeenEvent(moment, time, kind, f"{len(same) - LISTED:,} more changes of the kind {kind}"))
+    return tuple(events)
+
+
+def concerning(changes: Iterable[Change], namespace: str, name: str, topics: Collection[str]) -> Iterator[Change]:
+    """The changes of a subscription, and of bundles, brokers and partitions that it has to do with."""
+    for change in changes:
+        if change.namespace != namespace:
+            continue
+        if change.subscription == name or (not change.subscription and _is_near(change, topics)):
+            yield change
+
+
+def _is_near(change: Change, topics: Collection[str]) -> bool:
+    """Whether a change of no subscription is of the namespace as a whole or of one of the topics."""
+    return "://" not in change.topic or change.topic in topics
+
+
+def change_text(change: Change) -> str:
+    """One change in words.
+
+    >>> change_text(Change(between.BACKLOG, "t/n", "s", "persistent://t/n/x", 1, number=1200))
+    'backlog of s grew by 1,200 on persistent://t/n/x'
+    """
+    where = _where(change)
+    match change.kind:
+        case between.JOINED:
+            return f"{change.after or '(no name)'} joined{where}"
+        case between.LEFT:
+            return f"{change.before or '(no name)'} left{where}"
+        case between.ACTIVE:
+            return f"the active consumer changed from {change.before} to {change.after}{where}"
+        case between.RANGES:
+            return f"{counted(change.number, 'slot')} changed the consumer{where}"
+        case between.TYPE:
+            return f"{change.subscription} changed from {change.before} to {change.after}{where}"
+        case between.GONE | between.NEW:
+            return f"{change.subscription} is {change.kind}{where}"
+        case between.BUNDLES:
+            return f"bundle {change.before} of {change.namespace} was split at {change.after}"
+        case between.OWNER:
+            return f"{change.topic} moved from broker {change.before} to {change.after}"
+        case between.PARTITIONS:
+            return f"{change.topic} grew from {change.before} to {change.after} partitions"
+    grew = "grew" if change.number > 0 else "shrank"
+    return f"backlog of {change.subscription} {grew} by {abs(change.number):,}{where}"
+
+
+def _where(change: Change) -> str:
+    if change.topic:
+        return f" on {change.topic}"
+    return f" on {counted(change.topics, 'topic')}" if change.topics else ""

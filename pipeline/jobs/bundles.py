@@ -1,0 +1,96 @@
+"""The job ``bundles``: topics to bundles, what each bundle and broker carries, what would be split and where."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from engine.balance.modular import visiting_order
+from engine.config import DEFAULTS, BrokerSettings
+from pipeline.broker_groups import settings_of
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.reading.rows import Row
+from pipeline.schemas import (
+    BROKER_LOADS,
+    BROKERS,
+    BUNDLE_REPORTS,
+    BUNDLES,
+    LISTED,
+    SUBSCRIPTIONS,
+    TOPICS,
+    check_folder,
+)
+from pipeline.sink import write_by_engine
+from pipeline.storage import Place
+from pipeline.tables import load, load_if_there, need_tables
+from pipeline.transforms.bundle_topics import boundaries_of_namespaces, owners_of_namespaces, topics_by_namespace
+from pipeline.transforms.bundles import WRITTEN, BundleAccount, BundleWork
+from pipeline.writing import Draft, replacing, write_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB: Final = "bundles"
+
+
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+    """From the tables ``topics``, ``subscriptions``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
+
+    Options are broker settings by their exact names, on top of what the brokers said themselves, and ``listed``
+    (``false``: count loaded topics only). Raises ``InputError`` for a missing table or a setting that is none.
+    """
+    need_tables(source, (TOPICS, SUBSCRIPTIONS, LISTED, BUNDLES, BUNDLE_REPORTS))
+    settings = settings_of(source, {name: value for name, value in options.settings.items() if name != "listed"})
+    brokers = load_if_there(spark, source, BROKERS)
+    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
+        names = sorted(row.broker for row in brokers.select("broker").distinct().collect())
+        listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)
+        owners = owners_of_namespaces(load(spark, source, BUNDLE_REPORTS), brokers)
+        known = boundaries_of_namespaces(load(spark, source, BUNDLES)).join(owners, "namespace", "full")
+        rows = topics_by_namespace(load(spark, source, TOPICS), load(spark, source, SUBSCRIPTIONS), listed, known)
+        accounts = write_by_engine(rows, draft, BundleWork(visiting_order(names), settings), BundleAccount)
+        nowhere = sum(each.nowhere for each in accounts)
+        options.say(f"bundles: {sum(each.rows for each in accounts) - nowhere:,} topics placed")
+        if nowhere:
+            options.say(
+                f"bundles: {nowhere:,} topics belong to namespaces whose bundles no answer lists; save what"
+                " 'pulsar-admin namespaces bundles' prints for each, and import again"
+            )
+        for table in WRITTEN:
+            draft.fill(table)
+        draft.write(BROKER_LOADS, _broker_rows(accounts))
+        summary = _summary(draft, accounts, settings)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    return JobResult(JOB, summary)
+
+
+def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
+    sums: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
+    for each in accounts:
+        for broker, values in each.brokers.items():
+            sums[broker] = sums.get(broker, np.zeros(8)) + np.array(values)
+    return [
+        (broker or None, *(int(value) for value in values[:4]), *(float(value) for value in values[4:]))
+        for broker, values in sorted(sums.items())
+    ]
+
+
+def _summary(draft: Draft, accounts: list[BundleAccount], settings: BrokerSettings) -> dict[str, object]:
+    tables = {table.name: check_folder(table, draft.folder / table.name) for table in (*WRITTEN, BROKER_LOADS)}
+    placed = sum(each.rows for each in accounts)
+    assert tables["bundle_topics"] == placed, "rows were lost between writing and reading"
+    outcomes = Counter[str]()
+    for each in accounts:
+        outcomes.update(each.outcomes)
+    changed = {name: settings.text_of(name) for name, default in DEFAULTS.items() if getattr(settings, name) != default}
+    return {
+        "job": JOB,
+        "tables": tables,
+        "rows_in": placed,
+        "topics_in_no_bundle": sum(each.nowhere for each in accounts),
+        "topics_told_elsewhere": sum(each.elsewhere for each in accounts),
+        "outcomes": dict(sorted(outcomes.items())),
+        "settings": changed,
+    }

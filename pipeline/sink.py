@@ -1,0 +1,124 @@
+"""Tables whose columns the engine computes, written by a data source of Spark's own kind.
+
+``write`` of the data source runs in the tasks: Arrow batches go in, the engine's functions give columns, pyarrow writes
+them as parts, and what was counted travels back in the commit message. Spark calls ``commit`` once, with the messages
+of those attempts that count; parts that no message names (of attempts that failed, or were slower) are never moved into
+the result.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from pipeline.schemas import Table
+from pipeline.stamps import Stamp
+from pipeline.storage import Place
+from pipeline.writing import Draft, PartWriter, move_part
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_FORMAT: Final = "ringside"
+_COMMITTED: Final = "committed.msgpack"
+_Account = TypeVar("_Account", bound=msgspec.Struct)
+_Account_co = TypeVar("_Account_co", covariant=True)
+
+
+@dataclass
+class Parts:
+    """The parts one task writes: one for each table, or for each ``kind`` of rows of a table."""
+
+    folder: Place
+    stamp: Stamp
+    number: int
+    _writers: dict[tuple[str, str], PartWriter] = field(default_factory=dict)
+
+    def write(self, table: Table, columns: Any, kind: str = "") -> None:
+        """Append rows (``pyarrow.Table``); nothing is made for none."""
+        if not columns.num_rows:
+            return
+        if (table.name, kind) not in self._writers:
+            place = self.folder / table.name
+            place.mkdir(parents=True, exist_ok=True)
+            self._writers[table.name, kind] = PartWriter(table, place, self.number, self.stamp, kind=kind)
+        self._writers[table.name, kind].write(columns)
+
+    def close(self) -> list[tuple[str, str]]:
+        """Table and name of every part."""
+        return [(table, name) for (table, _), writer in self._writers.items() if (name := writer.close())]
+
+    def discard(self) -> None:
+        for writer in self._writers.values():
+            writer.discard()
+
+
+class Work(Protocol[_Account_co]):
+    """What a task does with its rows; pickled, so it should be small."""
+
+    def __call__(self, batches: Iterator[Any], parts: Parts) -> _Account_co: ...
+
+
+def write_by_engine(
+    rows: DataFrame, draft: Draft, work: Work[_Account], kind: type[_Account], *, aside: bool = False
+) -> list[_Account]:
+    """Run ``work`` on the rows of each partition, and move what it wrote into ``draft``. Returns what each counted.
+
+    ``aside``: to ``draft.aside("tables")`` instead, for tables that are not finished yet.
+    """
+    staged = draft.aside(f"staged-{uuid.uuid4().hex[:8]}")
+    rows.sparkSession.dataSource.register(_source(work, staged, draft.stamp))
+    rows.write.format(_FORMAT).mode("append").save()
+    committed = staged / _COMMITTED
+    messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
+    tables: dict[str, Place] = {}
+    for parts, _ in messages:
+        for table, name in parts:
+            if table not in tables:
+                tables[table] = draft.aside("tables") / table if aside else draft.table_called(table)
+                tables[table].mkdir(exist_ok=True)
+            move_part(staged / table / name, tables[table])
+    return [msgspec.msgpack.decode(account, type=kind) for _, account in messages]
+
+
+def _source(work: Callable[[Iterator[Any], Parts], msgspec.Struct], staged: Place, stamp: Stamp) -> Any:
+    """A class of its own, so that Spark pickles it with the work in it."""
+    from pyspark import TaskContext  # noqa: PLC0415
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage  # noqa: PLC0415
+
+    @dataclass
+    class Written(WriterCommitMessage):
+        parts: list[tuple[str, str]]
+        account: bytes
+
+    class Writer(DataSourceArrowWriter):
+        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+            context = TaskContext.get()
+            parts = Parts(staged, stamp, context.partitionId() if context is not None else 0)
+            try:
+                account = work(iterator, parts)
+                return Written(parts.close(), msgspec.msgpack.encode(account))
+            except BaseException:
+                parts.discard()
+                raise
+
+        def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+            written = [(each.parts, each.account) for each in messages if isinstance(each, Written)]
+            (staged / _COMMITTED).write_bytes(msgspec.msgpack.encode(written))
+
+        def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+            """Nothing: the staged folder goes with the run."""
+
+    class Source(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return _FORMAT
+
+        def writer(self, schema: Any, overwrite: bool) -> DataSourceArrowWriter:
+            return Writer()
+
+    return Source

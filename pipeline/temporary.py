@@ -1,0 +1,58 @@
+"""The temporary folder of a run: gone at its end, and when it was killed, with the next run."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from engine.errors import RingsideError
+
+PREFIX: Final = "ringside-spark-"
+_LOCK: Final = ".in-use"
+_ROOM_BYTES: Final = 1 << 20
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for the length of a ``with``; a lock in it says that its owner lives.
+
+    Raises ``RingsideError`` when there is no place for one.
+    """
+    place = Path(tempfile.gettempdir())
+    _sweep(place)
+    folder = None
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        lock = (folder / _LOCK).open("wb")
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Spark says nothing that helps when it cannot write there, so it is tried first.
+        lock.write(bytes(_ROOM_BYTES))
+        lock.truncate(0)
+    except OSError as fault:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        reason = f"cannot write to the temporary folder {place}: {fault.strerror or fault}"
+        raise RingsideError(f"{reason}; make room, or name another folder in TMPDIR") from fault
+    try:
+        with lock:
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(place: Path) -> None:
+    """Remove folders of ours whose owner was killed: nobody holds their lock."""
+    for folder in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            # One without a lock has just been made, or is older than locks are.
+            with (folder / _LOCK).open("r+b") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)

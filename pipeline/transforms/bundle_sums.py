@@ -1,0 +1,173 @@
+"""Bundles of many namespaces at once: loads, verdicts, cuts and what they would leave, from the engine's bulk rules.
+
+Arrays in, columns out; no Spark, no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from engine.balance.averages import TimeAverageMessageData
+from engine.balance.limits import BundleStats
+from engine.balance.splitting.modular import BrokerReport, ModularObservation, ModularVerdict, modular_decision
+from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map, sum_by
+from engine.bundles.bulk_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
+from engine.bundles.flow import flow_limits
+from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
+from pipeline.schemas import BUNDLE_LOADS
+from pipeline.transforms.bundle_splits import Children, range_texts
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Topics of some whole namespaces in listing order, one array each of (n,); ``namespace`` counts in a list.
+
+    ``loads``: (6, n) float64: publishers, consumers and the four rates, 0 where there are no statistics.
+    """
+
+    namespace: NDArray[np.int64]
+    hashes: NDArray[np.int64]
+    has_stats: NDArray[np.bool_]
+    loads: NDArray[np.float64]
+
+
+@dataclass
+class Bundles:
+    """Some namespaces with their topics put into bundles.
+
+    ``owners``: broker by full bundle name, as far as it is known; ``sums``: (8, bundles): topics, loaded topics, then
+    the six loads.
+    """
+
+    names: Sequence[str]
+    boundaries: Sequence[Sequence[int]]
+    topics: Topics
+    settings: BrokerSettings
+    owners: Mapping[str, str]
+    visiting: Sequence[str]
+    map: BundleMap = field(init=False)
+    bundle: NDArray[np.int64] = field(init=False)
+    sums: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.map = bundle_map(self.boundaries)
+        self.bundle = self.map.look_up(self.topics.namespace, self.topics.hashes)
+        self.sums = sums_of(self.topics, self.bundle, len(self.map))
+        self.namespace_no = np.repeat(np.arange(len(self.names)), np.diff(self.map.start))
+
+    def full_names(self) -> Any:
+        """The full name of every bundle, as an Arrow column."""
+        return pc.binary_join_element_wise(self.namespaces(), range_texts(self.map.lower, self.map.upper), "/")
+
+    def namespaces(self) -> Any:
+        """The namespace of every bundle, as an Arrow column."""
+        return pa.array(self.names, pa.string()).take(pa.array(self.namespace_no))
+
+    def load_columns(self, full: Any) -> Any:
+        """Rows of ``bundle_loads``: the sums, the owner, and what the modular load manager would do about it."""
+        names = full.to_pylist()
+        verdicts = self._verdicts(names)
+        told = [verdicts[name] for name in names]
+        arrays = [
+            full,
+            self.namespaces(),
+            pa.array(self.map.lower),
+            pa.array(self.map.upper),
+            pa.array([self.owners.get(name) for name in names], pa.string()),
+            *(pa.array(self.sums[place].astype(np.int64)) for place in range(4)),
+            *(pa.array(self.sums[place]) for place in range(4, 8)),
+            pa.array([verdict.outcome for verdict in told], pa.string()),
+            pa.array([verdict.reason for verdict in told], pa.string()),
+        ]
+        return pa.Table.from_arrays(arrays, names=list(BUNDLE_LOADS.names))
+
+    def _verdicts(self, names: Sequence[str]) -> dict[str, ModularVerdict]:
+        """The leader's verdict on each bundle, its current load standing in for the stored long-term average."""
+        by_broker: dict[str, list[BundleStats]] = {broker: [] for broker in self.visiting}
+        averages: dict[str, TimeAverageMessageData] = {}
+        for name, (_, loaded, producers, consumers, *rates) in zip(names, self.sums.T.tolist(), strict=True):
+            stats = BundleStats(name, int(loaded), int(producers), int(consumers), *rates)
+            by_broker.setdefault(self.owners.get(name, ""), []).append(stats)
+            averages[name] = TimeAverageMessageData(1, 1, *rates)
+        reports = tuple(BrokerReport(broker, tuple(bundles)) for broker, bundles in by_broker.items() if bundles)
+        counts = dict(zip(self.names, np.diff(self.map.start).tolist(), strict=True))
+        decision = modular_decision(ModularObservation(reports, averages, counts), self.settings)
+        return {verdict.bundle: verdict for verdict in decision.verdicts}
+
+    def occupancy_rows(self) -> list[tuple[Any, ...]]:
+        """Rows of ``occupancy``."""
+        rows: list[tuple[Any, ...]] = []
+        traffic = self.sums[4] + self.sums[5]
+        for number, name in enumerate(self.names):
+            inside = slice(int(self.map.start[number]), int(self.map.start[number + 1]))
+            topics, rates = self.sums[0, inside], traffic[inside]
+            if len(topics):
+                rows.append(
+                    (name, len(topics), int((topics == 0).sum()), int(topics.sum()), int(topics.max()),
+                     float(topics.mean()), float(rates.max()), float(rates.mean()))
+                )  # fmt: skip
+        return rows
+
+    def columns(self) -> TopicColumns:
+        """The topics as the split algorithms see them."""
+        rate_in, rate_out, bytes_in, bytes_out = self.topics.loads[2:]
+        return TopicColumns(
+            self.bundle, self.topics.hashes, rate_in + rate_out, bytes_in + bytes_out, self.topics.has_stats
+        )
+
+    def cuts(self) -> dict[str, Cuts]:
+        """Where each algorithm would cut each bundle, by its name.
+
+        ``specified_positions_divide`` needs positions: as in a preview those by topic count, or else the middle.
+        ``flow_or_qps_equally_divide`` is taken as if it were the default, or it would have no statistics.
+        """
+        columns = self.columns()
+        middle, counted = range_cuts(self.map), topic_count_cuts(columns, len(self.map))
+        positions = self._positions(middle, counted)
+        answers = (
+            middle,
+            counted,
+            specified_cuts(self.map, columns, positions),
+            flow_cuts(columns, len(self.map), flow_limits(self.settings)),
+        )
+        return dict(zip(SPLIT_ALGORITHMS, answers, strict=True))
+
+    def _positions(self, middle: Cuts, counted: Cuts) -> list[tuple[int, ...]]:
+        """The cuts by topic count where they lie inside, else the middle."""
+        bounds = zip(self.map.lower.tolist(), self.map.upper.tolist(), strict=True)
+        found: list[tuple[int, ...]] = []
+        for place, (lower, upper) in enumerate(bounds):
+            cuts = counted.of(place)
+            found.append(cuts if cuts and lower < cuts[0] < upper else middle.of(place) or ())
+        return found
+
+    def split_columns(self, full: Any) -> Iterator[tuple[Any, Any]]:
+        """Rows of ``bundle_splits`` and of ``bundle_children`` of every bundle, algorithm by algorithm."""
+        namespaces = self.namespaces()
+        for algorithm, cuts in self.cuts().items():
+            made = Children(
+                self.map, cuts, self.bundle, self.topics.hashes, self.topics.loads, has_stats=self.topics.has_stats
+            )
+            told = made.split_columns(
+                full, namespaces, algorithm, self.settings, is_default=self._could_be_taken(algorithm)
+            )
+            yield told, made.child_columns(full, namespaces, algorithm)
+
+    def _could_be_taken(self, algorithm: str) -> bool:
+        needs_default = algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE
+        return not needs_default or self.settings.defaultNamespaceBundleSplitAlgorithm == algorithm
+
+
+def sums_of(topics: Topics, bundle: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """(8, count): topics, loaded topics, publishers, consumers and the four rates of each bundle, in listing order."""
+    placed = bundle >= 0
+    inside = bundle[placed]
+    counted = [np.ones(int(placed.sum())), topics.has_stats[placed].astype(np.float64), *topics.loads[:, placed]]
+    return np.array([sum_by(inside, values, count) for values in counted])

@@ -1,0 +1,115 @@
+"""Random joins and leaves on a real broker while it is read again and again: the model must never disagree.
+
+    python -m tests.broker.soak --minutes 60 --seed 1
+
+Readings fall between, before and in the middle of what consumers do, as those of a dashboard do. A disagreement is kept
+as a dump in ``build/broker`` that ``ringside verify`` and the lab read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from engine.admin.files import FilesRead
+from engine.verify import Difference, answers_of, verify_answers
+from tests.broker.driving import FOUND, Driven, driven
+from tests.broker.jars import jars
+from tests.broker.standalone import Broker, real_broker
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.reading import ClusterReading, write_moment
+from tui.sources.cluster.source import Source
+
+SETTINGS: Final = (
+    {"activeConsumerFailoverConsistentHashing": "true", "subscriptionKeySharedUseConsistentHashing": "false"},
+    {"activeConsumerFailoverConsistentHashing": "false", "subscriptionKeySharedUseConsistentHashing": "true"},
+)
+"""One broker for each; half of the time for each."""
+PARTITIONS: Final = 12
+PAUSE_S: Final = 0.5
+LONGEST_REST_S: Final = 1.5
+
+
+@dataclass(slots=True)
+class Soaked:
+    """What came of a soak."""
+
+    readings: int = 0
+    steps: int = 0
+    compared: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    kept: list[Path] = field(default_factory=list)
+
+    def line(self) -> str:
+        facts = ", ".join(f"{count:,} × {kind}" for kind, count in self.compared.most_common())
+        return (
+            f"{self.readings:,} readings, {self.steps:,} joins and leaves, {sum(self.compared.values()):,} facts,"
+            f" {len(self.differences):,} disagree ({facts})"
+        )
+
+
+def soak(broker: Broker, seconds: float, seed: int, soaked: Soaked) -> None:
+    """Let consumers come and go for so long, and read meanwhile. The same seed makes the same steps."""
+    over = threading.Event()
+    with ExitStack() as ending:
+        drivings = [
+            ending.enter_context(driven(broker, f"soak-f-{seed}", "Failover", {f"f-{seed}": PARTITIONS, f"g-{seed}": 0},
+                                        seed, (0, 1))),
+            ending.enter_context(driven(broker, f"soak-k-{seed}", "Key_Shared", {f"k-{seed}": 0}, seed)),
+        ]  # fmt: skip
+        driver = threading.Thread(target=_come_and_go, args=(drivings, random.Random(seed), over, soaked))
+        driver.start()
+        ending.callback(driver.join)
+        ending.callback(over.set)
+        follower = ending.enter_context(closing(Source(Access(broker.url)).follower()))
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and driver.is_alive():
+            _look(follower.read(), soaked, seed)
+            time.sleep(PAUSE_S)
+        if not driver.is_alive():
+            raise RuntimeError("the consumers ended before the soak")
+
+
+def _come_and_go(drivings: list[Driven], draw: random.Random, over: threading.Event, soaked: Soaked) -> None:
+    while not over.wait(draw.uniform(0, LONGEST_REST_S)):
+        draw.choice(drivings).step()
+        soaked.steps += 1
+
+
+def _look(reading: ClusterReading, soaked: Soaked, seed: int) -> None:
+    report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
+    soaked.readings += 1
+    soaked.compared.update({tally.kind.name.lower(): tally.compared for tally in report.tallies if tally.compared})
+    if report.differences:
+        soaked.differences += report.differences
+        folder = FOUND / f"soak-{seed}"
+        folder.mkdir(parents=True, exist_ok=True)
+        soaked.kept.append(write_moment(folder, reading)[0])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    soaked = Soaked()
+    for number, settings in enumerate(SETTINGS):
+        with real_broker(jars(), settings) as broker:
+            soak(broker, given.minutes * 60 / len(SETTINGS), given.seed + number, soaked)
+        sys.stdout.write(f"{soaked.line()}\n")
+        sys.stdout.flush()
+    for difference, place in zip(soaked.differences, soaked.kept, strict=False):
+        sys.stderr.write(f"{place}: {difference}\n")
+    return 1 if soaked.differences or not soaked.compared else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

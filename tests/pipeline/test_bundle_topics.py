@@ -1,0 +1,77 @@
+"""Topics, readers, lists and bundles of a namespace come together as one sorted run of rows."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS, BUNDLES, LISTED, SUBSCRIPTIONS, TOPICS, Table
+from pipeline.transforms.bundle_topics import boundaries_of_namespaces, owners_of_namespaces, topics_by_namespace
+
+A, B, C, D = (f"persistent://t/n/{name}" for name in "abcd")
+
+
+def frame(spark: SparkSession, table: Table, *rows: dict[str, object]) -> DataFrame:
+    zero = {"string": "", "int": 0, "bigint": 0, "double": 0.0, "boolean": False}
+    values = [tuple(row.get(name, zero[kind]) for name, kind, _ in table.fields) for row in rows]
+    return spark.createDataFrame(values, table.ddl)
+
+
+def test_each_topic_is_there_once_behind_what_is_known_of_its_namespace(spark: SparkSession) -> None:
+    topics = frame(
+        spark, TOPICS,
+        {"topic": B, "namespace": "t/n", "bundle": "0x00000000_0xffffffff", "broker": "b:1", "publishers": 2,
+         "msg_rate_in": 1.5},
+        {"topic": A, "namespace": "t/n", "bundle": None, "broker": None, "msg_rate_out": 2.5},
+    )  # fmt: skip
+    readers = [
+        {"topic": B, "namespace": "t/n", "consumers": 3, "consumer_set": 1},
+        {"topic": B, "namespace": "t/n", "consumers": 4, "consumer_set": 2},
+        # Nobody knows this topic: it is not in the result.
+        {"topic": D, "namespace": "t/n", "consumers": 9},
+    ]
+    names = [
+        {"topic": A, "namespace": "t/n"},
+        {"topic": C, "namespace": "t/n"},
+        {"topic": D, "namespace": "t/n", "is_parent": True},
+    ]
+    known = spark.createDataFrame(
+        [("t/empty", [0, 4294967295]), ("t/n", [0, 7, 4294967295])], "namespace string, boundaries array<bigint>"
+    )
+    rows = topics_by_namespace(
+        topics, frame(spark, SUBSCRIPTIONS, *readers), frame(spark, LISTED, *names), known
+    ).coalesce(1)
+    expected = [
+        ("t/empty", None, None, None, False, 0, 0, 0.0, 0.0, [0, 4294967295]),
+        ("t/n", None, None, None, False, 0, 0, 0.0, 0.0, [0, 7, 4294967295]),
+        ("t/n", A, None, None, True, 0, 0, 0.0, 2.5, None),
+        ("t/n", B, "t/n/0x00000000_0xffffffff", "b:1", True, 2, 7, 1.5, 0.0, None),
+        ("t/n", C, None, None, False, 0, 0, 0.0, 0.0, None),
+    ]
+    columns = (
+        "namespace", "topic", "told_bundle", "broker", "has_stats", "publishers", "consumers", "msg_rate_in",
+        "msg_rate_out", "boundaries",
+    )  # fmt: skip
+    found = [tuple(row) for row in rows.select(*columns).collect()]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    assert [row[1] for row in found if row[0] == "t/n"] == [None, A, B, C]
+
+
+def test_bounds_ascend_and_the_newer_report_owns_a_bundle(spark: SparkSession) -> None:
+    bundles = frame(
+        spark, BUNDLES,
+        {"namespace": "t/n", "lower": 7, "upper": 4294967295},
+        {"namespace": "t/n", "lower": 0, "upper": 7},
+    )  # fmt: skip
+    bounds = spark.createDataFrame([("t/n", [0, 7, 4294967295])], "namespace string, boundaries array<bigint>")
+    assertDataFrameEqual(boundaries_of_namespaces(bundles), bounds)
+    reports = [
+        {"namespace": "t/n", "bundle": bundle, "broker": broker}
+        for bundle, broker in (("t/n/x", "old:1"), ("t/n/x", "new:1"), ("t/n/y", "a:1"), ("t/n/y", "silent:1"))
+    ]
+    brokers = frame(spark, BROKERS, {"broker": "old:1", "last_update_ms": 5}, {"broker": "new:1", "last_update_ms": 6})
+    expected = spark.createDataFrame(
+        [("t/n", [("t/n/x", "new:1"), ("t/n/y", "silent:1")])],
+        "namespace string, owners array<struct<bundle:string,broker:string>>",
+    )
+    assertDataFrameEqual(owners_of_namespaces(frame(spark, BUNDLE_REPORTS, *reports), brokers), expected)

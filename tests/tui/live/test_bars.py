@@ -1,0 +1,91 @@
+"""What a dashboard that is open for days may cost: memory, and the patience of whoever presses a key."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from contextlib import closing
+from typing import Final
+
+import pytest
+
+from tests.playing.clock import CountingClock
+from tests.playing.server import playing, recorded
+from tests.soak_ui.loop import simulated
+from tests.soak_ui.pace import get_to_know
+from tests.tui.live.large import BEGAN_MS, ORDERS, large_reading
+from tests.tui.live.test_live import Hand, app_with
+from tui.cli import pictures as of_readings
+from tui.cli.pictures import Pictures
+from tui.kit.live_line import Freshness
+from tui.kit.store import Store
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.source import Source
+
+DAY_S: Final = 24 * 3600
+REFRESHES: Final = 72
+MOMENTS: Final = 6
+"""Moments that are kept here, so that the oldest ones are soon left."""
+GROWTH: Final = 0.03
+"""Python's own tables breathe by so much of what a dashboard holds."""
+LARGE: Final = 10_000
+LONGEST_BLOCK_S: Final = 0.05
+
+
+@pytest.fixture(autouse=True)
+def virtual_time() -> None:
+    """Here requests go over real sockets to another thread, so the loop's clock is the real one."""
+
+
+def test_a_day_of_refreshes_takes_no_more_memory_than_its_first_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consumers come and go, topics are written to, and every reading is shown; a session holds the last of them."""
+    monkeypatch.setattr(of_readings, "MOST_MOMENTS", MOMENTS)
+    clock = CountingClock(BEGAN_MS)
+    with playing() as server, closing(Source(Access(server.url)).follower(clock)) as follower:
+        pictures = Pictures()
+        first = pictures.session(follower.read())
+        store = Store(first.timeline, seen=first.seen, live=Freshness(server.url, 10.0, BEGAN_MS, BEGAN_MS))
+        held: list[int] = []
+        tracemalloc.start()
+        try:
+            for turn in range(REFRESHES):
+                server.asked.clear()
+                rate = b'"msgRateOut":%d.5' % (turn * 7919 % 1000)
+                changed = recorded()[ORDERS].replace(b'"msgRateOut":0.0', rate)
+                server.answers[ORDERS] = changed if turn % 3 else changed.replace(b'"c-1"', b'"c-%d"' % (turn % 50 + 9))
+                store.arrive(pictures.scene(follower.read()))
+                assert store.view.status.subscription
+                clock.now += DAY_S / REFRESHES
+                if turn % (REFRESHES // 6) == REFRESHES // 6 - 1:
+                    gc.collect()
+                    held.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+    assert clock.now >= DAY_S
+    assert held[-1] < held[1] * (1 + GROWTH), held
+
+
+def test_a_reading_of_many_topics_blocks_no_key() -> None:
+    feed, pictures = Hand(), Pictures()
+    with simulated() as loop:
+        get_to_know()
+        first = pictures.session(large_reading(LARGE, 0))
+        app = app_with(feed, pictures, first)
+        scenes = [pictures.scene(large_reading(LARGE, 10 * turn, f"c-{turn % 3}")) for turn in range(1, 5)]
+        longest = []
+
+        async def story() -> None:
+            async with app.run_test(size=(120, 40)) as pilot:
+                await pilot.pause()
+                assert feed.arrived is not None
+                for scene in scenes:
+                    loop.measured.reset()
+                    feed.arrived(scene)
+                    await pilot.pause()
+                    await pilot.pause()
+                    longest.append(loop.measured.longest)
+                    assert len(app.store.timeline.state.topics) >= 1
+
+        loop.run_until_complete(story())
+    worst = max(longest, key=lambda block: block.cpu_seconds)
+    assert worst.cpu_seconds < LONGEST_BLOCK_S, worst

@@ -1,0 +1,132 @@
+"""Readings of a running cluster as what is shown, with the moments before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from engine.cluster.timeline import Timeline
+from engine.diagnosis.why import diagnose_all
+from engine.scenarios.opening import Opened, open_moments
+from engine.views.failover.dashboard import dashboard_view
+from engine.views.failover.model import Notice
+from engine.views.keys.view import keys_view
+from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
+from tui.cli.cluster import SETTINGS_ASSUMED
+from tui.cli.options import DEFAULT_MAX_INPUT, WhatIf
+from tui.cli.session import begin
+from tui.kit.store import is_soon_diagnosed
+from tui.scene import Scene
+from tui.sources.cluster import paths
+from tui.sources.cluster.reading import ClusterReading, moments_read
+
+if TYPE_CHECKING:
+    from engine.admin.snapshot import Moment
+    from tui.cli.session import Session
+
+LARGE: Final = 500
+"""Partitions of a subscription from which on its view takes a noticeable time."""
+MOST_MOMENTS: Final = 60
+MOST_TOPICS: Final = 10_000
+ASSUMED: Final = "settings-assumed"
+GAPS: Final = "not-all-read"
+NOT_LOADED: Final = "not-loaded"
+_NOTHING_FIRST: Final = WhatIf((), None, (), None)
+
+
+class Pictures:
+    """Turns readings into what is shown, with the moments before: they say what stands still, and can be gone back to.
+
+    So many moments are kept that they hold ``MOST_TOPICS`` topics together, two at least and ``MOST_MOMENTS`` at most.
+    Where only the load of brokers is another one than before, nothing else is decoded or opened again.
+    """
+
+    def __init__(self) -> None:
+        self._seen: tuple[Moment, ...] = ()
+        self._reported: Reported | None = None
+        self._answers: dict[tuple[str, str], bytes] = {}
+        """Those of the last reading, without load reports."""
+        self._opened: Opened | None = None
+        self._timeline: Timeline | None = None
+
+    def session(self, reading: ClusterReading, subscription: str | None = None) -> Session:
+        """A reading as a session. Raises ``InputError`` where nothing in it can be shown."""
+        opened, _ = self._take(reading)
+        return begin(opened, replace(_NOTHING_FIRST, subscription=subscription))
+
+    def scene(self, reading: ClusterReading) -> Scene:
+        """A later reading, for the screen that is open already."""
+        opened, timeline = self._take(reading)
+        self._reported = reported = Reported(opened.seen, self._reported)
+        # In this thread, for the screen would wait for it.
+        last = reported.subscriptions(reported.last)
+        reported.prepare()
+        _prepare_large(timeline, reported)
+        return Scene(
+            timeline,
+            0,
+            len(opened.problems),
+            opened.notes,
+            seen=opened.seen,
+            reported=reported,
+            diagnoses=tuple(diagnose_all(last.values())) if is_soon_diagnosed(opened.seen) else None,
+        )
+
+    def _take(self, reading: ClusterReading) -> tuple[Opened, Timeline]:
+        """A reading as a state, the moments with it, and a timeline that begins there."""
+        answers = {(each.path, each.broker): each.data for each in reading.answers if each.path != paths.LOAD_REPORT}
+        opened, timeline = self._opened, self._timeline
+        if opened is None or timeline is None or answers != self._answers or not self._seen[-1].snapshot.topics:
+            moments = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
+            opened = open_moments(moments)
+            timeline = Timeline.start(opened.state, opened.seed, opened.source)
+        else:
+            moments = (_loads_changed(self._seen[-1], reading),)
+        self._answers, self._opened, self._timeline = answers, opened, timeline
+        kept = min(MOST_MOMENTS, max(2, MOST_TOPICS // max(1, len(moments[-1].snapshot.topics))))
+        self._seen = (*self._seen, *moments)[-kept:]
+        return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
+
+
+def _prepare_large(timeline: Timeline, reported: Reported) -> None:
+    """Make what is shown of subscriptions with many partitions, so that no key waits for it."""
+    state = timeline.state
+    for place, shown in enumerate(state.subscriptions):
+        subject = subject_of(timeline, shown.key)
+        if subject is not None and _dispatchers(reported, subject) > LARGE:
+            with_reported(dashboard_view(timeline, subscription=place), reported, reported.last, subject)
+    for sharing in state.key_subscriptions:
+        subject = subject_of(timeline, sharing.key)
+        if subject is not None and _dispatchers(reported, subject) > LARGE:
+            keys_with_reported(keys_view(timeline, sharing.key), reported, reported.last, subject)
+
+
+def _dispatchers(reported: Reported, subject: Subject) -> int:
+    seen = reported.subscriptions(reported.last).get((subject.namespace, subject.name))
+    return 0 if seen is None else len(seen.dispatchers)
+
+
+def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:
+    """The moment before with the load reports of a later reading."""
+    reports = tuple(answer for answer in reading.answers if answer.path == paths.LOAD_REPORT)
+    if not reports:
+        return replace(before, at_ms=reading.at_ms)
+    (moment,) = moments_read([replace(reading, answers=reports)], limit_bytes=DEFAULT_MAX_INPUT)
+    loads = {**before.snapshot.broker_loads, **moment.snapshot.broker_loads}
+    owners = {**before.snapshot.owners, **moment.snapshot.owners}
+    return replace(moment, snapshot=replace(before.snapshot, broker_loads=loads, owners=owners))
+
+
+def _notices(reading: ClusterReading) -> list[Notice]:
+    """What a reading lacks."""
+    notices = []
+    if "settings" in reading.assumed:
+        notices.append(Notice(ASSUMED, SETTINGS_ASSUMED))
+    if reading.gaps:
+        first = reading.gaps[0]
+        text = f"{len(reading.gaps):,} requests had no answer, first {first.origin}{first.path}: {first.fault.value}"
+        notices.append(Notice(GAPS, text))
+    if reading.not_loaded:
+        text = f"{reading.not_loaded:,} topics are shown without statistics: asking would load them"
+        notices.append(Notice(NOT_LOADED, text))
+    return notices

@@ -1,0 +1,271 @@
+"""What brokers reported, in words and cells: when it was seen, what is in a consumer's way, sums, and diagnoses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from rich.style import Style
+from rich.text import Text
+
+from engine.diagnosis.model import Earlier, Setting, Verdict
+from engine.views.reported.model import (
+    CONSUMER_LIMIT,
+    DRAINING,
+    NO_PERMITS,
+    SUBSCRIPTION_LIMIT,
+    ReportedConsumer,
+    ReportedView,
+    SeenTime,
+)
+from themes.palettes import Palette, hex_colour
+from tui.kit.columns import Column, Value
+from tui.kit.wording import counted, quantity, safe_name
+
+BLOCKED_SIGN: Final = "!"
+"""Before whatever cannot be served, on the ring and in tables."""
+REPORTED_SIGN: Final = "*"
+"""Before the heading of a column that a broker reported; the title of the table says when."""
+_OBSTACLES: Final = {
+    SUBSCRIPTION_LIMIT: ("unacked limit of all", "unacked"),
+    CONSUMER_LIMIT: ("unacked limit", "unacked"),
+    NO_PERMITS: ("no permits", "permits"),
+}
+_NAMED: Final = 2
+_LAST_MS: Final = 253_402_300_799_000
+"""The last second that a calendar has; brokers may print anything."""
+
+
+class Seen(Protocol):
+    """A row with what was reported of it."""
+
+    @property
+    def consumer_id(self) -> int: ...
+
+    @property
+    def reported(self) -> ReportedConsumer | None: ...
+
+
+class Tagged(Protocol):
+    """A row that has letters."""
+
+    @property
+    def tag(self) -> str: ...
+
+
+def clock_text(at_ms: int) -> str:
+    """A time of day in UTC; a time that no calendar has is shown as the number that it is.
+
+    >>> clock_text(1_795_258_955_109), clock_text(2**62)
+    ('11:02:35Z', '4611686018427387904 ms')
+    """
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%H:%M:%SZ}" if at_ms <= _LAST_MS else f"{at_ms} ms"
+
+
+def moment_text(at_ms: int) -> str:
+    """A day and a time in UTC, or that there was none.
+
+    >>> moment_text(1_795_258_955_109), moment_text(0)
+    ('2026-11-21 11:02:35Z', 'never')
+    """
+    return f"{_day(at_ms)}{clock_text(at_ms)}" if at_ms > 0 else "never"
+
+
+def _day(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d} " if at_ms <= _LAST_MS else ""
+
+
+def seen_text(time: SeenTime, *, short: bool = False) -> str:
+    """When something was seen: the time, a bound of it, or that nothing says it; and which of several moments.
+
+    >>> seen_text(SeenTime(-1, 1_795_258_955_109, 1, 1)), seen_text(SeenTime(1_795_258_955_109, -1, 2, 3), short=True)
+    ('seen after 2026-11-21 11:02:35Z', 'seen 11:02:35Z (2/3)')
+    """
+    moment = f" ({time.moment}/{time.moments})" if time.moments > 1 else ""
+    at_ms, after = (time.at_ms, "") if time.at_ms >= 0 else (time.not_before_ms, "after ")
+    if at_ms < 0:
+        return f"seen at an unknown time{moment}" if not short else f"seen{moment}"
+    return f"seen {after}{'' if short else _day(at_ms)}{clock_text(at_ms)}{moment}"
+
+
+def table_remark(view: ReportedView | None) -> str:
+    """What the title of a table says of its numbers: when those with a sign were seen, or from when on computed."""
+    if view is None:
+        return ""
+    if view.computed_from:
+        return f"computed from step {view.computed_from} on"
+    return f"{REPORTED_SIGN} {seen_text(view.time, short=True)}"
+
+
+def blocked_ids(rows: Iterable[Seen]) -> frozenset[int]:
+    """The ids of the consumers that cannot be served."""
+    return frozenset(row.consumer_id for row in rows if row.reported is not None and row.reported.obstacles)
+
+
+def obstacle_texts(consumer: ReportedConsumer, rows: Sequence[Tagged]) -> tuple[str, ...]:
+    """What is in a consumer's way, in a long form and in shorter ones; nothing for one that can be served."""
+    if not consumer.obstacles:
+        return ("",)
+    first = consumer.obstacles[0]
+    more = f" +{len(consumer.obstacles) - 1}" if len(consumer.obstacles) > 1 else ""
+    if first == DRAINING:
+        tags = [rows[at].tag for at in consumer.holders if 0 <= at < len(rows)]
+        whom = ", ".join(tags[:_NAMED]) + ("…" if len(tags) > _NAMED else "")
+        forms: tuple[str, ...] = (f"waits for {whom}", f"for {whom}") if whom else ("draining slots", "drains")
+    else:
+        forms = _OBSTACLES[first]
+    return tuple(f"{BLOCKED_SIGN} {form}{more}" for form in forms)
+
+
+def fitting_text(forms: Sequence[str], width: int) -> str:
+    """The longest form that fits, else the beginning of the shortest."""
+    return next((form for form in forms if len(form) <= width), forms[-1][:width])
+
+
+def waiting_text(consumer: ReportedConsumer) -> str:
+    """What waits for a consumer: entries of a backlog, or slots; their messages are not counted by brokers."""
+    if consumer.waiting_slots:
+        return counted(consumer.waiting_slots, "slot")
+    return quantity(consumer.waiting) if consumer.waiting else ""
+
+
+def sums_text(view: ReportedView) -> str:
+    """The reported sums of a subscription, those that say something."""
+    blocked = len(view.blocked)
+    parts = [
+        f"backlog {view.backlog:,}",
+        f"{view.unacked:,} unacked",
+        f"{view.in_replay:,} in replay" if view.in_replay else "",
+        f"{view.delayed:,} delayed" if view.delayed else "",
+        f"{counted(view.draining_slots, 'slot')} draining" if view.draining_slots else "",
+        f"{counted(view.blocked_dispatchers, 'topic')} blocked on unacked" if view.blocked_dispatchers else "",
+        f"{BLOCKED_SIGN} {blocked:,} blocked" if blocked else "",
+    ]
+    return f"{REPORTED_SIGN} " + " · ".join(part for part in parts if part)
+
+
+def sums_texts(view: ReportedView) -> tuple[str, ...]:
+    """``sums_text`` and shorter forms of it."""
+    blocked = f" · {BLOCKED_SIGN} {len(view.blocked):,}" if view.blocked else ""
+    short = f"{REPORTED_SIGN} backlog {quantity(view.backlog)} · {quantity(view.unacked)} unacked{blocked}"
+    return sums_text(view), short, f"{REPORTED_SIGN} backlog {quantity(view.backlog)}{blocked}"
+
+
+def pair_words(view: ReportedView, names: Sequence[str]) -> list[str]:
+    """``d-b waits for d-a at 37 slots (913 blocked attempts)``, those who wait at most slots first."""
+    return [
+        f"{name_at(names, pair.owner)} waits for {name_at(names, pair.holder)} at {counted(pair.slots, 'slot')}"
+        f" ({counted(pair.blocked_attempts, 'blocked attempt')})"
+        for pair in view.pairs
+    ]
+
+
+def name_at(names: Sequence[str], position: int) -> str:
+    """The name in a row; nobody where there is none."""
+    return safe_name(names[position]) if 0 <= position < len(names) else "nobody"
+
+
+_WORDS: Final = {Verdict.CANNOT_TELL: "cannot tell", Verdict.BY_DESIGN: "by design"}
+SIGNS: Final = {
+    Verdict.BLOCKS: "!",
+    Verdict.SLOWS: "~",
+    Verdict.UNEVEN: "±",
+    Verdict.CANNOT_TELL: "?",
+    Verdict.BY_DESIGN: " ",
+    Verdict.FINE: " ",
+}
+"""Colour is never the only carrier."""
+
+
+def verdict_word(verdict: Verdict) -> str:
+    """A verdict for people."""
+    return _WORDS.get(verdict, verdict.value)
+
+
+def setting_text(setting: Setting) -> str:
+    """A setting with its value, who says it, and its default.
+
+    >>> setting_text(Setting("keepAliveIntervalSeconds", None, 30))
+    'keepAliveIntervalSeconds (default 30)'
+    """
+    value = "" if setting.value is None else f" = {setting.value}"
+    about = [setting.source] if setting.value is not None and setting.source else []
+    about += [f"default {setting.default}"] if setting.default is not None else []
+    return f"{setting.name}{value}" + (f" ({', '.join(about)})" if about else "")
+
+
+def earlier_text(earlier: Earlier, moments: int) -> str:
+    """What was wrong at an earlier moment and is no more."""
+    at = f" ({moment_text(earlier.at_ms)})" if earlier.at_ms is not None else ""
+    word = verdict_word(earlier.cause.verdict)
+    what = safe_name(f"{word}: {earlier.cause.what} ({earlier.cause.id})")
+    return f"earlier, at moment {earlier.moment:,} of {moments:,}{at}: {what}; at the last moment no more"
+
+
+REPORTED_ORDER: Final = ("permits", "unack", "waits", "blocked")
+"""The keys of the columns in the order in which they are shown."""
+_BLOCKED_CELLS: Final = (11, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedColumns:
+    """``important`` ones are there where they say something of somebody, the ``others`` where anything was reported."""
+
+    important: tuple[Column, ...] = ()
+    others: tuple[Column, ...] = ()
+
+
+def reported_columns(consumers: Sequence[ReportedConsumer]) -> ReportedColumns:
+    """Return the columns for what was reported of some consumers, the most important first; none for nobody."""
+    if not consumers:
+        return ReportedColumns()
+    important = []
+    if any(each.obstacles for each in consumers):
+        important.append(
+            Column("blocked", f"{REPORTED_SIGN}blocked", _BLOCKED_CELLS[0], left=True, most=_BLOCKED_CELLS[1])
+        )
+    waiting = max((len(waiting_text(each)) for each in consumers), default=0)
+    if waiting:
+        important.append(Column("waits", f"{REPORTED_SIGN}waiting", max(waiting + 1, len("waiting") + 2)))
+    return ReportedColumns(
+        tuple(important), (Column("permits", f"{REPORTED_SIGN}permits", 9), Column("unack", f"{REPORTED_SIGN}unack", 7))
+    )
+
+
+def reported_cell(consumer: ReportedConsumer | None, column: Column, colours: Palette, rows: Sequence[Tagged]) -> Text:
+    """Return the cell of one of the columns; ``rows`` are all of the table, for the letters of others."""
+    if consumer is None:
+        return Text(" " * column.width, no_wrap=True)
+    bad = f"bold {hex_colour(colours.bad)}"
+    if column.key == "blocked":
+        text = fitting_text(obstacle_texts(consumer, rows), column.width - 1)
+        return Text(text.ljust(column.width), bad, no_wrap=True)
+    if column.key == "waits":
+        style = f"bold {hex_colour(colours.warn)}" if consumer.obstacles else ""
+        return Text(waiting_text(consumer).rjust(column.width - 1) + " ", style, no_wrap=True)
+    number = consumer.permits if column.key == "permits" else consumer.unacked
+    sign = "-" if number < 0 else ""
+    style = hex_colour(colours.dim) if not number else ""
+    return Text(f"{sign}{quantity(abs(number))}".rjust(column.width - 1) + " ", style, no_wrap=True)
+
+
+def reported_value(consumer: ReportedConsumer | None, key: str) -> Value:
+    """Return what such a column is sorted by and exported with."""
+    if consumer is None:
+        return None
+    match key:
+        case "blocked":
+            return len(consumer.obstacles)
+        case "waits":
+            return consumer.waiting_slots or consumer.waiting
+    return consumer.permits if key == "permits" else consumer.unacked
+
+
+def tag_cell(tag: str, consumer: ReportedConsumer | None, width: int, colours: Palette, style: Style) -> Text:
+    """Return the letters of a consumer, after a sign where it cannot be served."""
+    blocked = consumer is not None and bool(consumer.obstacles)
+    text = Text(BLOCKED_SIGN if blocked else " ", f"bold {hex_colour(colours.bad)}", no_wrap=True)
+    text.append(tag.ljust(width - 1), style + Style(bold=True))
+    return text

@@ -1,0 +1,189 @@
+"""A dialog and a screen around one table, whose rows can be filtered, sorted, copied and exported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from themes import stylesheet
+from tui.kit.columns import Lines, Order, Value
+from tui.kit.giving_away import EXPORT_HINT, as_text, export
+from tui.kit.line_table import LineTable, RowsTable
+from tui.kit.plain_text import PlainStatic
+from tui.kit.prompt import Prompt
+from tui.kit.single_paint import SinglePaintModal, SinglePaintScreen
+from tui.kit.typed_commands import Typed, ask_for_command, carry_out
+from tui.kit.wording import counted, shorten_middle
+
+
+class TableDialog(SinglePaintModal[str]):
+    """Holds a head, a table and a prompt; is dismissed with the text that ``chosen`` gives, or with ""."""
+
+    CSS_PATH = stylesheet("dialogs")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close"),
+        Binding("slash", "filter", "Filter"),
+        Binding("y", "copy", "Copy"),
+        Binding("e", "export", "Export"),
+    ]
+
+    filename: ClassVar[str] = "rows.csv"
+    """The name that is offered for an export."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: Sequence[Any] = ()
+        self._lines_of: Callable[[Sequence[Any], Order], Lines] | None = None
+        self._value: Callable[[Any, str], Value] | None = None
+        self._texts_of: Callable[[Any], Iterable[str | None]] | None = None
+        self._filter = ""
+
+    def compose_head(self) -> Iterable[Widget]:
+        """Make what stands above the table."""
+        return ()
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -wide -tall"):
+            yield from self.compose_head()
+            yield RowsTable()
+            yield PlainStatic(id="said")
+            yield Prompt()
+
+    @property
+    def table(self) -> RowsTable[Any]:
+        """The table itself; its ``listed`` rows are those that match the filter."""
+        return self.query_one(RowsTable)
+
+    def show_rows(
+        self,
+        rows: Sequence[Any],
+        lines_of: Callable[[Sequence[Any], Order], Lines],
+        value: Callable[[Any, str], Value],
+        texts_of: Callable[[Any], Iterable[str | None]],
+    ) -> None:
+        """Show other rows from the first on, all of them; ``texts_of`` a row are what a filter looks at."""
+        self._rows, self._lines_of, self._value, self._texts_of = rows, lines_of, value, texts_of
+        self._filter = ""
+        self._list()
+        self.table.cursor = 0
+
+    def _list(self) -> None:
+        if self._lines_of is None or self._value is None or self._texts_of is None:
+            return
+        part, texts_of = self._filter.casefold(), self._texts_of
+        rows = [row for row in self._rows if any(part in (text or "").casefold() for text in texts_of(row))]
+        self.table.show(rows if part else self._rows, self._lines_of, self._value)
+        filtered = f"{len(rows):,} of {counted(len(self._rows), 'row')} with {shorten_middle(self._filter, 40)}"
+        self._say(f"{filtered}; escape shows all" if part else "")
+
+    def _say(self, text: str) -> None:
+        self.query_one("#said", PlainStatic).update(text)
+
+    def action_close(self) -> None:
+        """Take the filter away first, where there is one."""
+        if self._filter:
+            self._filter = ""
+            self._list()
+        else:
+            self.dismiss("")
+
+    def action_filter(self) -> None:
+        self._ask("filter", "/", text=self._filter, placeholder="a part of a name")
+
+    def action_export(self) -> None:
+        self._ask("export", "export to", text=self.filename, placeholder=EXPORT_HINT)
+
+    def action_copy(self) -> None:
+        """Copy the marked row."""
+        text = as_text(self.table.marked_record())
+        if text:
+            self.app.copy_to_clipboard(text)
+        self._say(f"copied the marked row: {counted(len(text.splitlines()), 'line')}" if text else "nothing to copy")
+
+    def _ask(self, kind: str, mark: str, *, text: str, placeholder: str) -> None:
+        self.query_one(Prompt).ask(kind, mark, text=text, placeholder=placeholder)
+
+    @on(Prompt.Typed)
+    def _typed(self, message: Prompt.Typed) -> None:
+        if message.kind == "filter":
+            self._filter = message.text
+            self._list()
+
+    @on(Prompt.Closed)
+    def _prompt_closed(self, message: Prompt.Closed) -> None:
+        if message.kind == "filter":
+            self._filter = ""
+            self._list()
+
+    @on(Prompt.Answered)
+    def _answered(self, message: Prompt.Answered) -> None:
+        prompt = self.query_one(Prompt)
+        if message.kind == "export":
+            export(self, self.table, prompt, message.text, lambda _kind, text: self._say(text))
+            return
+        prompt.accept(message.text)
+
+    @on(LineTable.Opened)
+    def _opened(self, message: LineTable.Opened) -> None:
+        message.stop()
+        self.chosen(self.table.listed[message.index])
+
+    def chosen(self, row: Any) -> None:
+        """Do what enter on a row means here: nothing, unless a dialog has something to open."""
+
+
+class TableScreen(SinglePaintScreen[None]):
+    """Its ``compose`` yields one ``RowsTable`` and one ``Prompt``."""
+
+    filename: ClassVar[str] = "rows.csv"
+    """The name that is offered for an export."""
+
+    def say(self, kind: str, text: str) -> None:
+        """Show what was done (``done``) or refused (``refusal``)."""
+        raise NotImplementedError
+
+    def typed_commands(self) -> Mapping[str, Typed]:
+        """What the command line takes, by the first word."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> RowsTable[Any]:
+        """The table itself."""
+        return self.query_one(RowsTable)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let nothing be copied, exported or typed before the screen has its parts."""
+        return action not in ("copy", "export", "command") or bool(self.query(Prompt))
+
+    def action_copy(self) -> None:
+        """Copy the marked row."""
+        text = as_text(self.table.marked_record())
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.say("done", f"copied the marked row: {counted(len(text.splitlines()), 'line')}")
+        else:
+            self.say("refusal", "there is nothing to copy")
+
+    def action_export(self) -> None:
+        self.query_one(Prompt).ask("export", "export to", text=self.filename, placeholder=EXPORT_HINT)
+
+    def action_command(self) -> None:
+        ask_for_command(self.query_one(Prompt), self.typed_commands())
+
+    @on(Prompt.Answered)
+    def _answered(self, message: Prompt.Answered) -> None:
+        prompt, text = self.query_one(Prompt), message.text.strip()
+        if message.kind == "export":
+            export(self, self.table, prompt, text, self.say)
+            return
+        refused = carry_out(self, self.typed_commands(), text) if text else None
+        if refused is None:
+            prompt.accept(text)
+        else:
+            prompt.complain(str(refused))

@@ -1,0 +1,81 @@
+"""A what-if on the picture of a running cluster: its steps, what they move, and how they would be done there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from engine.views.admin_lines import AdminLine, pasted
+from engine.views.comparing.handovers import ChangeView
+from themes.palettes import Palette, hex_colour
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
+from tui.kit.table_screens import TableDialog
+from tui.kit.verdict_words import judgement_colour, verdict_text
+from tui.kit.wording import counted, fit, safe_name
+
+BEGUN = (
+    "what-if: this picture stays while the cluster goes on; add, kill, set and split as usual,"
+    " W lists how a cluster does it, f5 leaves it"
+)
+
+
+class WhatIfScreen(TableDialog):
+    """A row a step; ``y`` copies the lines for a shell. Ringside itself changes nothing in a cluster."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("W", "dismiss('')", "Close", show=False)]
+    filename = "what-if.csv"
+
+    def __init__(self, lines: Sequence[AdminLine], change: ChangeView | None, colours: Palette) -> None:
+        super().__init__()
+        self._admin_lines = lines
+        self._change = change
+        self._colours = colours
+
+    def compose_head(self) -> Iterable[Widget]:
+        yield PlainStatic(id="head")
+
+    def on_mount(self) -> None:
+        box, head, change = self.query_one(".dialog"), self.query_one("#head", PlainStatic), self._change
+        set_title(box, f"what-if: {counted(len(self._admin_lines), 'step')} on the picture of the cluster")
+        set_subtitle(box, "y copies the pulsar-admin lines, / filter, e export, escape closes")
+        if change is not None:
+            head.update(verdict_text(change.verdict, change.noun))
+            head.styles.color = hex_colour(judgement_colour(change.verdict.judgement, self._colours))
+        self.show_rows(self._admin_lines, _lines, _value, lambda row: (row.text, row.line, row.remark))
+        self.table.focus()
+
+    def action_copy(self) -> None:
+        """Copy what would do all steps; what ``pulsar-admin`` cannot do is a comment."""
+        self.app.copy_to_clipboard(pasted(self._admin_lines))
+        able = sum(bool(line.line) for line in self._admin_lines)
+        rest = len(self._admin_lines) - able
+        others = f"; {counted(rest, 'step')} that it cannot do are comments" if rest else ""
+        self._say(f"copied {counted(able, 'pulsar-admin line')}{others}")
+
+
+def _lines(rows: Sequence[AdminLine], order: Order) -> Lines:
+    return table_lines(rows, _columns, _cell, order)
+
+
+def _columns(rows: Sequence[AdminLine], width: int) -> Columns:
+    whole = max((len(row.text) for row in rows), default=4) + 2
+    name = NameColumn("step", whole, min(whole, 28), 12)
+    line = Column("line", "in a cluster", 30, left=True, most=400)
+    return fitting(width, name, (Column("step", "#", 4),), (line,), ("step", "name", "line"))
+
+
+def _value(row: AdminLine, key: str) -> Value:
+    values: dict[str, Value] = {"step": row.step, "name": row.text, "line": row.line or row.remark}
+    return values[key]
+
+
+def _cell(row: AdminLine, column: Column) -> Text:
+    if column.key == "step":
+        return Text(f"{row.step:,}".rjust(column.width - 1) + " ", no_wrap=True)
+    text = row.text if column.key == "name" else row.line or f"({row.remark})"
+    return Text(fit(safe_name(text), column.width - 1) + " ", no_wrap=True)
