@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from engine.balance.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
+from engine.balance.ahead.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
 from tui.brokers.words import BROKER_TEXTS, BUNDLE_TEXTS, PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
