@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from tui.cli.signals import Unwinding
+from tui.cli.exits import Unwinding
 
 
 def command() -> NoReturn:

@@ -1,9 +1,10 @@
-"""The tables of all dumps so far, and one more batch of them: the later answer about a thing counts."""
+"""The tables of all dumps so far, and one more round of them: the answer of the later moment about a thing counts."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.reading.rows import BAD
 from pipeline.schemas import (
     ANSWERS,
     BROKER_HISTORY,
@@ -55,23 +57,90 @@ rows about files stay, whatever comes later."""
 HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 
-def merge(table: Table, before: Path | None, batch: Path, target: Place) -> None:
-    """Rows of one table of an import before and of one batch into ``target``. O(rows), one row group at a time.
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Of one round, by the table and column that rows are about: which things it replaces, and of which it is late."""
 
-    Topics that nobody speaks of any more stay as they were told last.
+    replaced: Mapping[tuple[Table, str], Any]
+    late: Mapping[tuple[Table, str], Any]
+
+
+def judge(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Judged:
+    """Compare a round with the tables before it. ``moments``: of each file, in epoch milliseconds. O(things)."""
+    replaced: dict[tuple[Table, str], Any] = {}
+    late: dict[tuple[Table, str], Any] = {}
+    for about in {about for about in ABOUT.values() if about is not None}:
+        table, column = about
+        new = _things(about, fresh, moments)
+        old = _things(about, before, moments)
+        both = old.join(new, column, join_type="inner", right_suffix="_new")
+        late[about] = both.filter(pc.greater(both["moment"], both["moment_new"]))[column]
+        replaced[about] = new.filter(pc.invert(pc.is_in(new[column], value_set=late[about])))[column]
+        if table is TOPICS:
+            gone = pa.chunked_array([_unlisted(before, fresh, moments)], pa.string())
+            replaced[about] = pa.chunked_array([*replaced[about].chunks, *gone.chunks], pa.string())
+    return Judged(replaced, late)
+
+
+def _rows(table: Table, folder: Path | None, columns: list[str]) -> Any:
+    parts = parts_of(folder / table.name) if folder is not None else ()
+    empty = pa.schema([table.arrow.field(name) for name in columns]).empty_table()
+    return pa.concat_tables([empty, *(pq.read_table(for_arrow(part), columns=columns) for part in parts)])
+
+
+def _with_moments(rows: Any, moments: Mapping[str, int]) -> Any:
+    if "file" not in rows.column_names:
+        return rows.append_column("moment", pa.array([0] * len(rows), pa.int64()))
+    names = pc.unique(rows["file"])
+    known = pa.array([moments.get(name, moments.get(name.split(": ")[0], 0)) for name in names.to_pylist()], pa.int64())
+    return rows.append_column("moment", known.take(pc.index_in(rows["file"], value_set=names).combine_chunks()))
+
+
+def _things(about: tuple[Table, str], folder: Path | None, moments: Mapping[str, int]) -> Any:
+    """Each thing that rows are about, and the moment of its latest row."""
+    table, column = about
+    rows = _with_moments(_rows(table, folder, [name for name in (column, "file") if name in table.names]), moments)
+    return rows.group_by(column).aggregate([("moment", "max")]).rename_columns([column, "moment"])
+
+
+def _unlisted(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Any:
+    """Topics that their broker listed before and does not list in this round.
+
+    A dump of which something was set aside may lack a topic that is there, so it takes none away.
+    """
+    columns = ["topic", "broker", "kind", "file"]
+    new = _with_moments(_rows(TOPICS, fresh, columns), moments)
+    bad = _rows(QUARANTINE, fresh, ["file", "kind"])
+    spoilt = bad.filter(pc.equal(bad["kind"], BAD))["file"]
+    damaged = new.filter(pc.is_in(new["file"], value_set=spoilt))["broker"]
+    whole = new.filter(pc.and_(pc.equal(new["kind"], "broker-stats"), pc.is_valid(new["broker"])))
+    whole = whole.filter(pc.invert(pc.is_in(whole["broker"], value_set=damaged)))
+    brokers = whole.group_by("broker").aggregate([("moment", "max")]).rename_columns(["broker", "listed"])
+    old = _with_moments(_rows(TOPICS, before, columns), moments).join(brokers, "broker", join_type="inner")
+    earlier = old.filter(pc.less_equal(old["moment"], old["listed"]))["topic"]
+    return earlier.filter(pc.invert(pc.is_in(earlier, value_set=new["topic"]))).combine_chunks()
+
+
+def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged: Judged | None) -> None:
+    """Rows of one table of an import before and of one round into ``target``. O(rows), one row group at a time.
+
+    ``judged`` None: a late round, of which only what is about its files counts.
     """
     writer = PartWriter(table, target, 0)
-    told = _told(ABOUT[table], batch)
+    about = ABOUT[table]
+    nothing = pa.array([], pa.string())
     try:
-        for part in parts_of(before / table.name) if before is not None else ():
-            file = pq.ParquetFile(for_arrow(part))
-            for group in range(file.metadata.num_row_groups):
-                rows = file.read_row_group(group)
-                writer.write(_kept(rows, ABOUT[table], told))
-        for part in parts_of(batch / table.name):
-            file = pq.ParquetFile(for_arrow(part))
-            for group in range(file.metadata.num_row_groups):
-                writer.write(file.read_row_group(group))
+        for folder, left_out in ((before, "replaced"), (fresh, "late")):
+            if folder is None or (folder is fresh and judged is None and about is not None):
+                continue
+            for part in parts_of(folder / table.name):
+                file = pq.ParquetFile(for_arrow(part))
+                for group in range(file.metadata.num_row_groups):
+                    rows = file.read_row_group(group)
+                    if about is not None and judged is not None:
+                        things = getattr(judged, left_out).get(about, nothing)
+                        rows = rows.filter(pc.invert(pc.is_in(rows[about[1]], value_set=things)))
+                    writer.write(rows)
         writer.close()
     except BaseException:
         writer.discard()
@@ -79,35 +148,23 @@ def merge(table: Table, before: Path | None, batch: Path, target: Place) -> None
     ensure_part(table, target)
 
 
-def _told(about: tuple[Table, str] | None, batch: Path) -> Any:
-    """The things a batch speaks of."""
-    if about is None:
-        return None
-    table, column = about
-    columns = [pq.read_table(for_arrow(part), columns=[column])[column] for part in parts_of(batch / table.name)]
-    return pc.unique(pa.chunked_array([chunk for each in columns for chunk in each.chunks], _kind(table, column)))
-
-
-def _kind(table: Table, column: str) -> Any:
-    return table.arrow.field(column).type
-
-
-def _kept(rows: Any, about: tuple[Table, str] | None, told: Any) -> Any:
-    if about is None or not len(told):
-        return rows
-    return rows.filter(pc.invert(pc.is_in(rows[about[1]], value_set=told)))
+def files_of(folder: Path) -> set[str]:
+    """The files that rows of merged tables come from; members of a file of many answers stand for it."""
+    tables = [table for table, about in ABOUT.items() if about is not None and "file" in table.names]
+    names = [name for table in tables for name in pc.unique(_rows(table, folder, ["file"])["file"]).to_pylist()]
+    return {part for name in names for part in (name, name.split(": ")[0])}
 
 
 def carry_history(table: Table, before: Path | None, target: Place) -> None:
-    """The parts of earlier batches as they are; each batch has a part of its own, named by its number."""
+    """The parts of earlier rounds as they are; each round has a part of its own, named by its number."""
     for part in parts_of(before / table.name) if before is not None else ():
         shutil.copyfile(str(part), str(target / part.name))
 
 
-def add_history(table: Table, target: Place, batch: int, rows: list[tuple[object, ...]], stamp: Stamp) -> None:
-    """The rows of one batch, under a name that the same batch gives again."""
+def add_history(table: Table, target: Place, number: str, rows: list[tuple[object, ...]], stamp: Stamp) -> None:
+    """The rows of one round, under a name that the same round gives again."""
     write_rows(table, target, rows, stamp)
-    shutil.move(str(target / "part-000000.parquet"), str(target / f"part-batch-{batch:09d}.parquet"))
+    shutil.move(str(target / "part-000000.parquet"), str(target / f"part-batch-{number}.parquet"))
 
 
 def imbalance_rows(batch: int, assigned: Path) -> list[tuple[object, ...]]:

@@ -11,9 +11,11 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -21,8 +23,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, RingsideError
-from pipeline.jobs import assign as assign_job
-from pipeline.jobs import importing
+from engine.views.fleet.summary import FILE_NAME
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
@@ -31,12 +32,25 @@ from pipeline.jobs.watch_merging import (
     add_history,
     broker_rows,
     carry_history,
+    files_of,
     imbalance_rows,
+    judge,
     merge,
 )
-from pipeline.reading.files import ANSWER_SUFFIXES
-from pipeline.schemas import BROKER_HISTORY, FILES, IMBALANCE_HISTORY, check_folder, parts_of
-from pipeline.storage import for_arrow
+from pipeline.reading.contexts import contexts_of, moment_in_name_ms, without_moments
+from pipeline.reading.files import ANSWER_SUFFIXES, FoundFile
+from pipeline.reading.rows import BAD
+from pipeline.schemas import (
+    BROKER_HISTORY,
+    EVERY_TABLE,
+    FILES,
+    IMBALANCE_HISTORY,
+    QUARANTINE,
+    check_folder,
+    parts_of,
+)
+from pipeline.stamps import Stamp
+from pipeline.storage import Place, for_arrow
 from pipeline.writing import Draft, alone, current_run, replacing, write_json
 
 if TYPE_CHECKING:
@@ -47,6 +61,7 @@ JOB: Final = "watch"
 OWN: Final = ".watch"
 """The hidden folder under OUT: Spark's checkpoint, and what a batch needs while it is taken in."""
 _STATE: Final = "watch_state.json"
+_ANY_AGE: Final = "36500d"
 _SCHEMA: Final = "path string, modificationTime timestamp, length bigint, content binary"
 _GLOB: Final = "*.{" + ",".join(suffix[1:] for suffix in ANSWER_SUFFIXES) + "}"
 
@@ -125,6 +140,8 @@ def _take_in(this: _Watch, checkpoint: Path) -> None:
 def _started(this: _Watch, checkpoint: Path) -> StreamingQuery:
     reader = this.spark.readStream.format("binaryFile").schema(_SCHEMA).option("recursiveFileLookup", "true")
     reader = reader.option("pathGlobFilter", _GLOB).option("maxFilesPerTrigger", this.asked.files)
+    # Else files that are a week older than the newest are left out without a word.
+    reader = reader.option("maxFileAge", _ANY_AGE)
     # Only names are asked for, so no file is read before the import reads it.
     writer = reader.load(str(this.source)).select("path").writeStream.foreachBatch(this.take)
     writer = writer.option("checkpointLocation", str(checkpoint))
@@ -187,41 +204,151 @@ class _Watch:
             return
         folder = self.target / OWN / f"batch-{batch}"
         shutil.rmtree(folder, ignore_errors=True)
-        self._import(paths, folder)
-        self._place(batch, folder)
+        dumps = dumps_of(paths, self.source)
+        rounds = rounds_of(dumps, state.get("latest", {}) if state is not None else {})
+        late = sum(len(each.dumps) for each in rounds if each.late)
+        if late:
+            self.options.say(f"watch: {late:,} files are older than what is known; they count in the history only")
+        for number, each in enumerate(rounds):
+            self._import(each.dumps, folder / f"round-{number}")
+        self._place(batch, folder, rounds)
         self._clean(folder)
         self.options.say(f"watch: batch {batch} of {len(paths):,} files is in place")
 
-    def _import(self, paths: Sequence[str], folder: Path) -> None:
+    def _import(self, dumps: Sequence[Dump], folder: Path) -> None:
         """The import of these files only: links to them, at the same places as in the folder."""
-        for path in paths:
-            link = folder / "files" / os.path.relpath(path, self.source)
+        for dump in dumps:
+            link = folder / "files" / dump.name
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(path)
-        importing.run(
-            self.spark, folder / "files", folder / "tables", JobOptions(self.asked.reading, run_id=self.options.run_id)
-        )
+            link.symlink_to(dump.path)
+        self._run("import", folder / "files", folder / "tables", self.asked.reading)
 
-    def _place(self, batch: int, folder: Path) -> None:
+    def _run(self, job: str, source: Place, target: Path, settings: dict[str, str]) -> None:
+        from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
+
+        job_called(job)(self.spark, source, target, JobOptions(settings, run_id=self.options.run_id))
+
+    def _place(self, batch: int, folder: Path, rounds: Sequence[Round]) -> None:
         before = current_run(self.target, JOB)
+        state = _state(self.target) or {}
+        moments: dict[str, int] = dict(state.get("moments", {}))
+        latest: dict[str, int] = dict(state.get("latest", {}))
+        assigned = folder / "assigned"
         with replacing(self.target, JOB) as draft:
-            for table in ABOUT:
-                merge(table, before, folder / "tables", draft.table(table))
+            own = Path(str(draft.folder))
             for table in HISTORIES:
                 carry_history(table, before, draft.table(table))
-            assigned = folder / "assigned"
-            chosen = JobOptions({"policies": "pulsar", **self.asked.assign}, run_id=self.options.run_id)
-            assign_job.run(self.spark, draft.folder, assigned, chosen)
-            stamp = self.options.stamp_of(folder / "tables")
-            add_history(
-                IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), batch, imbalance_rows(batch, assigned), stamp
-            )
-            add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), batch, broker_rows(batch, draft.folder), stamp)
+            for number, each in enumerate(rounds):
+                tables = folder / f"round-{number}" / "tables"
+                moments |= {dump.name: dump.moment_ms for dump in each.dumps}
+                last = number == len(rounds) - 1
+                merged = own if last else folder / f"round-{number}" / "merged"
+                judged = None if each.late else judge(before, tables, moments)
+                for table in ABOUT:
+                    (merged / table.name).mkdir(parents=True, exist_ok=True)
+                    place = draft.table(table) if last else merged / table.name
+                    merge(table, before, tables, place, judged)
+                at = f"{batch:09d}-{number:06d}"
+                stamp = Stamp(self.options.run_id, datetime.fromtimestamp(each.moment_ms / 1000, UTC))
+                add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), at,
+                            broker_rows(batch, tables if each.late else merged), stamp)  # fmt: skip
+                if last or not each.late:
+                    assigned = folder / f"round-{number}" / "assigned"
+                    self._run("assign", merged, assigned, {"policies": "pulsar", **self.asked.assign})
+                imbalance = [] if each.late else imbalance_rows(batch, assigned)
+                add_history(IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), at, imbalance, stamp)
+                if not each.late:
+                    latest |= {dump.thing: dump.moment_ms for dump in each.dumps}
+                before = merged
+            self._report(draft, assigned, folder / "report")
             write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
-            write_json(draft.folder, _STATE, {"batch": batch, "query": self._query()})
+            kept = files_of(own)
+            known = {name: moment for name, moment in moments.items() if name in kept}
+            state = {"batch": batch, "query": self._query(), "latest": latest, "moments": known}
+            write_json(draft.folder, _STATE, state)
+
+    def _report(self, draft: Draft, assigned: Path, scratch: Path) -> None:
+        """What ``fleet open`` opens: who has what now, and the summary."""
+        _adopt(draft, assigned, "assign.json")
+        read = {table.name: check_folder(table, draft.folder / table.name) for table in ABOUT}
+        bad = _bad_rows(draft.folder)
+        imported = {"job": "import", "tables": read, "rows_out": read, "problem_rows": sum(bad.values())}
+        imported["rows_in"] = {name: count + bad[name] for name, count in read.items()}
+        write_json(draft.folder, "import.json", imported)
+        self._run("report", draft.folder, scratch, {})
+        _adopt(draft, scratch, FILE_NAME, "report.json")
 
     def _clean(self, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _adopt(draft: Draft, result: Path, *documents: str) -> None:
+    """Make the tables and documents of another job part of this result."""
+    for table in EVERY_TABLE:
+        if (result / table.name).is_dir():
+            shutil.copytree(result / table.name, str(draft.table(table)), dirs_exist_ok=True)
+    for name in documents:
+        shutil.copyfile(result / name, str(draft.folder / name))
+
+
+def _bad_rows(folder: Place) -> Counter[str]:
+    """Records that were set aside as bad, by the table that lacks them."""
+    rows: Counter[str] = Counter()
+    for part in parts_of(folder / QUARANTINE.name):
+        columns = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
+        for table, kind, count in zip(*columns.values(), strict=True):
+            rows[table] += count if kind == BAD else 0
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """One file: ``thing`` is equal for all dumps of the same answer of the same broker."""
+
+    path: str
+    name: str
+    thing: str
+    moment_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Dumps of different things, and the latest moment of them; ``late``: later ones are in the tables already."""
+
+    dumps: tuple[Dump, ...]
+    late: bool
+
+    @property
+    def moment_ms(self) -> int:
+        return max(dump.moment_ms for dump in self.dumps)
+
+
+def dumps_of(paths: Sequence[str], source: Path) -> list[Dump]:
+    """What each file is about, and its moment: the time in its path, else when it was written."""
+    names = [os.path.relpath(path, source) for path in paths]
+    files = [
+        FoundFile(name, path, Path(path).stat().st_size, at)
+        for at, (path, name) in enumerate(zip(paths, names, strict=True))
+    ]
+    contexts = contexts_of(files)
+    dumps = []
+    for path, file in zip(paths, files, strict=True):
+        named = moment_in_name_ms(file.name)
+        moment = named if named is not None else Path(path).stat().st_mtime_ns // 10**6
+        plain = without_moments(file.name)
+        dumps.append(Dump(path, file.name, f"{contexts[file.name].broker} {plain.rpartition('/')[2]}", moment))
+    return dumps
+
+
+def rounds_of(dumps: Sequence[Dump], latest: Mapping[str, int]) -> list[Round]:
+    """Late dumps first, then the others by their moments: of one thing a round has one dump."""
+    rounds: dict[tuple[bool, int], list[Dump]] = defaultdict(list)
+    counts: Counter[tuple[bool, str]] = Counter()
+    for dump in sorted(dumps, key=lambda dump: (dump.moment_ms, dump.name)):
+        late = dump.moment_ms < latest.get(dump.thing, dump.moment_ms)
+        rounds[not late, counts[late, dump.thing]].append(dump)
+        counts[late, dump.thing] += 1
+    return [Round(tuple(rounds[key]), late=not key[0]) for key in sorted(rounds)]
 
 
 def _local(path: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
+from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind
 from engine.admin.naming import Naming, naming_of, scenario_facts
 from engine.admin.requests import AdminRequest, request_of_path
@@ -22,6 +24,11 @@ _SCENARIO: Final = "scenario"
 _NAMESPACE_REQUESTS: Final = ("bundles", "policies")
 _LOAD_REPORT: Final = "load-report"
 _BROKER_STATS: Final = ("broker-stats-topics", "broker-stats", "topics", "destinations")
+_MOMENT: Final = re.compile(
+    r"[-_.]?(\d{4}-\d\d-\d\dT\d\d[-:]\d\d[-:]\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d[-:]?\d\d)?"
+    r"|(?<!\d)1\d{9}(?:\d{3})?(?!\d))"
+)
+_DIGITS_MS: Final = 13
 _SMALL_BYTES: Final = 64 * 1024**2
 
 
@@ -83,9 +90,36 @@ def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, str]:
         base = _base(file.name)
         twins = [_stem(base.replace(word, _LOAD_REPORT)) for word in _BROKER_STATS if word in base]
         twin = next((known[name] for name in twins if name in known), "")
-        by_folder = folder.rpartition("/")[2] if folder and len(stats) == 1 else ""
-        brokers[file.name] = twin or only_broker or by_folder or _stem(file.name)
+        brokers[file.name] = twin or only_broker or _broker_by_name(file.name, alone=len(stats) == 1)
     return brokers
+
+
+def without_moments(name: str) -> str:
+    """The path of a dump without the times in it: equal for dumps of one thing.
+
+    >>> without_moments("b1/2026-11-24T06-00-00Z/topics.json"), without_moments("b1-topics-1764000000.json")
+    ('b1/topics.json', 'b1-topics.json')
+    """
+    return "/".join(plain for part in name.split("/") if (plain := _MOMENT.sub("", part).lstrip("-_")))
+
+
+def moment_in_name_ms(name: str) -> int | None:
+    """The time that a path has in it, in epoch milliseconds; the last one if several, None without one."""
+    texts = [match[1] for part in name.split("/") for match in _MOMENT.finditer(part)]
+    if not texts:
+        return None
+    return int(texts[-1].ljust(_DIGITS_MS, "0")) if texts[-1].isdecimal() else moment_ms(texts[-1])
+
+
+def _broker_by_name(name: str, *, alone: bool) -> str:
+    """A broker whose dumps name it nowhere inside: by their folder, or by their own name, apart from times."""
+    folder, _, base = without_moments(name).rpartition("/")
+    if folder and alone:
+        return folder.rpartition("/")[2]
+    own = _stem(base)
+    for word in _BROKER_STATS:
+        own = own.replace(word, "").strip("-_. ") or own
+    return f"{folder}/{own}" if folder and not alone else own
 
 
 def _stem(name: str) -> str:

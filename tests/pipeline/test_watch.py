@@ -16,6 +16,8 @@ from engine.errors import InputError, RingsideError
 from pipeline.jobs import job_called, watching
 from pipeline.jobs.result import JobOptions
 from pipeline.writing import alone
+from tui.sources.fleet_part import part_of
+from tui.sources.fleet_results import read_results
 
 
 def stats(names: list[str], rate: float, consumers: int) -> str:
@@ -59,13 +61,13 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
 ) -> None:
     """A crash before a result is in place, and one after it, before Spark has noted the end of the batch."""
     source, out = tmp_path / "in", tmp_path / "out put"
-    arrive(source, "one/b1-broker-stats-topics.json", stats(["a", "b"], 1.0, 2))
+    arrive(source, "2026-11-24T06-00-00Z/b1-broker-stats-topics.json", stats(["a", "b"], 1.0, 2))
     assert watch(spark, source, out)["batches"] == 1
     assert query(out, "count(*)", "topics") == [(6,)]
     # Nothing new: nothing happens.
     assert watch(spark, source, out)["batches"] == 1
 
-    arrive(source, "two/b1-broker-stats-topics.json", stats(["b", "c"], 5.0, 3))
+    arrive(source, "2026-11-24T07-00-00Z/b1-broker-stats-topics.json", stats(["b", "c"], 5.0, 3))
     arrive(source, "two/half.json", '{"t/n": {"0x00')
     for step in ("_place", "_clean"):
 
@@ -76,20 +78,25 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
             patch.setattr(watching._Watch, step, crash)
             with pytest.raises(RingsideError, match=f"killed in {step}"):
                 watch(spark, source, out)
-        expected = 6 if step == "_place" else 9
-        assert query(out, "count(*)", "topics") == [(expected,)]
+        rates = query(out, "distinct msg_rate_in", "topics")
+        assert rates == [(1.0 if step == "_place" else 5.0,)]
     assert watch(spark, source, out)["batches"] == 2
-    # Of b the later answer counts, a is as it was told last.
+    # The broker lists a no more.
     rates = query(out, "partitioned_topic, sum(msg_rate_in)", "topics", "group by all order by all")
-    assert rates == [(f"persistent://t/n/{name}", rate) for name, rate in (("a", 3.0), ("b", 15.0), ("c", 15.0))]
-    assert query(out, "count(*)", "subscriptions") == [(9,)]
-    assert query(out, "count(*)", "consumers") == [(6 * 3 + 3 * 2,)]
+    assert rates == [(f"persistent://t/n/{name}", 15.0) for name in ("b", "c")]
+    assert query(out, "count(*)", "subscriptions") == [(6,)]
+    assert query(out, "count(*)", "consumers") == [(6 * 3,)]
+    assert query(out, "distinct broker", "topics") == [("b1",)]
     assert query(out, "distinct file", "quarantine") == [("two/half.json",)]
     assert query(out, "count(*), count(distinct file)", "files") == [(3, 3)]
     history = query(out, "batch, partitions, consumers, policy", "imbalance_history", "order by all")
-    assert history == [(0, 6, 2, "flag_off"), (1, 9, 3, "flag_off")]
-    assert query(out, "batch, topics", "broker_history", "order by all") == [(0, 6), (1, 3), (1, 6)]
+    assert history == [(0, 6, 2, "flag_off"), (1, 6, 3, "flag_off")]
+    assert query(out, "batch, broker, topics", "broker_history", "order by all") == [(0, "b1", 6), (1, "b1", 6)]
     assert sorted(path.name for path in (out / watching.OWN).iterdir()) == [".lock", "checkpoint"]
+    summary = read_results(out).summary
+    assert summary is not None
+    assert (summary.totals.topics, summary.totals.brokers, summary.jobs) == (6, 1, ("import", "assign"))
+    assert part_of(out, "t/n", "s") is not None
 
     # Nobody takes in a file twice, and nobody is left to believe it.
     later = (out / "watch_state.json").stat().st_mtime_ns + 10**9
@@ -97,7 +104,7 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     os.utime(source / "two" / "half.json", ns=(later, later))
     said: list[str] = []
     job_called("watch")(spark, source, out, JobOptions({}, said.append))
-    assert query(out, "count(*)", "topics") == [(9,)]
+    assert query(out, "count(*)", "topics") == [(6,)]
     assert [line for line in said if "two/half.json" in line and "needs a new name" in line] == said
     with alone(out / watching.OWN / ".lock", out), pytest.raises(RingsideError, match="another run is writing"):
         watch(spark, source, out)
@@ -105,6 +112,55 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     shutil.rmtree(out / watching.OWN)
     with pytest.raises(RingsideError, match="not the one its tables were made with"):
         watch(spark, source, out)
+
+
+def test_dumps_count_by_their_moments_and_not_by_their_arrival(spark: SparkSession, tmp_path: Path) -> None:
+    """A backlog in one batch, a dump that is late, one that is half, and files that are older than a week."""
+    source, out = tmp_path / "in", tmp_path / "out"
+    dump = "broker-stats-topics.json"
+    for moment, names, rate in (("T08", ["a", "b"], 8.0), ("T06", ["a"], 6.0)):
+        arrive(source, f"b1/2026-11-24{moment}-00-00Z/{dump}", stats(names, rate, 1))
+    arrive(source, f"b2/2026-11-24T08-30-00Z/{dump}", stats(["b"], 8.5, 2))
+    long_ago = 1_000_000_000
+    arrive(source, f"b3/{dump}", stats(["z"], 1.0, 1))
+    os.utime(source / "b3" / dump, (long_ago, long_ago))
+    watch(spark, source, out)
+    topics = "split_part(partitioned_topic, '/', 5), broker, sum(msg_rate_in)"
+    # b went over to b2.
+    expected = [("a", "b1", 24.0), ("b", "b2", 25.5), ("z", "b3", 3.0)]
+    assert query(out, topics, "topics", "group by all order by all") == expected
+    moments = query(out, "distinct epoch_ms(snapshot_time) // 60000 % 1440", "broker_history", "order by all")
+    assert moments == [(8 * 60,), (8 * 60 + 30,)]
+
+    # A late one changes the history alone; half a dump takes no topic away.
+    arrive(source, f"b1/2026-11-24T07-00-00Z/{dump}", stats(["a", "gone"], 7.0, 1))
+    arrive(source, f"b2/2026-11-24T09-00-00Z/{dump}", stats(["c", "d"], 9.0, 1)[:-300])
+    watch(spark, source, out)
+    now = query(out, topics, "topics", "group by all order by all")
+    assert now[:2] == expected[:2] and now[-1] == expected[-1]
+    assert now[2][:2] == ("c", "b2")
+    late = query(out, "broker, topics", "broker_history", "where hour(snapshot_time at time zone 'UTC') = 7")
+    assert late == [("b1", 6)]
+
+    # Whole again, it does.
+    arrive(source, f"b2/2026-11-24T10-00-00Z/{dump}", stats(["c"], 10.0, 1))
+    watch(spark, source, out)
+    now = query(out, topics, "topics", "group by all order by all")
+    assert now == [expected[0], ("c", "b2", 30.0), expected[-1]]
+
+
+def test_rounds_are_in_the_order_of_moments_and_late_dumps_are_by_themselves() -> None:
+    def dump(thing: str, moment: int) -> watching.Dump:
+        return watching.Dump(f"/{thing}{moment}", f"{thing}{moment}", thing, moment)
+
+    dumps = [dump("x", 9), dump("x", 5), dump("y", 7), dump("x", 2), dump("z", 3)]
+    rounds = watching.rounds_of(dumps, {"x": 4, "z": 3})
+    assert [(each.late, [one.name for one in each.dumps]) for each in rounds] == [
+        (True, ["x2"]),
+        (False, ["z3", "x5", "y7"]),
+        (False, ["x9"]),
+    ]
+    assert [each.moment_ms for each in rounds] == [2, 7, 9]
 
 
 def test_what_cannot_be_watched_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:

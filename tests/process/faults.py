@@ -30,7 +30,7 @@ from typing import Any, Final, NoReturn
 from engine.errors import InputError, RingsideError
 from tests.patience import HANG_S
 from tests.starting import signals_heard
-from tui.cli.signals import Unwinding
+from tui.cli.exits import Unwinding
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CHANGES: Final = frozenset(

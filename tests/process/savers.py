@@ -22,7 +22,7 @@ from tests.process.faults import DONE, Saver, Say
 from tui.sources import sessions
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing
-from tui.sources.keeping import Keeping
+from tui.sources.sessions import Keeping
 
 STEPS: Final = 3
 BEFORE: Final = 2

@@ -37,7 +37,7 @@ from tui.fleet.screen import Chosen, Place
 from tui.fleet_part_app import FleetPartApp
 from tui.scene import Opening, Scene
 from tui.sources.fleet_results import read_results
-from tui.sources.keeping import Keeping
+from tui.sources.sessions import Keeping
 
 RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
 ENDINGS: Final = ("animate", "light", "ascii", "mono", "loading")

@@ -20,7 +20,7 @@ from tests.soak_ui.steps import session_of
 from tests.soak_ui.twin import disagreement
 from tui.failover.dialogs import AddConsumerScreen
 from tui.failover.screen import MainScreen
-from tui.sources.keeping import Keeping
+from tui.sources.sessions import Keeping
 
 KEYS_OF_TEST = 250
 

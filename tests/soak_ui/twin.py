@@ -24,8 +24,7 @@ from tests.soak_ui.terminal import Picture, RecordingDriver, painted
 from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
 from tui.cli.options import WhatIf
-from tui.cli.reopening import reopened
-from tui.cli.session import Session, resumed
+from tui.cli.session import Session, reopened, resumed
 from tui.cli.showing import session_document
 from tui.fleet.screen import FleetScreen
 from tui.kit.screen import DashboardScreen

@@ -11,6 +11,18 @@ from tui.cli.output import say
 if TYPE_CHECKING:
     from tui.sources.cluster.reading import ClusterReading, Progress
     from tui.sources.cluster.source import Source
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tui.cli.options import Size, collected
+
+if TYPE_CHECKING:
+    from tui.sources.cluster.source import Source
+
 
 SETTINGS_ASSUMED: Final = (
     "the brokers' settings cannot be read; Pulsar's defaults are assumed where --set NAME=VALUE gives none"
@@ -74,3 +86,114 @@ def say_gaps(reading: ClusterReading) -> None:
         )
     if "settings" in reading.assumed:
         say(SETTINGS_ASSUMED)
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(ms|s|m|h|d|)", re.IGNORECASE)
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Duration(click.ParamType[float]):
+    """A time such as ``30s``, ``10m``, ``2h`` or ``500ms``, in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The seconds. Fails for anything else, and for nothing at all."""
+        if isinstance(value, int | float):
+            return float(value)
+        match = _DURATION.fullmatch(str(value).strip())
+        seconds = float(match[1]) * _SECONDS[match[2].lower()] if match is not None else 0.0
+        if seconds <= 0:
+            self.fail(f"{str(value)[:40]!r} is no time; write 30s, 10m, 2h or 500ms", param, ctx)
+        return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChoice:
+    """What the command line says of a running cluster, as it was typed."""
+
+    given: dict[str, Any]
+
+    @property
+    def named(self) -> str | None:
+        """An option that was given, and means nothing without a running cluster."""
+        names = (name for name, value in self.given.items() if value not in (None, (), False) and name != "settings")
+        return next((f"--{name.replace('_', '-')}" for name in names), None)
+
+    def source(self, url: str, *, namespaces: tuple[str, ...] = (), topic: str | None = None) -> Source:
+        """The cluster at an address. Raises ``InputError`` for what cannot be used; reads files of secrets."""
+        from tui.sources.cluster.access import AccessChoice, access_of
+        from tui.sources.cluster.client import require_usable
+        from tui.sources.cluster.pace import Limits
+        from tui.sources.cluster.scope import Scope, require_namespaces
+        from tui.sources.cluster.source import Source, require_settings
+
+        given = self.given
+        files = ("token_file", "basic_file", "client_conf", "ca_file", "cert_file", "key_file")
+        usual = Limits()
+        limits = Limits(
+            at_once=given["at_once"] or usual.at_once,
+            rate=given["rate"] or usual.rate,
+            timeout_s=given["timeout"] or usual.timeout_s,
+            deadline_s=max(usual.deadline_s, 4 * (given["timeout"] or 0)),
+            max_answer_bytes=given["max_answer"] or usual.max_answer_bytes,
+        )
+        require_usable(limits)
+        namespaces = (*namespaces, *given.get("cluster_namespaces", ()))
+        require_namespaces(namespaces)
+        scope = Scope(namespaces, topic or given.get("topic_pattern") or "", loads_topics=given["ask_unloaded"])
+        require_settings(given.get("settings", ()))
+        access = access_of(url, AccessChoice(**{name: given[name] for name in files}))
+        return Source(access, scope, limits, given.get("settings", ()))
+
+
+def require_no_cluster(choice: ClusterChoice, other: str | None = None) -> None:
+    """Raise ``UsageError`` for an option that says how a cluster is read, where none is."""
+    named = choice.named or other
+    if named is not None or choice.given.get("settings"):
+        raise click.UsageError(f"{named or '--set'} is for a running cluster; give its address, http://HOST:PORT")
+
+
+def cluster_options(*, scope: bool = True, settings: bool = True) -> Callable[[_Command], _Command]:
+    """Add the options; the command gets them as ``cluster``. ``scope``, ``settings``: it has none of its own."""
+    options = [
+        click.option("--token-file", metavar="FILE", help="URL: a file with the token. Also $RINGSIDE_TOKEN."),
+        click.option("--basic-file", metavar="FILE", help="URL: a file with USER:PASSWORD."),
+        click.option("--client-conf", metavar="FILE", help="URL: a client.conf, as pulsar-admin reads it."),
+        click.option("--ca-file", metavar="FILE", help="URL: certificates of the CA that is trusted."),
+        click.option("--cert-file", metavar="FILE", help="URL: the certificate to ask with."),
+        click.option("--key-file", metavar="FILE", help="URL: its key."),
+        click.option("--timeout", type=Duration(), metavar="TIME", help="URL: the longest silence.  [default: 10s]"),
+        click.option("--at-once", type=int, metavar="N", help="URL: requests under way at most.  [default: 8]"),
+        click.option("--rate", type=float, metavar="N", help="URL: requests a second at most.  [default: 200]"),
+        click.option("--max-answer", type=Size(), metavar="SIZE", help="URL: the largest answer.  [default: 100MB]"),
+        click.option(
+            "--ask-unloaded", is_flag=True, help="URL: ask also for topics that are not loaded, which loads them."
+        ),
+    ]
+    if scope:
+        options += [
+            click.option(
+                "--namespace", "cluster_namespaces", multiple=True, metavar="TENANT/NAME", help="URL: only this one."
+            ),
+            click.option("--topic", "topic_pattern", metavar="PATTERN", help="URL: only topics like this (* and ?)."),
+        ]
+    if settings:
+        from tui.cli.options import setting_pairs
+
+        options.append(
+            click.option(
+                "--set",
+                "settings",
+                multiple=True,
+                metavar="NAME=VALUE",
+                callback=setting_pairs,
+                help="URL: a setting of the brokers that they do not say. Repeatable.",
+            )
+        )
+
+    def decorate(command: _Command) -> _Command:
+        return collected(command, "cluster", ClusterChoice, *options)
+
+    return decorate

@@ -1,9 +1,22 @@
-"""Exit codes. stdout is data, stderr is talk, and the code says how it ended."""
+"""How a run ends: its exit code, and requests to end while no screen is open.
+
+Such a request unwinds the stack, and nothing on the way can lose it. Python itself may lose one: a signal that comes
+after the last step of Python and before a system call is only noted, and the call waits on, for input that may never
+come; and what a handler raises inside a callback of a weak reference, of the import system's locks or of the garbage
+collector is printed and forgotten.
+"""
 
 from __future__ import annotations
 
+import os
 import signal
-from typing import Final
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Final
 
 FINE: Final = 0
 FAILED: Final = 1  # an expectation of a script failed, or something went wrong at run time
@@ -31,3 +44,115 @@ class Stopped(BaseException):
 
 class ClosedPipe(BaseException):
     """The reader of standard output is gone: stop quietly."""
+
+
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NUDGE: Final = signal.SIGURG  # without a handler it does nothing, and nobody here uses it
+_NUDGE_EVERY_S: Final = 0.02
+_AGAIN_AFTER_S: Final = 0.01
+_AGAIN: Final = 0x80
+
+
+@contextmanager
+def noticing(notice: Callable[[int], None]) -> Iterator[Callable[[int], None]]:
+    """Call ``notice`` in a thread of its own with the number of every signal that has a handler, as soon as it comes.
+
+    Gives a function that passes a number below 256 to ``notice`` the same way.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    thread = threading.Thread(target=_notice_all, args=(reader, notice), name="signals", daemon=True)
+    thread.start()
+    earlier = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+    def pass_on(number: int) -> None:
+        with suppress(OSError):
+            os.write(writer, bytes([number]))
+
+    try:
+        yield pass_on
+    finally:
+        signal.set_wakeup_fd(earlier)
+        os.close(writer)
+        thread.join()
+
+
+def _notice_all(reader: int, notice: Callable[[int], None]) -> None:
+    while numbers := os.read(reader, 64):
+        for number in numbers:
+            notice(number)
+    os.close(reader)
+
+
+class Unwinding:
+    """The exit code of a run: ``code``, unless a signal has asked for another (``number``)."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._code = FAILED
+        self._main = threading.main_thread().ident or 0
+        self._nudged = True
+
+    @property
+    def code(self) -> int:
+        return self._code if self.number is None else of_signal(self.number)
+
+    @code.setter
+    def code(self, code: int) -> None:
+        self._code = code
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """SIGINT raises ``KeyboardInterrupt``, SIGTERM and SIGHUP raise ``Stopped``; both end this ``with``.
+
+        A signal that the parent process has set to be ignored (nohup, a job in the background of a script) stays so.
+        """
+        before = {number: signal.getsignal(number) for number in (*ENDING, _NUDGE)}
+        hook = sys.unraisablehook
+        try:
+            with noticing(self._notice) as pass_on:
+                sys.unraisablehook = self._hook(hook, pass_on)
+                signal.signal(_NUDGE, self._be_nudged)
+                for number in ENDING:
+                    if before[number] is not signal.SIG_IGN:
+                        signal.signal(number, self._unwind)
+                yield
+        except (KeyboardInterrupt, Stopped) as request:
+            self.number = _number_of(request)
+        finally:
+            sys.unraisablehook = hook
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _unwind(self, number: int, _frame: FrameType | None) -> None:
+        self.number = number
+        raise KeyboardInterrupt if number == signal.SIGINT else Stopped(number)
+
+    def _be_nudged(self, _number: int, _frame: FrameType | None) -> None:
+        self._nudged = True
+
+    def _notice(self, number: int) -> None:
+        """Interrupt what the main thread waits for until it has run its handlers. In the thread of ``noticing``."""
+        if number == _NUDGE:
+            return
+        if number >= _AGAIN:
+            time.sleep(_AGAIN_AFTER_S)
+            signal.pthread_kill(self._main, number - _AGAIN)
+            return
+        self._nudged = False
+        while not self._nudged:
+            signal.pthread_kill(self._main, _NUDGE)
+            time.sleep(_NUDGE_EVERY_S)
+
+    def _hook(self, earlier: Callable[[Any], object], pass_on: Callable[[int], None]) -> Callable[[Any], None]:
+        def hear_again(unraisable: Any) -> None:
+            if isinstance(unraisable.exc_value, KeyboardInterrupt | Stopped):
+                pass_on(_AGAIN + _number_of(unraisable.exc_value))
+            else:
+                earlier(unraisable)
+
+        return hear_again
+
+
+def _number_of(request: BaseException) -> int:
+    return int(getattr(request, "number", signal.SIGINT))

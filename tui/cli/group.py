@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -22,12 +22,14 @@ _OWN_OPTIONS: Final = frozenset({"--help", "-h", "--version"})
 
 
 class DeferredCommand(click.Command):
-    """A command whose module is loaded when it is run or completed, not when help lists it."""
+    """A command whose module is loaded when it is run or completed, not when help lists it.
 
-    def __init__(self, name: str, module: str, attribute: str, *, short_help: str) -> None:
+    ``place`` is ``module:name``. What help lists is ``short_help``; the command itself needs none.
+    """
+
+    def __init__(self, name: str, place: str, short_help: str) -> None:
         super().__init__(name, short_help=short_help)
-        self._module = module
-        self._attribute = attribute
+        self._module, _, self._attribute = place.partition(":")
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -41,7 +43,7 @@ class DeferredCommand(click.Command):
         return command
 
 
-def first_word(args: Sequence[str], takes_value: Collection[str]) -> int | None:
+def first_word(args: Sequence[str], takes_value: Callable[[str], bool]) -> int | None:
     """Where the first argument stands that is neither an option nor the value of one that takes a value."""
     skip = False
     for position, arg in enumerate(args):
@@ -50,20 +52,19 @@ def first_word(args: Sequence[str], takes_value: Collection[str]) -> int | None:
         elif arg == "--":
             return position + 1 if position + 1 < len(args) else None
         elif arg.startswith("-") and arg != "-":
-            skip = arg in takes_value
+            skip = takes_value(arg)
         else:
             return position
     return None
 
 
-def values_taken(commands: Iterable[click.Command]) -> frozenset[str]:
-    """The options of commands that take a value."""
-    options = (param for command in commands for param in command.params)
-    return frozenset(
-        name
-        for param in options
-        if isinstance(param, click.Option) and not param.is_flag and not param.count
-        for name in param.opts
+def takes_value(option: str, commands: Iterable[click.Command]) -> bool:
+    """Whether a word of the command line is an option of one of these commands that takes a value."""
+    return any(
+        option in param.opts and not param.is_flag and not param.count
+        for command in commands
+        for param in command.params
+        if isinstance(param, click.Option)
     )
 
 
@@ -90,7 +91,19 @@ class RingsideGroup(click.Group):
         return super().parse_args(ctx, wanted)
 
     def _first_word(self, args: list[str]) -> int | None:
-        return first_word(args, values_taken(self.commands.values()))
+        return first_word(args, self._takes_value)
+
+    def _takes_value(self, option: str) -> bool:
+        """Modules of commands are loaded only for an option that ``open`` does not have, such as ``--nodes 4 plan``."""
+        usual = [self.commands[OPEN], self]
+        if (
+            "=" in option
+            or option in _OWN_OPTIONS
+            or any(option in param.opts for one in usual for param in one.params)
+        ):
+            return takes_value(option, usual)
+        each = (one.real() if isinstance(one, DeferredCommand) else one for one in self.commands.values())
+        return takes_value(option, each)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Both forms: a path, or a command."""

@@ -14,8 +14,8 @@ import click
 
 from engine.errors import InputError, RingsideError
 from tui.cli import exits
+from tui.cli.exits import Unwinding
 from tui.cli.output import abandon_stdout, prepare_streams, say, say_input_error
-from tui.cli.signals import Unwinding
 
 DEBUG: Final = "RINGSIDE_DEBUG"
 

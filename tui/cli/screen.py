@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tui.cli.session import Session
     from tui.scene import Scene
-    from tui.sources.keeping import Keeping
+    from tui.sources.sessions import Keeping
 
 START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again
 

@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
-from tui.cli.exits import of_signal
-from tui.cli.signals import ENDING, noticing
+from tui.cli.exits import ENDING, noticing, of_signal
 
 GRACE_S: Final = 3.0
 """How long a screen may take to close before the terminal is put back without it."""

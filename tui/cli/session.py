@@ -6,19 +6,25 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
+
+import click
 
 from engine.admin.snapshot import Moment
+from engine.bundles.split import resolve_target
+from engine.cluster.bundles import topic_loads
 from engine.cluster.commands import TimelineCommand
 from engine.cluster.evolve import evolve
 from engine.cluster.grammar.reading import parse_command
-from engine.cluster.journal.file import Journal
+from engine.cluster.journal.file import Journal, JournalFailure, recover
 from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts
-from engine.cluster.state import ClusterState, behaviour_in, shown_places
+from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_places
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
 from engine.scenarios.script.model import Script
+from engine.text import path_word, shell_line
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import DashboardView, Notice
 from engine.views.keys.model import KeysView
@@ -30,7 +36,13 @@ from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.cli.options import FLAG, WhatIf
+from tui.cli.output import say
 from tui.scene import Feed
+from tui.sources.answers import opened
+from tui.sources.sessions import session_folder
+
+HEAD_BYTES: Final = 4096
+HEADER: Final = b'"kind":"header"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +211,9 @@ def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str
     none, the first that brokers reported, which says more than the bundles.
     """
     if wanted is None:
-        opened, present = timeline.initial, _places(timeline, seen)[0]
-        consumed = [each.key for each in opened.subscriptions if each.consumers]
-        consumed += [each.key for each in opened.key_subscriptions if each.consumers]
+        start, present = timeline.initial, _places(timeline, seen)[0]
+        consumed = [each.key for each in start.subscriptions if each.consumers]
+        consumed += [each.key for each in start.key_subscriptions if each.consumers]
         if present[:1] == (BUNDLES,):
             return 1
         key = consumed[0] if consumed else ""
@@ -221,3 +233,98 @@ def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str
 def _meant(names: Iterable[str]) -> str:
     listed = ", ".join(repr(name) for name in names)
     return f"; there is {listed}" if listed else ", and no other either"
+
+
+def reopened(path: Path, *, reads_only: bool) -> Session:
+    """The session as the journal has it. Raises ``InputError`` when there is nothing to be had from the file.
+
+    Unless ``reads_only``, the journal is open for more; where that is refused (another process has it, a disk that
+    cannot be written) this is said, and new steps go to a file of their own.
+    """
+    _check(path)
+    if not reads_only:
+        found = Journal.resume(path)
+        if not isinstance(found, JournalFailure):
+            return Session(found.timeline, 0, found.problems, (), found.journal, path)
+        timeline, problems = recover(path)
+        say(f"{found}; it is shown as it stands, and new steps go to a file of their own")
+        return Session(timeline, 0, problems)
+    timeline, problems = recover(path)
+    return Session(timeline, 0, problems)
+
+
+def _check(path: Path) -> None:
+    """Raises ``InputError`` for a file that nobody wrote as a journal; what else is wrong is for reading to tell."""
+    try:
+        if not path.is_file() or not path.stat().st_size:
+            return
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return
+    if HEADER not in head:
+        raise InputError(
+            f"{path}: this is no journal; one begins with the header that ringside writes (--journal FILE, or a session"
+            f" of its own in {session_folder()}). Answers of a broker open with"
+            f" {shell_line('ringside', path_word(str(path)))}"
+        )
+
+
+def answers_of(path: str | None, what_if: WhatIf) -> Session:
+    """Answers of brokers at a path, with what the command line changes; None is the embedded cluster."""
+    return begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
+
+
+def session_of(path: str | None, what_if: WhatIf) -> Session:
+    """Answers of brokers or a saved journal, with what the command line changes. Raises ``InputError``."""
+    if path is not None and what_if.about is None and is_journal(path):
+        return resumed(reopened(Path(path), reads_only=True), what_if)
+    return answers_of(path, what_if)
+
+
+def is_journal(path: str) -> bool:
+    """Whether a file begins as a journal does; what cannot be read is for opening it to tell."""
+    try:
+        # A pipe is no journal, and what is read of it here would be missing there.
+        if not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as file:
+            return HEADER in file.read(HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+
+
+def subscription_key(session: Session) -> str:
+    """The key of the subscription that is meant, "" where the state has none or producers are meant."""
+    state = session.timeline.state
+    keys = [each.key for each in state.subscriptions] + [each.key for each in state.key_subscriptions]
+    return keys[session.subscription] if session.subscription < len(keys) else ""
+
+
+def namespace_of(named: str | None, state: ClusterState) -> str:
+    """The named namespace, or the only one. Raises ``UsageError`` where several could be meant, or none is there."""
+    if named is not None:
+        return named
+    if len(state.namespaces) != 1:
+        names = ", ".join(sorted(state.namespaces)[:5]) or "none"
+        raise click.UsageError(f"which namespace? name one with --namespace; there is {names}")
+    return next(iter(state.namespaces))
+
+
+def bundle_named(text: str, namespace: str | None, state: ClusterState) -> tuple[str, str]:
+    """The namespace and the range of a bundle in force, given as a range, LARGEST or HOT, or NAMESPACE/RANGE.
+
+    Raises ``InputError`` with the bundles there are, ``UsageError`` where several namespaces could be meant.
+    """
+    asked = text
+    if namespace is None and text.count("/") == 2:
+        namespace, _, text = text.rpartition("/")
+    owner = namespace_of(namespace, state)
+    if owner not in state.namespaces:
+        raise InputError(f"{asked}: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}")
+    bundles = bundles_of(state, owner)
+    found = resolve_target(bundles, text, topic_loads(state, owner), "modular", None)
+    if isinstance(found, Rejection):
+        known = ", ".join(map(str, bundles.bundles[:8])) + (" ..." if len(bundles) > 8 else "")
+        raise InputError(f"{asked}: {found.message}; its bundles: {known}, or LARGEST, or HOT")
+    return owner, str(found.bundle)

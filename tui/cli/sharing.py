@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.cluster.keys.state import KeySubscription, SharingMode
-from engine.cluster.state import behaviour_in
+from engine.cluster.state import behaviour_in, subscription_keys
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.keyshared.admission import KeySharedMode
@@ -19,14 +19,10 @@ from engine.keyshared.ownership import OwnedSlots, keys_of, slots_by_consumer
 from engine.views.reported.model import ReportedView
 from engine.views.reported.view import Reported, subject_of
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
-from tui.cli.session import Session
-from tui.sources.consumer_files import (
-    NamedRanges,
-    named_ranges,
-    names_of_text,
-    read_consumers,
-    without_duplicates,
-)
+from tui.cli.options import WhatIf
+from tui.cli.output import say, say_problems
+from tui.cli.session import Session, applied, session_of
+from tui.sources.consumer_files import NamedRanges, named_ranges, names_of_text, read_consumers, without_duplicates
 
 KEY_NOTES: Final = "key-"
 """What the codes of notes on Key_Shared subscriptions begin with."""
@@ -174,9 +170,23 @@ def _name(consumer: Consumer) -> str:
     return repr(consumer.name if len(consumer.name) <= 60 else consumer.name[:60] + "...")
 
 
+def recorded_session(choice: SharingChoice, path: str) -> Session:
+    """What ``path`` holds, changed as the options say. Raises ``InputError``.
+
+    Steps are read for the Key_Shared subscription that is meant, or the first one.
+    """
+    what_if = WhatIf(choice.settings, choice.pulsar, (), None, choice.about, choice.max_input)
+    session = session_of(path, what_if)
+    timeline = session.timeline
+    for line in choice.commands:
+        keys = subscription_keys(timeline.state)
+        shared = [each.key for each in timeline.state.key_subscriptions]
+        wanted = choice.subscription if choice.subscription in shared else shared[0] if shared else None
+        timeline = applied(timeline, line, keys.index(wanted) if wanted is not None else 0)
+    return Session(timeline, 0, session.problems, session.notes, seen=session.seen)
+
+
 def _recorded(choice: SharingChoice, path: str) -> Sharing:
-    from tui.cli.output import say, say_problems
-    from tui.cli.recorded import recorded_session
 
     session = recorded_session(choice, path)
     say_problems(session.problems)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.scenarios.opening import Opened
     from engine.scenarios.script.model import Script
     from tui.cli.session import Session
-    from tui.sources.keeping import Keeping
+    from tui.sources.sessions import Keeping
 
 
 def show(make: Callable[[], Opened], what_if: WhatIf, output: Output, journal: JournalChoice, *, name: str = "") -> int:
@@ -82,7 +82,7 @@ def print_session(session: Session, output: Output) -> None:
     from tui.cli.printers.dashboard import dashboard_lines
     from tui.cli.printers.keys_page import keys_lines
     from tui.cli.printers.producers_page import producers_lines
-    from tui.cli.printers.subscription_page import subscription_lines
+    from tui.cli.printers.reported import subscription_lines
 
     producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
     if reported is not None:
@@ -117,8 +117,7 @@ def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping
     """What keeps the steps: the named file, the journal that is gone on with, or on the screen a new session file."""
     if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
         return None
-    from tui.sources.keeping import Keeping
-    from tui.sources.sessions import prepare_session_file
+    from tui.sources.sessions import Keeping, prepare_session_file
 
     if choice.path is not None:
         return Keeping(prepare_session_file, journal=_created(choice.path, session.timeline), path=choice.path)

@@ -107,7 +107,7 @@ def test_the_broker_is_that_of_the_load_report_beside_the_statistics(tmp_path: P
         "two/broker-stats-topics-b.json": "west:8080",
         "one/broker-stats-topics.json": "north:8080",
         "broker-7/broker-stats-topics.json": "broker-7",
-        "broker-stats-topics-x.json": "broker-stats-topics-x",
+        "broker-stats-topics-x.json": "x",
     }
 
 

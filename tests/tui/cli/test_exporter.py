@@ -17,12 +17,11 @@ from engine.views.metrics import CONTENT_TYPE
 from tests.playing.server import playing
 from tests.tui.cli.conftest import Run
 from tui.cli.commands import exporter
-from tui.cli.commands.exporter import Figures, address_of
+from tui.cli.commands.exporter import Figures, MetricsServer, address_of
 from tui.cli.main import main
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.pace import Clock
 from tui.sources.cluster.source import Source
-from tui.sources.metrics_server import MetricsServer
 
 GRAFANA = Path(__file__).parents[3] / "docs" / "deploy" / "grafana"
 TOKEN = "abc.def-secret"

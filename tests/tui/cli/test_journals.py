@@ -12,7 +12,7 @@ from engine.cluster.timeline import Timeline
 from tests.tui.cli.conftest import Run
 from tui.cli.session import applied
 from tui.sources.answers import opened
-from tui.sources.keeping import Keeping
+from tui.sources.sessions import Keeping
 
 
 def test_steps_that_were_applied_are_in_the_journal_and_can_be_replayed(run: Run, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.cli.conftest import Run
 from tui.cli.commands import ringside
-from tui.cli.manual import as_man_page, as_markdown, entries
+from tui.cli.commands.manual import as_man_page, as_markdown, entries
 
 DOCS = Path(__file__).parents[3] / "docs"
 ENTRIES = entries(ringside)

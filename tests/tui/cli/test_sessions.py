@@ -16,7 +16,7 @@ from engine.cluster.journal.file import Journal, Resumed, recover
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.support import cluster
 from tui.sources import sessions
-from tui.sources.keeping import Keeping
+from tui.sources.sessions import Keeping
 
 NOBODY: Final = 2**22 + 1  # above the largest process number of Linux
 DAY_S: Final = 86_400.0

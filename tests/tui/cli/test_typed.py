@@ -12,7 +12,7 @@ import pytest
 from engine.scenarios.synthetic_producers import REFUSED
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
-from tui.cli import typed
+from tui.cli import options as typed
 
 STATS = RECORDINGS / "b-failover-nonpartitioned-hash" / "02-stats-t-0.json.gz"
 

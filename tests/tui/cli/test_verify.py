@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from engine.errors import InputError
-from tui.cli.verify import verify_command
+from tui.cli.commands.verify import verify_command
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
 
 import engine
-from tui.cli.commands.ask import split
-from tui.cli.commands.demo import demo
-from tui.cli.commands.explain import explain
-from tui.cli.commands.show import new, open_command, replay
+from tui.cli.commands.show import open_command
 from tui.cli.group import DeferredCommand, RingsideGroup
 
 _EPILOG = """\b
@@ -31,144 +30,87 @@ def ringside() -> None:
     """See, predict and explain who consumes what in Apache Pulsar."""
 
 
-_VERIFY = DeferredCommand(
-    "verify", "tui.cli.verify", "verify_command", short_help="Compare the model with answers of real brokers."
+_COMMANDS: Final = (
+    ("new", "commands.show:new_command", "Open an invented cluster."),
+    ("demo", "commands.demo:demo_command", "Play a demo script, or list those that are shipped."),
+    ("replay", "commands.show:replay_command", "Open a journal where it left off."),
+    (
+        "explain",
+        "commands.explain:explain_command",
+        "Say why a topic goes to its active consumer, or with the word key, route or bundle why those go where.",
+    ),
+    ("why", "commands.why:why_command", "Say why messages do not arrive: one named cause, in numbers, and its mend."),
+    ("heirs", "commands.heirs:heirs_command", "Say who inherits what when a consumer goes."),
+    ("diff", "commands.diff:diff_command", "Put two dumps, steps, rules or releases side by side."),
+    ("upgrade", "commands.upgrade:upgrade_command", "Say what another Pulsar release does with the same state."),
+    (
+        "suggest",
+        "commands.suggest:suggest_command",
+        "Suggest consumer names, numbers or the flag, with what each is worth.",
+    ),
+    ("check", "commands.check:check_command", "Judge a planned state by its goals, for CI."),
+    ("split", "commands.split:split_command", "Show where each algorithm would cut a bundle."),
+    (
+        "forecast",
+        "commands.forecast:forecast_command",
+        "Say which bundle splits next, why, when, and what goes round in circles.",
+    ),
+    (
+        "brokers",
+        "commands.brokers:brokers_command",
+        "Open the brokers: what each uses, which bundle moves next, and why.",
+    ),
+    ("shed", "commands.shed:shed_command", "Say which bundle is unloaded next, from which broker, to which, and why."),
+    (
+        "curve",
+        "commands.forecast:curve_command",
+        "Draw a bundle's traffic along the hash axis, with the limits and the cuts.",
+    ),
+    (
+        "occupancy",
+        "commands.occupancy:occupancy_command",
+        "Count topics in bundles and on brokers, beside what chance gives.",
+    ),
+    (
+        "bundles-needed",
+        "commands.occupancy:bundles_needed_command",
+        "Say how many bundles keep brokers even, for so many topics.",
+    ),
+    (
+        "keys",
+        "commands.keys:keys_command",
+        "Say which slots and which keys a consumer has, and whether an uneven share is luck.",
+    ),
+    (
+        "partitions",
+        "commands.routes:partitions_command",
+        "Say which keys more partitions move, and where clients disagree about keys.",
+    ),
+    ("ranges", "commands.ranges:ranges_command", "Print consistent sticky ranges: what each node declares."),
+    ("plan", "commands.plan:plan_command", "Say how to change the number of nodes with consistent sticky ranges."),
+    ("lint", "commands.lint:lint_command", "Look for defects in recorded answers or in a list of consumer names."),
+    (
+        "fleet",
+        "fleet.command:fleet_command",
+        "Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
+    ),
+    ("verify", "commands.verify:verify_command", "Compare the model with answers of real brokers."),
+    ("live", "commands.live:live_command", "Open the dashboard on a running cluster, which is only read."),
+    (
+        "record",
+        "commands.record:record_command",
+        "Save what a running cluster answers, for every other command to read.",
+    ),
+    (
+        "exporter",
+        "commands.exporter:exporter_command",
+        "Serve a running cluster's figures to a scraper of OpenMetrics.",
+    ),
+    ("config", "commands.config:config_command", "Look at your own settings, and what is wrong."),
+    ("manual", "commands.manual:manual_command", "Print the manual of all commands, as Markdown or for man."),
 )
-_RANGES = DeferredCommand(
-    "ranges",
-    "tui.cli.commands.ranges",
-    "ranges_command",
-    short_help="Print consistent sticky ranges: what each node declares.",
-)
-_PLAN = DeferredCommand(
-    "plan",
-    "tui.cli.commands.plan",
-    "plan_command",
-    short_help="Say how to change the number of nodes with consistent sticky ranges.",
-)
-_LINT = DeferredCommand(
-    "lint",
-    "tui.cli.commands.lint",
-    "lint_command",
-    short_help="Look for defects in recorded answers or in a list of consumer names.",
-)
-_WHY = DeferredCommand(
-    "why",
-    "tui.cli.commands.why",
-    "why_command",
-    short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.",
-)
-_HEIRS = DeferredCommand(
-    "heirs",
-    "tui.cli.commands.heirs",
-    "heirs_command",
-    short_help="Say who inherits what when a consumer goes.",
-)
-_KEYS = DeferredCommand(
-    "keys",
-    "tui.cli.commands.keys",
-    "keys_command",
-    short_help="Say which slots and which keys a consumer has, and whether an uneven share is luck.",
-)
-_PARTITIONS = DeferredCommand(
-    "partitions",
-    "tui.cli.commands.routes",
-    "partitions_command",
-    short_help="Say which keys more partitions move, and where clients disagree about keys.",
-)
-_FORECAST = DeferredCommand(
-    "forecast",
-    "tui.cli.commands.forecast",
-    "forecast_command",
-    short_help="Say which bundle splits next, why, when, and what goes round in circles.",
-)
-_CURVE = DeferredCommand(
-    "curve",
-    "tui.cli.commands.forecast",
-    "curve_command",
-    short_help="Draw a bundle's traffic along the hash axis, with the limits and the cuts.",
-)
-_OCCUPANCY = DeferredCommand(
-    "occupancy",
-    "tui.cli.commands.occupancy",
-    "occupancy_command",
-    short_help="Count topics in bundles and on brokers, beside what chance gives.",
-)
-_NEEDED = DeferredCommand(
-    "bundles-needed",
-    "tui.cli.commands.occupancy",
-    "bundles_needed_command",
-    short_help="Say how many bundles keep brokers even, for so many topics.",
-)
-_SHED = DeferredCommand(
-    "shed",
-    "tui.cli.commands.shed",
-    "shed_command",
-    short_help="Say which bundle is unloaded next, from which broker, to which, and why.",
-)
-_BROKERS = DeferredCommand(
-    "brokers",
-    "tui.cli.commands.brokers",
-    "brokers_command",
-    short_help="Open the brokers: what each uses, which bundle moves next, and why.",
-)
-_BUNDLES = (_FORECAST, _BROKERS, _SHED, _CURVE, _OCCUPANCY, _NEEDED)
-_KEY_SHARED = (_KEYS, _PARTITIONS, _RANGES, _PLAN)
-_FLEET = DeferredCommand(
-    "fleet",
-    "tui.cli.fleet.command",
-    "fleet_command",
-    short_help="Do it for a whole installation: import, assign, keys, bundles, lint, report, watch.",
-)
-_RECORD = DeferredCommand(
-    "record",
-    "tui.cli.commands.record",
-    "record_command",
-    short_help="Save what a running cluster answers, for every other command to read.",
-)
-_DIFF = DeferredCommand(
-    "diff", "tui.cli.commands.diff", "diff_command", short_help="Put two dumps, steps, rules or releases side by side."
-)
-_UPGRADE = DeferredCommand(
-    "upgrade",
-    "tui.cli.commands.upgrade",
-    "upgrade_command",
-    short_help="Say what another Pulsar release does with the same state.",
-)
-_SUGGEST = DeferredCommand(
-    "suggest",
-    "tui.cli.commands.suggest",
-    "suggest_command",
-    short_help="Suggest consumer names, numbers or the flag, with what each is worth.",
-)
-_CHECK = DeferredCommand(
-    "check", "tui.cli.commands.check", "check_command", short_help="Judge a planned state by its goals, for CI."
-)
-_COMPARE = (_HEIRS, _DIFF, _UPGRADE, _SUGGEST, _CHECK)
-_LIVE = DeferredCommand(
-    "live",
-    "tui.cli.commands.live",
-    "live_command",
-    short_help="Open the dashboard on a running cluster, which is only read.",
-)
-_EXPORTER = DeferredCommand(
-    "exporter",
-    "tui.cli.commands.exporter",
-    "exporter_command",
-    short_help="Serve a running cluster's figures to a scraper of OpenMetrics.",
-)
-_CONFIG = DeferredCommand(
-    "config", "tui.cli.commands.config", "config_command", short_help="Look at your own settings, and what is wrong."
-)
-_MANUAL = DeferredCommand(
-    "manual",
-    "tui.cli.commands.manual",
-    "manual_command",
-    short_help="Print the manual of all commands, as Markdown or for man.",
-)
-_SEEN = (_VERIFY, _LIVE, _RECORD, _EXPORTER)
-for command in (
-    *(open_command, new, demo, replay, explain, _WHY, *_COMPARE, split),
-    *(*_BUNDLES, *_KEY_SHARED, _LINT, _FLEET, *_SEEN, _CONFIG, _MANUAL),
-):
-    ringside.add_command(command)
+"""Name, where below ``tui.cli`` it is, and what help says of it."""
+
+ringside.add_command(open_command)
+for _name, _place, _help in _COMMANDS:
+    ringside.add_command(DeferredCommand(_name, f"tui.cli.{_place}", _help))

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
+from typing import TYPE_CHECKING
 
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.commands.shed import SCENES_LISTED, inputs_of, scene_lines
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
 from tui.cli.output import say, say_problems, speaks_unicode, write_out, write_page
+from tui.cli.plain import table, wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.views.brokers.model import Bar, BrokersView, Compared
 
 
-@click.command("brokers", short_help="Open the brokers: what each uses, which bundle moves next, and why.")
+@click.command("brokers")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; --scene list names them.")
 @click.option("--cycles", metavar="N", type=int, default=20, show_default=True, help="How many cycles ahead.")
@@ -50,7 +61,6 @@ def brokers_command(
 
     Examples: ringside brokers reports/ --kill broker-1:8080 --once; ringside brokers --scene new-broker
     """
-    from engine.errors import InputError, Rejection
     from engine.views.brokers.model import BrokersQuestion, Change
     from engine.views.brokers.view import brokers_input, brokers_view, compared_shedders
 
@@ -88,11 +98,51 @@ def brokers_command(
     compared = compared_shedders(given, question)
     if output.json:
         from engine.views.brokers.document import brokers_document
-        from tui.cli.printers.documents import json_text
 
         write_out(json_text(brokers_document(view, compared)))
     else:
-        from tui.cli.printers.brokers import brokers_lines
-
         write_page(brokers_lines(view, compared), ascii_only=output.ascii_only)
     return FINE
+
+
+def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
+    """The brokers, the next cycle, all cycles in numbers, and every shedder."""
+    from engine.views.brokers.model import RESOURCES
+    from engine.views.brokers.view import brokers_frame
+    from tui.brokers.words import (
+        RESOURCE_TEXTS,
+        compare_lines,
+        hint_text,
+        next_lines,
+        row_text,
+        status_text,
+        strip_words,
+    )
+
+    frame = brokers_frame(view, 0)
+    name = f"{safe_name(view.given.source)}, " if view.given.source else ""
+    lines = [*wrapped(f"brokers: {name}{status_text(view)}"), *wrapped(hint_text(view, frame)), ""]
+    heading = ("broker", *(RESOURCE_TEXTS[each] for each in RESOURCES), "has")
+    rows = [
+        (
+            safe_name(row.broker),
+            *(_share(bar) for bar in row.bars),
+            row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, len(row.blocks)),
+        )
+        for row in frame.rows
+    ]
+    lines += [*table([heading, *rows], ("<", ">", ">", ">", ">", ">", "<")), "/: from there on the shedder acts", ""]
+    for text, role in next_lines(view, frame):
+        lines += [text] if role == "head" else wrapped(text, first="  ", rest="    ")
+    busy = [cell for cell in view.strip if cell.unloads]
+    unloads, topics, msgs = strip_words(view)
+    lines += ["", f"all cycles: {unloads} unloads, {topics} topics interrupted, {msgs} msg/s moved"]
+    lines += [f"  cycle {cell.number}: {cell.unloads} unloads, {cell.topics} topics" for cell in busy]
+    return [*lines, "", *(text for text, _ in compare_lines(compared, view.question.cycles, 78))]
+
+
+def _share(bar: Bar) -> str:
+    if math.isnan(bar.share):
+        return "no limit" if bar.fault == "no-limit" else "NaN"
+    limit = f"/{bar.threshold:.0%}" if bar.threshold is not None else ""
+    return f"{bar.share:.0%}{limit}"

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import escape, quoteattr
 
 import click
 
+from engine.errors import InputError
+from engine.text import visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
+from tui.cli.plain import Align, table
+from tui.cli.printers.documents import json_text
+from tui.cli.reports import JUNIT_MARK, SARIF_MARK, write_report
+from tui.kit.wording import counted, percent, safe_name
+from tui.sources.nearby import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.plan.model import Judged, Outcome
+
+_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
+_NAMED: Final = 3
+"""Names in a sentence; the others are counted."""
 
 
-@click.command("check", short_help="Judge a planned state by its goals, for CI.")
+@click.command("check")
 @click.argument("path", metavar="PLAN.toml")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML too.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 too: the missed goals at their lines.")
@@ -30,14 +48,10 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
     Example: ringside check plan.toml --junit report.xml
     """
     import engine
-    from engine.errors import InputError
     from engine.plan.judging import judge_plan
     from engine.plan.model import Plan
     from engine.plan.reading import LONGEST_TEXT, read_plan
     from engine.views.check import check_document, sarif_document
-    from tui.cli.printers.check import check_lines, junit_text, sentence
-    from tui.cli.printers.documents import json_text
-    from tui.cli.reports import JUNIT_MARK, SARIF_MARK, write_report
 
     source = "standard input" if path == "-" else path
     plan = read_plan(_bytes(path, LONGEST_TEXT + 1), source)
@@ -57,9 +71,7 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
 
 
 def _bytes(path: str, most: int) -> bytes:
-    from engine.errors import InputError
     from tui.sources.answers import standard_input
-    from tui.sources.nearby import missing
 
     if path == "-":
         return standard_input(most)
@@ -71,3 +83,81 @@ def _bytes(path: str, most: int) -> bytes:
             return file.read(most)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def check_lines(judged: Judged) -> Iterator[str]:
+    """One line a goal, and the sum."""
+    rows = [
+        (
+            "ok" if each.met else "MISSED",
+            safe_name(each.part),
+            _goal(each),
+            sentence(each) + ("" if each.met else f"  ({safe_name(judged.plan.source)}:{each.goal.line})"),
+        )
+        for each in judged.outcomes
+    ]
+    yield from table(rows, _ALIGNS)
+    missed = len(judged.missed)
+    yield f"{counted(len(rows), 'goal')}, {missed:,} missed" if missed else f"{counted(len(rows), 'goal')}, all met"
+
+
+def sentence(outcome: Outcome) -> str:
+    """What was found beside what is allowed."""
+    if outcome.found is None:
+        return outcome.reason + _names(outcome, ": ")
+    kind, found, allowed = outcome.goal.kind, outcome.found, outcome.goal.allowed
+    if kind == "joins":
+        return "everybody can join"
+    if kind == "moved":
+        told = f"{percent(found)} changes its owner, {percent(allowed)} allowed"
+    elif kind in ("max_over_mean", "max_over_mean_msgs", "survive"):
+        told = f"{found:.2f}, {allowed:.2f} allowed"
+    else:
+        told = f"{_plain(found)}, {_plain(allowed)} allowed"
+    told += _names(outcome, "; worst is the loss of " if kind == "survive" else "; ")
+    if outcome.key:
+        told += f"; key {safe_name(outcome.key)} alone is more, and one key stays on one consumer"
+    return told
+
+
+def junit_text(judged: Judged) -> str:
+    """A test suite with a case for each goal."""
+    missed = len(judged.missed)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites tests="{len(judged.outcomes)}" failures="{missed}">',
+        f'  <testsuite name={_quoted(judged.plan.source)} tests="{len(judged.outcomes)}" failures="{missed}">',
+    ]
+    for each in judged.outcomes:
+        case = f"    <testcase classname={_quoted(each.part)} name={_quoted(_goal(each))}"
+        place = f' file={_quoted(judged.plan.source)} line="{each.goal.line}"'
+        if each.met:
+            lines.append(f"{case}{place}/>")
+        else:
+            told = sentence(each)
+            lines += [f"{case}{place}>", f"      <failure message={_quoted(told)}>{escape(visible(told))}</failure>"]
+            lines.append("    </testcase>")
+    return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
+
+
+def _goal(outcome: Outcome) -> str:
+    goal = outcome.goal
+    if goal.kind != "survive":
+        return goal.kind
+    return f"survive {goal.losses}" + (" by messages" if goal.by_messages else "")
+
+
+def _names(outcome: Outcome, before: str) -> str:
+    if not outcome.who:
+        return ""
+    more = len(outcome.who) - _NAMED
+    names = ", ".join(map(safe_name, outcome.who[:_NAMED]))
+    return before + names + (f" and {more:,} more" if more > 0 else "")
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.2f}".removesuffix(".00")
+
+
+def _quoted(text: str) -> str:
+    return quoteattr(visible(text))

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from tui.cli.exits import FINE, USAGE
+from tui.cli.output import say, write_out, write_page
+from tui.kit.wording import safe_name
 
 
 @click.group("config")
@@ -29,10 +31,8 @@ def check(path: Path | None) -> int:
     Example: ringside config check
     """
     from tui.cli.config import config_path, read_config
-    from tui.cli.output import say, write_page
     from tui.cli.screen_keys import keys_of_screens
     from tui.kit.bindings import more_keys
-    from tui.kit.wording import safe_name
 
     wanted = path if path is not None else config_path()
     if wanted is None:
@@ -61,7 +61,6 @@ def example() -> int:
     Example: ringside config example > ~/.config/ringside/config.toml
     """
     from tui.cli.config import EXAMPLE
-    from tui.cli.output import write_out
 
     write_out(EXAMPLE)
     return FINE

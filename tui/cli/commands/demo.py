@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.errors import InputError
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import JournalChoice, Output, journal_options, max_input_option, output_options
 from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.plain import wrapped
 from tui.cli.printers.documents import json_text
 from tui.cli.showing import demo_session, print_session, session_document, show_session
+from tui.kit.wording import counted, safe_name
+from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from engine.scenarios.script.run import Script, ScriptStep
 
 
-@click.command(short_help="Play a demo script, or list those that are shipped.")
+FORMAT: Final = "ringside.script/1"
+"""Changes when a member goes or changes its meaning."""
+
+
+@click.command("demo")
 @click.argument("script", required=False, metavar="[FILE | NAME]")
 @click.option("--headless", is_flag=True, help="Run it without a screen; a failed expectation gives exit code 1.")
 @max_input_option
 @output_options
 @journal_options
-def demo(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
+def demo_command(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
     With --once or --json the script is run, and what the screen would then tell is printed; with --headless --json
@@ -40,7 +52,6 @@ def demo(*, script: str | None, headless: bool, max_input: int, output: Output, 
 
 def _list(output: Output) -> None:
     from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
-    from tui.cli.printers.script import list_document, list_lines
 
     scripts = [shipped_script(name) for name in SHIPPED_SCRIPTS]
     if output.json:
@@ -51,9 +62,7 @@ def _list(output: Output) -> None:
 
 def _found(script: str) -> Script:
     """The script of that name, or in that file. Raises ``InputError`` with what may have been meant."""
-    from engine.errors import InputError
     from engine.scenarios.script.run import SHIPPED_SCRIPTS, load_script, shipped_script
-    from tui.sources.nearby import missing
 
     if script in SHIPPED_SCRIPTS:
         return shipped_script(script)
@@ -68,7 +77,6 @@ def _run(script: Script, output: Output, max_input: int, *, every_line: bool) ->
     from dataclasses import replace
 
     from engine.scenarios.script.run import run_script, start_of
-    from tui.cli.printers.script import script_document, script_lines
 
     steps: list[ScriptStep] = list(run_script(script, start_of(script, limit_bytes=max_input)))
     failures = tuple(problem for step in steps for problem in step.failures)
@@ -83,3 +91,77 @@ def _run(script: Script, output: Output, max_input: int, *, every_line: bool) ->
             print_session(session, output)
     say_problems(failures)
     return FAILED if failures else FINE
+
+
+def list_lines(scripts: Sequence[Script]) -> list[str]:
+    """A line for each script: its name and title."""
+    width = max(len(_name(script)) for script in scripts)
+    return [f"{_name(script):<{width}}  {script.title}" for script in scripts]
+
+
+def list_document(scripts: Iterable[Script]) -> list[dict[str, str]]:
+    """The scripts with what they show."""
+    return [{"name": _name(script), "title": script.title, "about": script.about} for script in scripts]
+
+
+def _name(script: Script) -> str:
+    return PurePath(script.source).stem
+
+
+def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> dict[str, Any]:
+    """What ``script_lines`` tells as plain values, with the numbers that came; ``view`` is that of the end.
+
+    A step's ``expected`` is null where it expects nothing.
+    """
+    expected = [step for step in steps if step.kind == "expect"]
+    return {
+        "format": FORMAT,
+        "script": script.source,
+        "title": script.title,
+        "about": script.about,
+        "expectations": len(expected),
+        "met": sum(not step.failures for step in expected),
+        "failed_lines": [step.line for step in steps if step.failures],
+        "steps": [_step_document(step) for step in steps],
+        "view": view,
+    }
+
+
+def _step_document(step: ScriptStep) -> dict[str, Any]:
+    told = {"met": not step.failures, "found": step.found, "instead": step.instead or None}
+    return {
+        "line": step.line,
+        "at_seconds": step.at_seconds,
+        "kind": step.kind,
+        "text": step.text,
+        "caption": step.caption,
+        "refused": None if step.rejection is None else asdict(step.rejection),
+        "expected": told if step.kind == "expect" else None,
+        "failures": [failure.reason for failure in step.failures],
+    }
+
+
+def script_lines(steps: Sequence[ScriptStep]) -> list[str]:
+    """A line or two for each step, and a last line with the sums."""
+    expected = [step for step in steps if step.kind == "expect"]
+    failed = sum(bool(step.failures) for step in steps)
+    met = sum(not step.failures for step in expected)
+    outcome = f"{met} of {counted(len(expected), 'expectation')} met"
+    return [
+        *(line for step in steps for line in _step(step)),
+        outcome if not failed else f"{outcome}, {counted(failed, 'line')} failed",
+    ]
+
+
+def _step(step: ScriptStep) -> Iterator[str]:
+    text = safe_name(step.text) if step.text else ""
+    match step.kind:
+        case "say":
+            yield from wrapped(text, first="# ", rest="  ")
+        case "do":
+            refused = f" (refused: {safe_name(step.rejection.message)})" if step.rejection is not None else ""
+            yield from wrapped(f"{text}{refused}", first="> ", rest="    ")
+        case "expect":
+            yield from wrapped(text, first="  FAILED " if step.failures else "  ok ", rest="     ")
+    for failure in step.failures:
+        yield from wrapped(safe_name(failure.reason), first="  ! ", rest="    ")

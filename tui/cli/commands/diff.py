@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
 from tui.cli.output import say, say_problems, write_out, write_page
+from tui.cli.printers.documents import json_text
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
@@ -21,7 +23,7 @@ RULES: Final = {"ring": "true", "modulo": "false"}
 KINDS: Final = ("rule", "release", "step", "apply")
 
 
-@click.command("diff", short_help="Put two dumps, steps, rules or releases side by side.")
+@click.command("diff")
 @click.argument("before", metavar="A")
 @click.argument("after", metavar="B")
 @click.option("--in", "base", metavar="PATH", help="What rule:, release:, step: and apply: are about.")
@@ -58,7 +60,6 @@ def diff_command(
     from engine.admin.snapshot import combined
     from engine.views.comparing.difference import difference_document, difference_view, reported_between, sums_of
     from engine.views.comparing.limits import exceeded
-    from tui.cli.printers.documents import json_text
 
     wanted = [_limit(text) for text in limits]
     changes = [_change(text) for text in (before, after)]
@@ -81,7 +82,7 @@ def diff_command(
     if as_json:
         write_out(json_text(difference_document(view)))
     else:
-        from tui.cli.printers.diff import difference_lines
+        from tui.cli.printers.differences import difference_lines
 
         write_page(difference_lines(view, top), ascii_only=ascii_only)
     sums = sums_of(view)
@@ -92,7 +93,6 @@ def diff_command(
 
 
 def _limit(text: str) -> Limit:
-    from engine.errors import Rejection
     from engine.views.comparing.limits import parse_limit
 
     found = parse_limit(text)
@@ -109,8 +109,7 @@ def _change(text: str) -> tuple[str, str] | None:
 
 def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input: int) -> Session:
     """One of the two states. Raises ``InputError``."""
-    from engine.errors import InputError
-    from tui.cli.states import session_of
+    from tui.cli.session import session_of
 
     what_if = WhatIf((), None, (), None, None, max_input)
     if change is None:

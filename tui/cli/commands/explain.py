@@ -2,173 +2,132 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tui.cli.commands.ask import explain_topic
+from engine.errors import InputError, Rejection
+from tui.cli.commands.explain_bundle import explain_bundle
+from tui.cli.commands.explain_key import explain_key
 from tui.cli.commands.routes import explain_route
 from tui.cli.exits import FINE
-from tui.cli.group import first_word, values_taken
-from tui.cli.key_options import SharingChoice, sharing_options
-from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.group import first_word, takes_value
+from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
+from tui.cli.output import write_out, write_page
+from tui.cli.printers.documents import json_text
 
 if TYPE_CHECKING:
-    from engine.keyshared.entry_key import EntryMetadata
+    from engine.diagnosis.seen import SubscriptionSeen
+    from engine.diagnosis.turns import TurnExplanation
+    from engine.scenarios.opening import Opened
+    from engine.views.failover.explanations import TopicExplanation
 
 
-@click.command("key", short_help="Say why a key goes to its consumer.")
-@click.argument("words", nargs=-1, metavar="[KEY] [FILE | FOLDER]")
-@click.option("--no-key", is_flag=True, help="Instead of KEY: the message has no key at all.")
-@click.option("--ordering-key", metavar="KEY", help="Instead of KEY: the ordering key, which goes before any other.")
-@click.option("--key-base64", metavar="TEXT", help="Instead of KEY: the base64 form of a key that was given as bytes.")
-@click.option("--producer", metavar="NAME", help="The producer's name; counts for a message without a key.")
-@click.option("--sequence", metavar="N", type=int, help="The sequence id; counts for a message without a key.")
-@sharing_options
-@json_option
-@ascii_option
-def explain_key(
-    *, words: tuple[str, ...], sharing: SharingChoice, as_json: bool, ascii_only: bool, **given: Any
-) -> int:
-    """Say why KEY goes to its consumer: bytes, hash, slot, owner, who inherits it, and what it waits for.
-
-    Bytes that are no text are written hex:00ff or base64:AP8=. "" is the empty key, which is a key; --no-key is none.
-
-    Example: ringside explain key order-17 --consumers a,b,c
-    """
-    from engine.keyshared.entry_key import sticky_key
-    from engine.keyshared.explain import explain_key as explained
-    from tui.cli.sharing import sharing_of
-
-    instead = given["no_key"] or given["ordering_key"] is not None or given["key_base64"] is not None
-    key, path = _key_and_path(words, replaced=instead)
-    if (given["producer"] is None) is not (given["sequence"] is None):
-        raise click.UsageError("--producer and --sequence belong together; give both or none")
-    metadata = _metadata(key, given)
-    if key is None and not instead and given["producer"] is None:
-        raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
-    who = sharing_of(sharing, path)
-    sticky = sticky_key(metadata, who.behaviour)
-    told = explained(who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None)
-    if as_json:
-        from tui.cli.printers.documents import json_text
-        from tui.cli.printers.key_answers import explained_document
-
-        write_out(json_text(explained_document(who, sticky, told)))
-    else:
-        from tui.cli.printers.key_answers import explained_lines
-
-        write_page(explained_lines(who, sticky, told), ascii_only=ascii_only)
-    return FINE
-
-
-def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None, str | None]:
-    """The words as KEY and PATH; only PATH where an option stands for the key."""
-    allowed = 1 if replaced else 2
-    if len(words) > allowed:
-        instead = " (an option stands for the key already)" if replaced else ""
-        raise click.UsageError(f"{words[allowed]!r} is too much; write [KEY] [FILE | FOLDER]{instead}")
-    key, path = ((None, *words, None) if replaced else (*words, None, None))[:2]
-    return key, path
-
-
-def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
-    """What the message has. Raises ``InputError`` for a text that is no key."""
-    from engine.keyshared.entry_key import EntryMetadata
-    from tui.cli.known_keys import key_of
-
-    ordering: str | None = given["ordering_key"]
-    partition_key, encoded = given["key_base64"], given["key_base64"] is not None
-    if key is not None:
-        data = key_of(key, "KEY")
-        try:
-            partition_key = data.decode("utf-8")
-        except UnicodeDecodeError:
-            # A client that is given bytes as a key sends their base64 form.
-            partition_key, encoded = base64.b64encode(data).decode("ascii"), True
-    return EntryMetadata(
-        ordering_key=None if ordering is None else key_of(ordering, "--ordering-key"),
-        partition_key=partition_key,
-        partition_key_b64_encoded=encoded,
-        producer_name=given["producer"],
-        sequence_id=given["sequence"],
-    )
-
-
-@click.command("bundle", short_help="Say which brokers may own a bundle.")
-@click.argument("bundle", metavar="RANGE")
+@click.command("explain")
+@click.argument("topic")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
-@click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; ringside brokers --scene list.")
-@click.option("--placement", metavar="NAME", help="This placement strategy, and not that of the settings.")
-@click.option("--shedder", metavar="NAME", help="This shedder, and not that of the settings.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", callback=setting_pairs,
-    help="A setting of the load managers, as in broker.conf. Repeatable.",
-)  # fmt: skip
-@pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11.")
-@max_input_option
+@click.option("--consumers", metavar="A,B,C", help="Instead of answers: a planned subscription with these consumers.")
+@click.option("--partitions", metavar="N", type=int, help="With --consumers: partitions of the planned topic (none).")
 @json_option
 @ascii_option
-def explain_bundle(
+@what_if_options
+def explain_topic(
     *,
-    bundle: str,
+    topic: str,
     path: str | None,
-    scene: str | None,
-    placement: str | None,
-    shedder: str | None,
-    settings: tuple[tuple[str, str], ...],
-    pulsar: str | None,
-    max_input: int,
+    consumers: str | None,
+    partitions: int | None,
     as_json: bool,
     ascii_only: bool,
+    what_if: WhatIf,
 ) -> int:
-    """Say of every broker whether it may own the bundle, by which filter it may not, and what the strategy compares;
-    and whether the bundle can stay where it is.
+    """Say why TOPIC (a full name, a local name, or a part of one) goes to its active consumer, and not to the others.
 
-    RANGE is 0x00000000_0x40000000, or tenant/namespace/RANGE. FOLDER holds load reports.
+    Every number can be checked by hand: the bytes that are hashed, the hash, the point of the ring or the remainder.
+    Of a Shared or Exclusive subscription in answers of brokers it says who can be served next, and who cannot, and why.
 
-    Example: ringside explain bundle shop/orders/0x00000000_0x20000000 reports/
+    The other forms, explain key KEY and explain route KEY, say why a key goes to its consumer of a Key_Shared
+    subscription and to its partition (explain key --help), and explain bundle RANGE which brokers may own a bundle. A
+    topic that is called key is explain topic key.
+
+    Example: ringside explain topic-7 --flag on
     """
-    from engine.balance.ahead.bundle_explained import explain_bundle as explained
-    from engine.errors import InputError, Rejection
-    from engine.views.brokers.model import BrokersQuestion
-    from engine.views.brokers.view import brokers_input, brokers_view
-    from tui.cli.commands.shed import inputs_of
+    from engine.views.failover.explanations import TopicExplanation
+    from tui.sources.answers import opened
 
-    inputs, source = inputs_of(path, scene, max_input)
-    given = brokers_input(inputs, pulsar, source)
-    say_problems(given.problems)
-    view = brokers_view(given, BrokersQuestion(None, shedder, placement, settings, cycles=1))
-    if isinstance(view, Rejection):
-        raise InputError(view.message)
-    told = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
-    if isinstance(told, Rejection):
-        raise InputError(told.message)
-    if as_json:
-        from tui.cli.printers.bundle_explained import bundle_document
-        from tui.cli.printers.documents import json_text
-
-        write_out(json_text(bundle_document(told)))
+    if consumers is not None:
+        if path is not None or what_if.about is not None:
+            raise click.UsageError("--consumers is about a topic that exists nowhere yet; leave out the answers")
+        found = _planned(topic, partitions, consumers, what_if.pulsar)
+    elif partitions is not None:
+        raise click.UsageError("--partitions belongs to a planned topic; give --consumers A,B,C too")
     else:
-        from tui.cli.printers.bundle_explained import bundle_lines
+        found = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
+    told = topic_or_turn(found, topic, what_if)
+    place = None
+    if isinstance(told, TopicExplanation) and found.seen:
+        from engine.admin.snapshot import combined
+        from engine.views.reported.bundles import whereabouts_of
 
-        write_page(bundle_lines(told), ascii_only=ascii_only)
+        place = whereabouts_of(combined(found.seen), told.topic, told.namespace, told.bundle)
+    if as_json:
+        from tui.cli.printers.explanation import explanation_document
+
+        write_out(json_text(explanation_document(told, place)))
+    else:
+        from tui.cli.printers.explanation import explanation_lines
+
+        write_page(explanation_lines(told, place), ascii_only=ascii_only)
     return FINE
 
 
-def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
-    """The full name of a bundle. Raises ``InputError`` where a range alone is that of several namespaces."""
-    from engine.errors import InputError
+def _planned(topic: str, partitions: int | None, consumers: str, release: str | None) -> Opened:
+    from engine.config import CURRENT
+    from engine.scenarios.named_topic import named_topic
+    from tui.sources.consumer_files import names_of_text
 
-    if "/" in text:
-        return text
-    found = sorted({name for names in reported for name in names if name.rpartition("/")[2] == text})
-    if len(found) > 1:
-        raise InputError(f"{text} is a bundle of several namespaces: {', '.join(found[:5])}; name one of these")
-    return found[0] if found else text
+    names = names_of_text(consumers, "--consumers")
+    return named_topic(topic, partitions, names, release=release or CURRENT.label)
+
+
+def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanation | TurnExplanation:
+    """Explain a topic in the subscription that is named, else in the first that has it; Shared and Exclusive come last.
+
+    Raises ``InputError`` with the names that are near.
+    """
+    from engine.diagnosis.seen import EXCLUSIVE, SHARED, subscriptions_seen
+    from engine.diagnosis.turns import TurnExplanation, explain_turn
+    from engine.views.failover.dashboard import topic_explanation
+    from engine.views.failover.explanations import TopicExplanation
+    from tui.cli.session import begin
+
+    wanted = what_if.subscription
+    seen: list[SubscriptionSeen] | None = None
+    if wanted is not None and opened.seen:
+        seen = subscriptions_seen(opened.seen)
+        types = {each.type for each in seen if each.name == wanted}
+        if types and types <= {SHARED, EXCLUSIVE}:
+            turn = explain_turn(seen, topic, wanted)
+            if isinstance(turn, Rejection):
+                raise InputError(turn.message)
+            return turn
+    session = begin(opened, what_if)
+    told = topic_explanation(session.timeline, session.subscription, topic)
+    if isinstance(told, TopicExplanation):
+        return told
+    for place in range(len(session.timeline.state.subscriptions) if wanted is None else 0):
+        elsewhere = topic_explanation(session.timeline, place, topic)
+        if isinstance(elsewhere, TopicExplanation):
+            return elsewhere
+        if elsewhere.error == "Ambiguous":  # it has the topic, and wants to know which partition is meant
+            told = elsewhere
+    if opened.seen:
+        turn = explain_turn(seen if seen is not None else subscriptions_seen(opened.seen), topic, wanted)
+        if isinstance(turn, TurnExplanation):
+            return turn
+        if turn.error not in ("NotFound", "IsFailover") or not session.timeline.state.subscriptions:
+            raise InputError(turn.message)
+    raise InputError(told.message)
 
 
 FORMS: Final[dict[str | None, click.Command]] = {
@@ -187,7 +146,7 @@ class ExplainCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context of the form that is meant; one of its words is taken away."""
-        at = first_word(args, values_taken((explain_key, explain_topic, explain_route, explain_bundle)))
+        at = first_word(args, lambda option: takes_value(option, FORMS.values()))
         form = args[at] if at is not None and "--" not in args[:at] else None
         if at is None or form not in FORMS:
             return explain_topic.make_context(info_name, args, parent, **extra)
@@ -195,8 +154,4 @@ class ExplainCommand(click.Command):
         return real.make_context(f"{info_name} {form}", [*args[:at], *args[at + 1 :]], parent, **extra)
 
 
-explain = ExplainCommand(
-    "explain",
-    params=explain_topic.params,
-    short_help="Say why a topic goes to its active consumer, or with the word key, route or bundle why those go where.",
-)
+explain_command = ExplainCommand("explain", params=explain_topic.params, help=explain_topic.help)

@@ -6,24 +6,34 @@ import ipaddress
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
+from engine.errors import InputError, RingsideError
+from engine.views.metrics import CONTENT_TYPE
+from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
 from tui.cli.options import DEFAULT_MAX_INPUT
 from tui.cli.output import say, write_out
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tui.sources.cluster.reading import ClusterReading
 
 EVERY_S: Final = 30.0
 LISTEN: Final = "127.0.0.1:9393"
 _ADDRESS: Final = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
+PATH: Final = "/metrics"
+MOST_AT_ONCE: Final = 16
+TIMEOUT_S: Final = 10.0
+_ABOUT: Final = b"ringside exporter: the figures are at /metrics\n"
 
 
-@click.command("exporter", short_help="Serve a running cluster's figures to a scraper of OpenMetrics.")
+@click.command("exporter")
 @click.argument("url", metavar="URL")
 @click.option("--listen", default=LISTEN, metavar="HOST:PORT", show_default=True, help="Where to serve /metrics.")
 @click.option("--not-only-here", is_flag=True, help="Let --listen be another address than one of this machine's own.")
@@ -46,9 +56,7 @@ def exporter_command(
 
     Example: ringside exporter http://localhost:8080 --listen 127.0.0.1:9393 --every 1m
     """
-    from engine.errors import InputError, RingsideError
     from tui.cli.cluster import read_once
-    from tui.sources.metrics_server import MetricsServer
 
     host, port = address_of(listen, anywhere=not_only_here)
     source = cluster.source(url)
@@ -95,7 +103,6 @@ def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
     >>> address_of("127.0.0.1:9393", anywhere=False), address_of("[::1]:0", anywhere=False)
     (('127.0.0.1', 9393), ('::1', 0))
     """
-    from engine.errors import InputError
 
     match = _ADDRESS.fullmatch(listen)
     if match is None or int(match["port"]) > 65535:
@@ -172,3 +179,68 @@ class Figures:
             for name, meaning, value, kind in own
         ]
         return exposition((*about, *families))
+
+
+class MetricsServer(ThreadingHTTPServer):
+    """``text`` gives what is served now. Raises OSError where the address cannot be had."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, host: str, port: int, text: Callable[[], str]) -> None:
+        self.text = text
+        self._free = threading.BoundedSemaphore(MOST_AT_ONCE)
+        super().__init__((host, port), _Handler)
+
+    @property
+    def url(self) -> str:
+        host, port = self.server_address[:2]
+        name = host.decode() if isinstance(host, bytes | bytearray) else host
+        return f"http://{f'[{name}]' if ':' in name else name}:{port}{PATH}"
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve in a thread of its own; of too many at once the last ones are turned away."""
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up or sends no request is its own concern."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = TIMEOUT_S
+    server: MetricsServer
+    server_version = "ringside"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(with_body=False)
+
+    def _answer(self, *, with_body: bool) -> None:
+        path = self.path.partition("?")[0]
+        if path == PATH:
+            status, kind, body = HTTPStatus.OK, CONTENT_TYPE, self.server.text().encode()
+        elif path == "/":
+            status, kind, body = HTTPStatus.OK, "text/plain; charset=utf-8", _ABOUT
+        else:
+            status, kind, body = HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", _ABOUT
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the overridden method's
+        """Nothing is written for a request."""

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FINE
-from tui.cli.namespaces import bundle_named, namespace_of
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import say, say_problems, write_out, write_page
+from tui.cli.output import say, say_problems, speaks_unicode, write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from engine.balance.settings import BalanceSettings
-    from engine.errors import Rejection
+    from engine.views.bundles.model import AttemptRow, BalanceView, TreeRow
+
+ATTEMPTS_SHOWN: Final = 30
+_NOW: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
+_TREES: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
 
 
-@click.command("forecast", short_help="Say which bundle splits next, why, when, and what goes round in circles.")
+@click.command("forecast")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--namespace", metavar="NAME", help="tenant/namespace; needed where there are several.")
 @click.option("--cycles", metavar="K", type=int, default=20, show_default=True, help="How many cycles ahead.")
@@ -54,17 +62,12 @@ def forecast_command(
     """
     from dataclasses import replace
 
-    from engine.errors import InputError, Rejection
     from engine.views.bundles.model import BalanceQuestion
     from engine.views.bundles.view import balance_view
-    from tui.cli.session import begin
-    from tui.sources.answers import opened
+    from tui.cli.session import answers_of, namespace_of
 
     rest, intervals = _intervals(what_if.settings)
-    session = begin(
-        opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input),
-        replace(what_if, settings=rest),
-    )
+    session = answers_of(path, replace(what_if, settings=rest))
     state = session.timeline.state
     view = balance_view(
         state,
@@ -77,17 +80,14 @@ def forecast_command(
     say_rejections(view.problems, view.bad_topics)
     if as_json:
         from engine.views.bundles.document import balance_document
-        from tui.cli.printers.documents import json_text
 
         write_out(json_text(balance_document(view)))
     else:
-        from tui.cli.printers.forecast import forecast_lines
-
         write_page(forecast_lines(view), ascii_only=ascii_only)
     return FINE
 
 
-@click.command("curve", short_help="Draw a bundle's traffic along the hash axis, with the limits and the cuts.")
+@click.command("curve")
 @click.argument("bundle")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option(
@@ -114,12 +114,10 @@ def curve_command(
 
     Example: ringside curve HOT dump/ --namespace shop/orders
     """
-    from engine.errors import InputError, Rejection
     from engine.views.bundles.view import curve_of
-    from tui.cli.session import begin
-    from tui.sources.answers import opened
+    from tui.cli.session import answers_of, bundle_named
 
-    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
+    session = answers_of(path, what_if)
     state = session.timeline.state
     owner, range_text = bundle_named(bundle, namespace, state)
     curve = curve_of(state, owner, range_text, rule)
@@ -129,11 +127,9 @@ def curve_command(
     say_rejections(curve.problems, curve.bad_topics)
     if as_json:
         from engine.views.bundles.document import curve_document
-        from tui.cli.printers.documents import json_text
 
         write_out(json_text({"namespace": owner, **curve_document(curve)}))
     else:
-        from tui.cli.output import speaks_unicode
         from tui.cli.printers.curve import curve_lines
 
         only_ascii = ascii_only or not speaks_unicode()
@@ -155,7 +151,6 @@ def _intervals(settings: Sequence[tuple[str, str]]) -> tuple[tuple[tuple[str, st
 
     from engine.balance.settings import BalanceSettings
     from engine.config import DEFAULTS
-    from engine.errors import InputError
 
     own = {field.name for field in fields(BalanceSettings)} - set(DEFAULTS)
     changed: dict[str, Any] = {}
@@ -169,3 +164,113 @@ def _intervals(settings: Sequence[tuple[str, str]]) -> tuple[tuple[tuple[str, st
 
 def _option(field: str) -> str:
     return f"--set {field}" if field.startswith("loadBalancer") else f"--{field.replace('_', '-')}"
+
+
+def forecast_lines(view: BalanceView) -> list[str]:
+    """Everything the screen "bundles" tells, from the question to the number of bundles it would take."""
+    from tui.bundles.words import status_texts
+
+    return [
+        *wrapped(f"namespace {safe_name(view.namespace)}: {status_texts(view)[0]}"),
+        "",
+        *_next(view),
+        "",
+        *_now(view),
+        "",
+        *_trees(view),
+        "",
+        *_course(view.configured),
+        *_loops(view),
+        "",
+        *_occupancy(view),
+    ]
+
+
+def _next(view: BalanceView) -> Iterator[str]:
+    from engine.views.bundles.words import span_text
+
+    tree = view.configured
+    if view.idle:
+        yield from wrapped(f"nothing splits: {view.idle}")
+        return
+    split = tree.next_split()
+    if split is None:
+        yield f"no bundle splits within {counted(view.question.cycles, 'cycle')}"
+        attempt = tree.next_attempt()
+        if attempt is not None:
+            yield from wrapped(f"cycle {attempt.cycle}: {attempt.range_text} {attempt.told}", first="  ", rest="    ")
+        return
+    yield f"next split: {split.range_text}"
+    yield f"  when: cycle {split.cycle}, {span_text(split.at_seconds)} from now ({split.at_seconds:g} s)"
+    yield from wrapped(split.why, first="  why:  ", rest="    ")
+    yield from wrapped(split.told, first="  what: ", rest="    ")
+
+
+def _now(view: BalanceView) -> list[str]:
+    from engine.views.bundles.view import balance_frame
+    from engine.views.bundles.words import amount_text
+    from tui.bundles.words import share_text
+
+    rows = [("bundle", "topics", "msg/s", "B/s", "of limit", "")]
+    for row in balance_frame(view, view.configured.algorithm, 0).leaves:
+        nearest = row.nearest
+        limit = f"{amount_text(nearest.reason, nearest.measured)} of {amount_text(nearest.reason, nearest.limit)}"
+        rows.append(
+            (
+                row.range_text,
+                str(row.topics),
+                msgs_per_sec(row.msgs_per_sec).partition(" ")[0],
+                bytes_per_sec(row.bytes_per_sec).removesuffix("B/s"),
+                share_text(nearest.share),
+                limit + (" !" if row.over else ""),
+            )
+        )
+    return table(rows, _NOW)
+
+
+def _trees(view: BalanceView) -> Iterator[str]:
+    yield f"after {counted(view.question.cycles, 'cycle')}:"
+    rows = [("algorithm", "splits", "bundles", "empty", "hottest")]
+    for tree in view.trees:
+        name = tree.algorithm + (" (configured)" if tree.configured else "")
+        hottest = f"{tree.hottest} {msgs_per_sec(tree.hottest_msgs_per_sec)}"
+        rows.append((name, str(len(tree.splits)), str(tree.bundles), str(tree.empty_bundles), hottest))
+    yield from table(rows, _TREES, indent="  ")
+
+
+def _course(tree: TreeRow) -> Iterator[str]:
+    """Each attempt where it comes first; one that is made again and again is told once."""
+    from engine.views.bundles.words import span_text
+
+    again: dict[tuple[str, str], list[AttemptRow]] = {}
+    for attempt in tree.attempts:
+        again.setdefault((attempt.range_text, attempt.told), []).append(attempt)
+    if not again:
+        return
+    yield f"attempts with {tree.algorithm}:"
+    for (range_text, words), made in list(again.items())[:ATTEMPTS_SHOWN]:
+        more = f" ({len(made)} times, the last in cycle {made[-1].cycle})" if len(made) > 1 else ""
+        first = f"  cycle {made[0].cycle}, {span_text(made[0].at_seconds)}: "
+        yield from wrapped(f"{range_text} {words}{more}", first=first, rest="    ")
+    if len(again) > ATTEMPTS_SHOWN:
+        yield f"  and {len(again) - ATTEMPTS_SHOWN} more (--json has them all)"
+
+
+def _loops(view: BalanceView) -> Iterator[str]:
+    for tree in view.trees:
+        for place, loop in enumerate(tree.loops):
+            if not place:
+                yield ""
+                yield f"goes round in circles with {tree.algorithm}:"
+            yield from wrapped(f"! {loop.told}", first="  ", rest="    ")
+
+
+def _occupancy(view: BalanceView) -> Iterator[str]:
+    from engine.views.bundles.words import assumed_text
+    from tui.bundles.words import occupancy_texts
+
+    for text in (*occupancy_texts(view.occupancy), assumed_text(view)):
+        if text:
+            yield from wrapped(text)
+    if view.needed.problem is None:
+        yield from wrapped(f"{counted(view.needed.bundles, 'bundle')} would keep the brokers even")

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import counted, percent, quantity, safe_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine.views.brokers.heirs import BrokerHeirsView, BrokerLoss
+    from engine.views.comparing.heirs import HeirRow, HeirsView, LossesView
     from tui.cli.session import Session
 
+_CONSUMER_HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
+_CONSUMER_LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", "<", ">", ">", ">", ">", ">")
+_HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
+_LANDING_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<", "<")
+_LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<", ">", ">", "<")
+_CHANCES_NAMED: Final = 3
 
-@click.command("heirs", short_help="Say who inherits what when a consumer goes.")
+
+@click.command("heirs")
 @click.argument("words", nargs=-1, metavar="[FILE | FOLDER] [CONSUMER]...")
 @click.option("--all", "every", is_flag=True, help="Every single failure, the worst first (also without a CONSUMER).")
 @click.option(
@@ -47,11 +63,8 @@ def heirs_command(
 
     Examples: ringside heirs answers/ billing-3; ringside heirs --brokers
     """
-    from engine.errors import InputError, Rejection
     from engine.views.comparing.heirs import heirs_document, heirs_view, losses_document, losses_view
-    from tui.cli.printers.documents import json_text
-    from tui.cli.printers.heirs import heirs_lines, losses_lines
-    from tui.cli.states import session_of, subscription_key
+    from tui.cli.session import session_of, subscription_key
 
     path, names = _path_and_names(words)
     if brokers or every_broker:
@@ -86,7 +99,6 @@ def _of_brokers(
     path: str | None, gone: tuple[str, ...], what_if: WhatIf, top: int, *, as_json: bool, ascii_only: bool
 ) -> int:
     """Of brokers that are named, else of every one."""
-    from engine.errors import InputError, Rejection
     from engine.views.brokers.heirs import (
         broker_heirs,
         broker_heirs_document,
@@ -96,8 +108,6 @@ def _of_brokers(
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input
     from tui.cli.commands.shed import inputs_of
-    from tui.cli.printers.broker_heirs import broker_heirs_lines, broker_losses_lines
-    from tui.cli.printers.documents import json_text
 
     if what_if.commands or what_if.subscription is not None or what_if.about is not None:
         raise click.UsageError("--apply, --subscription and --topic are about consumers, not about brokers")
@@ -135,8 +145,6 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
     """The ids of consumers by name, of namesakes the first ones connected. Raises ``InputError``."""
     import difflib
 
-    from engine.errors import InputError
-
     state = session.timeline.state
     consumers = [
         (each.name, each.consumer_id) for one in state.subscriptions if one.key == key for each in one.consumers
@@ -153,3 +161,160 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
             raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
         found.append(matching[0])
     return tuple(found)
+
+
+def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:
+    """The verdict, who gets more, and what goes to whom, busiest first."""
+    from tui.cli.printers.differences import handover_lines
+    from tui.kit.verdict_words import verdict_text
+
+    names = ", ".join(map(safe_name, view.gone))
+    yield from wrapped(f"{safe_name(view.subscription)}: if {names} {'goes' if len(view.gone) == 1 else 'go'}")
+    yield from wrapped(verdict_text(view.verdict, view.noun), first="  ", rest="    ")
+    yield ""
+    yield from _heirs(view.heirs, view.noun, top)
+    if view.rows:
+        yield ""
+        yield from handover_lines(view.rows, view.noun, top)
+
+
+def _heirs(heirs: Sequence[HeirRow], noun: str, top: int) -> Iterator[str]:
+    from engine.views.comparing.handovers import SLOT
+    from tui.cli.printers.differences import more_line
+
+    if not heirs:
+        yield "nobody inherits anything"
+        return
+    messages = "msg/s" if noun != SLOT else "messages"
+    rows = [("heir", f"{noun}s", "then", messages, "then")]
+    rows += [
+        (
+            f"  {safe_name(row.name)}",
+            f"{row.items_before:,}",
+            f"{row.items_after:,}",
+            quantity(row.msgs_before),
+            quantity(row.msgs_after),
+        )
+        for row in heirs[:top]
+    ]
+    yield from table(rows, _CONSUMER_HEIR_ALIGNS)
+    yield from more_line(len(heirs) - top)
+
+
+def losses_lines(view: LossesView, top: int) -> Iterator[str]:
+    """Every single failure, a line each."""
+    from engine.views.comparing.handovers import SLOT
+    from tui.cli.printers.differences import NOBODY, more_line
+
+    now = f"max/mean {view.max_over_mean:.2f}"
+    if view.max_over_mean_rate:
+        now += f", by messages {view.max_over_mean_rate:.2f}"
+    failures = f"{counted(len(view.rows), 'single failure')}, the worst first"
+    yield from wrapped(f"{safe_name(view.subscription)}: {failures}; now {now}")
+    messages = "msg/s" if view.noun != SLOT else "messages"
+    most = (f"most {view.noun}s", f"most {messages}")
+    rows = [
+        (
+            "",
+            "if this goes",
+            f"{view.noun}s",
+            "moved",
+            "heirs",
+            "busiest then",
+            *most,
+            "max/mean",
+            "by messages",
+            "idle",
+        )
+    ]
+    rows += [
+        (
+            row.judgement,
+            safe_name(row.name),
+            f"{row.items:,}",
+            f"{row.moved:,}",
+            f"{row.heirs:,}",
+            NOBODY if row.busiest is None else safe_name(row.busiest),
+            f"{row.busiest_items:,}",
+            quantity(row.busiest_msgs),
+            f"{row.max_over_mean:.2f}",
+            f"{row.max_over_mean_rate:.2f}" if row.max_over_mean_rate else "",
+            f"{row.idle:,}",
+        )
+        for row in view.rows[:top]
+    ]
+    yield from table(rows, _CONSUMER_LOSS_ALIGNS, indent="  ")
+    yield from more_line(len(view.rows) - top)
+
+
+def broker_heirs_lines(view: BrokerHeirsView, top: int) -> Iterator[str]:
+    """What is interrupted, how full the others are then, and where each bundle may land."""
+    from tui.cli.printers.differences import more_line
+
+    names = ", ".join(map(safe_name, view.gone))
+    yield from wrapped(
+        f"if {names} {'dies' if len(view.gone) == 1 else 'die'}: {counted(len(view.landings), 'bundle')} with"
+        f" {counted(view.topics, 'topic')} and {quantity(view.msgs_per_sec)} msg/s are looked up again"
+        + (f"; {counted(view.unowned, 'bundle')} may be owned by nobody" if view.unowned else "")
+    )
+    rows = [("broker", "usage", "then", "bundles", "msg/s")]
+    rows += [
+        (
+            f"  {safe_name(heir.broker)}",
+            _usage(heir.usage_before),
+            _usage(heir.usage_after),
+            f"{heir.bundles:,}",
+            quantity(heir.msgs_per_sec),
+        )
+        for heir in view.heirs[:top]
+    ]
+    yield ""
+    yield from table(rows, _HEIR_ALIGNS)
+    yield from more_line(len(view.heirs) - top)
+    if not view.landings:
+        return
+    yield ""
+    cells = [("bundle", "topics", "msg/s", "to", "or")]
+    for _, landing in view.landings[:top]:
+        others = [name for name in landing.chances if name != landing.destination]
+        more = len(others) - _CHANCES_NAMED
+        named = ", ".join(f"{safe_name(name)} {percent(landing.chances[name])}" for name in others[:_CHANCES_NAMED])
+        cells.append(
+            (
+                f"  {safe_name(landing.bundle)}",
+                f"{landing.stats.topics:,}",
+                quantity(landing.stats.msgs_per_sec),
+                safe_name(landing.destination) if landing.destination is not None else "nobody",
+                named + (f" and {more} more" if more > 0 else "") if others else landing.refusal,
+            )
+        )
+    yield from table(cells, _LANDING_ALIGNS)
+    yield from more_line(len(view.landings) - top)
+
+
+def broker_losses_lines(losses: Sequence[BrokerLoss], top: int) -> Iterator[str]:
+    """A line for each broker that may die."""
+    from tui.cli.printers.differences import more_line
+
+    rows = [("if it dies", "bundles", "topics", "msg/s", "fullest then", "usage", "then", "")]
+    rows += [
+        (
+            f"  {safe_name(loss.broker)}",
+            f"{loss.bundles:,}",
+            f"{loss.topics:,}",
+            quantity(loss.msgs_per_sec),
+            safe_name(loss.fullest),
+            _usage(loss.usage_before),
+            _usage(loss.usage_after),
+            f"{loss.unowned} of nobody" if loss.unowned else "",
+        )
+        for loss in losses[:top]
+    ]
+    yield from table(rows, _LOSS_ALIGNS)
+    yield from more_line(len(losses) - top)
+    yield ""
+    yield from wrapped("where brokers draw, the lots of one seed; usage is the weighted share that placement sees")
+
+
+def _usage(share: float) -> str:
+    return percent(share) if math.isfinite(share) else "-"

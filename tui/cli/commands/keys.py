@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from engine.errors import InputError
+from engine.keyshared.model import Consumer
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, SharingChoice, known_key_options, sharing_options
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
+from tui.cli.printers.documents import json_text
 
 if TYPE_CHECKING:
-    from engine.keyshared.model import Consumer
     from tui.cli.sharing import Sharing
 
 
-@click.command("keys", short_help="Say which slots and which keys a consumer has, and whether it is luck.")
+@click.command("keys")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--of", "consumer", metavar="CONSUMER", help="Only this one, by its name or #ID.")
 @sharing_options
@@ -40,10 +42,8 @@ def keys_command(
 
     Example: ringside keys --consumers a,b,c --key order-17
     """
-    from engine.errors import InputError
-    from tui.cli.known_keys import known_keys
+    from tui.cli.key_options import known_keys
     from tui.cli.printers import key_answers as printer
-    from tui.cli.printers.documents import json_text
     from tui.cli.sharing import owned_by, sharing_of
 
     who = sharing_of(sharing, path)
@@ -72,7 +72,6 @@ def keys_command(
 
 def _found(who: Sharing, wanted: str) -> Consumer:
     """The consumer of that name or #ID. Raises ``InputError``, which names what is near."""
-    from engine.errors import InputError
 
     consumers = who.selector.consumers
     if wanted.startswith("#") and wanted[1:].isdecimal():

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, cluster_options, require_no_cluster
+from engine.errors import InputError, Problem, Rejection
+from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
     FLAG,
@@ -21,12 +22,15 @@ from tui.cli.options import (
     setting_pairs,
 )
 from tui.cli.output import say, say_problems, write_out, write_page
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import counted
+from tui.sources.nearby import STANDARD_INPUT, missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.admin.files import AnswerFile
     from engine.bundles.plan import LoadManager
-    from engine.errors import Problem
     from engine.lint import Finding
     from engine.lint.registry import RuleSet
     from tui.sources.consumer_files import NamedRanges
@@ -43,7 +47,7 @@ class _Checked:
     problems: tuple[Problem, ...] = ()
 
 
-@click.command("lint", short_help="Look for defects in recorded answers or in a list of consumer names.")
+@click.command("lint")
 @click.argument("words", nargs=-1, metavar="[FOLDER | FILE | URL | NAMES]")
 @click.option("--names", metavar="NAME,...", help="Judge consumers of these names, in the order they connect.")
 @click.option("--names-from", metavar="FILE", help="The same from a file: a name a line, or a JSON list.")
@@ -88,11 +92,9 @@ def lint_command(
     Example: ringside lint answers/ --fail-on warning
     """
     from engine.diagnosis.doctor import CAUSE_RULES
-    from engine.errors import InputError, Rejection
     from engine.lint.model import severity_of
     from engine.lint.registry import ALL_RULES, rule_set
     from tui.cli.printers import lint as printer
-    from tui.cli.printers.documents import json_text
 
     causes = {rule.id for rule in CAUSE_RULES}
     rules = rule_set([each for each in rule_ids if each not in causes] if rule_ids else None)
@@ -158,7 +160,6 @@ def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _
 def _piped(words: tuple[str, ...], limit_bytes: int) -> bytes | None:
     """Standard input, read once, where one of the words asks for it."""
     from tui.sources.answers import standard_input
-    from tui.sources.nearby import STANDARD_INPUT
 
     return standard_input(limit_bytes) if STANDARD_INPUT in words else None
 
@@ -168,12 +169,10 @@ def _listed(words: tuple[str, ...], piped: bytes | None) -> Sequence[str] | None
 
     Words are names where none of them is there as a path or written like one: several, or one with commas.
     """
-    from tui.sources.consumer_files import read_consumers
-    from tui.sources.name_lists import is_name_list, names_of_text
-    from tui.sources.nearby import missing
+    from tui.sources.consumer_files import is_name_list, listed_names, read_consumers
 
     if len(words) == 1 and piped is not None:
-        return names_of_text(piped)
+        return listed_names(piped)
     if len(words) == 1 and is_name_list(words[0]):
         return [name for name, _ in read_consumers(words[0], with_ranges=False)]
     names = words[0].split(",") if len(words) == 1 else words
@@ -188,11 +187,9 @@ def _what_if(given: dict[str, Any]) -> WhatIf:
 
 def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any]) -> _Checked:
     from engine.cluster.state import ClusterState
-    from engine.errors import InputError
     from engine.lint import NOTHING_TOLD, lint_names
     from engine.lint.opened import world_of
     from tui.cli.session import overruled
-    from tui.kit.wording import counted
 
     if not named:
         raise InputError("no consumer is named; write --names a,b,c or a file with a name a line")
@@ -208,12 +205,11 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     from engine.lint import NOTHING_TOLD, lint
     from engine.lint.model import in_order
     from engine.lint.opened import unfit_bundles
-    from tui.cli.states import is_journal
+    from tui.cli.session import is_journal
 
     what_if = _what_if(given)
     if len(paths) == 1 and given["topic"] is None and is_journal(paths[0]):
-        from tui.cli.reopening import reopened
-        from tui.cli.session import resumed
+        from tui.cli.session import reopened, resumed
 
         session = resumed(reopened(Path(paths[0]), reads_only=True), what_if)
         state, told, source, problems = session.timeline.state, NOTHING_TOLD, paths[0], session.problems
@@ -266,12 +262,9 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     from dataclasses import replace
 
     from engine.admin.clients import client_facts
-    from engine.admin.files import AnswerFile
     from engine.admin.snapshot import combined, read_dump
-    from engine.errors import InputError
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about
-    from tui.sources.nearby import STANDARD_INPUT, missing
 
     sources: list[str | bytes | AnswerFile] = []
     source = ""
@@ -302,8 +295,6 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
 
 def _require(namespace: str | None, known: Sequence[str] | Any) -> None:
     from difflib import get_close_matches
-
-    from engine.errors import InputError
 
     if namespace is not None and namespace not in known:
         near = get_close_matches(namespace, list(known), n=3) or list(known)[:5]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
+from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.options import JournalChoice, Output, output_options
 from tui.cli.showing import show_session
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EVERY_S: Final = 10.0
 
 
-@click.command("live", short_help="Open the dashboard on a running cluster, which is only read.")
+@click.command("live")
 @click.argument("url", metavar="URL")
 @click.option("--every", type=Duration(), default=EVERY_S, metavar="TIME", help="Read again so often.  [default: 10s]")
 @click.option("--subscription", metavar="NAME", help="The subscription to show.")

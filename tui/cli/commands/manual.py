@@ -1,13 +1,25 @@
-"""``manual``: all commands on one page."""
+"""``manual``: all commands on one page, made from the commands themselves: as Markdown, or as roff for ``man``."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
 import click
 
+import engine
 from tui.cli.exits import FINE
+from tui.cli.group import DeferredCommand
+from tui.cli.output import write_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_EXAMPLES: Final = re.compile(r"^Examples?:(.*)$", re.MULTILINE | re.DOTALL)
 
 
-@click.command("manual", short_help="Print the manual of all commands, as Markdown or for man.")
+@click.command("manual")
 @click.option("--man", is_flag=True, help="As a page for man, in roff.")
 def manual_command(*, man: bool) -> int:
     """Print what every command takes and does, from the same source as --help.
@@ -15,8 +27,125 @@ def manual_command(*, man: bool) -> int:
     Example: ringside manual --man > ringside.1
     """
     from tui.cli.commands import ringside
-    from tui.cli.manual import as_man_page, as_markdown
-    from tui.cli.output import write_out
 
     write_out(as_man_page(ringside) if man else as_markdown(ringside))
     return FINE
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command: how it is called, what it does in paragraphs, its options as (form, meaning), examples."""
+
+    name: str
+    usage: str
+    paragraphs: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+    examples: tuple[str, ...]
+
+
+def entries(group: click.Group) -> list[Entry]:
+    """Every command of a group, itself first, those of groups below behind them."""
+    return list(_entries(group, click.Context(group, info_name="ringside", **group.context_settings)))
+
+
+def _entries(command: click.Command, ctx: click.Context) -> Iterator[Entry]:
+    yield _entry(command, ctx)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            below = command.get_command(ctx, name)
+            if isinstance(below, DeferredCommand):
+                below = below.real()
+            if below is not None:
+                yield from _entries(below, click.Context(below, parent=ctx, info_name=name))
+    if ctx.info_name == "explain":
+        from tui.cli.commands.explain import FORMS
+
+        for word, form in FORMS.items():
+            if word not in (None, "topic"):
+                settings = ctx.find_root().command.context_settings
+                yield _entry(form, click.Context(form, info_name=" ".join((ctx.command_path, str(word))), **settings))
+
+
+def _entry(command: click.Command, ctx: click.Context) -> Entry:
+    text = _text_of(command)
+    found = _EXAMPLES.search(text)
+    told = text[: found.start()] if found is not None else text
+    paragraphs = [" ".join(each.split()) for each in told.split("\n\n")]
+    options = (each for each in command.get_params(ctx) if isinstance(each, click.Option))
+    records = [record for each in options if (record := each.get_help_record(ctx)) is not None]
+    return Entry(
+        ctx.command_path,
+        " ".join(command.collect_usage_pieces(ctx)),
+        tuple(each for each in paragraphs if each),
+        tuple((form, " ".join(meaning.split())) for form, meaning in records),
+        tuple(" ".join(each.split()) for each in re.split(r";\s|\n\n", found[1])) if found is not None else (),
+    )
+
+
+def _text_of(command: click.Command) -> str:
+    return re.sub(r"\n[ \t]+", "\n", command.help or "").replace("\b", "")
+
+
+def as_markdown(group: click.Group) -> str:
+    """The reference of all commands."""
+    lines = [
+        "# The commands of Ringside",
+        "",
+        f"Version {engine.__version__}. `ringside COMMAND --help` prints the same.",
+        "",
+    ]
+    for entry in entries(group):
+        lines += [f"## {entry.name}", "", f"`{entry.name} {entry.usage}`", ""]
+        for paragraph in entry.paragraphs:
+            lines += [_in_markdown(paragraph), ""]
+        if entry.options:
+            lines += ["| option | meaning |", "| --- | --- |"]
+            lines += [f"| `{_cell(form)}` | {_in_markdown(_cell(meaning))} |" for form, meaning in entry.options]
+            lines.append("")
+        if entry.examples:
+            lines += ["```shell", *entry.examples, "```", ""]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _in_markdown(text: str) -> str:
+    return re.sub(r"([<>*_])", r"\\\1", text)
+
+
+def as_man_page(group: click.Group) -> str:
+    """The same as a page for ``man``, in roff."""
+    whole, *others = entries(group)
+    lines = [f'.TH RINGSIDE 1 "" "Ringside {engine.__version__}" "User Commands"', ".SH NAME"]
+    lines += [f"ringside \\- {_in_roff(_first_lower(whole.paragraphs[0]))}", ".SH SYNOPSIS"]
+    lines += [".B ringside", "[FILE | FOLDER] [OPTIONS]", ".br", ".B ringside", "COMMAND [ARGUMENTS] [OPTIONS]"]
+    lines += [".SH COMMANDS"]
+    for entry in others:
+        lines += [f".SS {_in_roff(entry.name)} {_in_roff(entry.usage)}"]
+        for paragraph in entry.paragraphs:
+            lines += [".PP", _in_roff(paragraph)]
+        for form, meaning in entry.options:
+            lines += [".TP", f".B {_in_roff(form)}", _in_roff(meaning)]
+        if entry.examples:
+            lines += [".PP", "Example:", ".PP", ".nf", *(f"    {_in_roff(each)}" for each in entry.examples), ".fi"]
+    lines += [".SH ENVIRONMENT"]
+    lines += [".TP", ".B RINGSIDE_CONFIG", "The file of your own settings; empty for none."]
+    lines += [".TP", ".B NO_COLOR", "No colours."]
+    lines += [".TP", ".B RINGSIDE_DEBUG", "Tracebacks of internal errors."]
+    return "\n".join(lines) + "\n"
+
+
+def _first_lower(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")
+
+
+def _in_roff(text: str) -> str:
+    """A line that roff takes as text: neither a request nor an escape.
+
+    >>> _in_roff(".5 of a\\\\b - c")
+    '\\\\&.5 of a\\\\\\\\b \\\\- c'
+    """
+    text = text.replace("\\", "\\\\").replace("-", "\\-")
+    return f"\\&{text}" if text[:1] in (".", "'") else text

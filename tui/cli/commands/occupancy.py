@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FINE
-from tui.cli.namespaces import namespace_of
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import counted, percent, safe_name
+
+if TYPE_CHECKING:
+    from engine.bundles.occupancy import CountedOccupancy, ExpectedOccupancy
+    from engine.bundles.sizing import BundlesNeeded
+
+BUNDLES_SHOWN: Final = 64
+_COUNTS: Final[tuple[Align, ...]] = ("<", ">")
+_TABLE: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">")
 
 
-@click.command("occupancy", short_help="Count topics in bundles and on brokers, beside what chance gives.")
+@click.command("occupancy")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--namespace", metavar="NAME", help="tenant/namespace; needed where there are several.")
 @click.option("--topics", metavar="N", type=int, help="Not those of a PATH, but so many by chance.")
@@ -45,12 +58,10 @@ def occupancy_command(
     from engine.bundles.occupancy import count_occupancy
     from engine.cluster.bundles import topic_loads
     from engine.cluster.state import bundles_of
-    from engine.errors import InputError, Rejection
     from engine.views.bundles.view import broker_ids, too_many_brokers
-    from tui.cli.session import begin
-    from tui.sources.answers import opened
+    from tui.cli.session import answers_of, namespace_of
 
-    session = begin(opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input), what_if)
+    session = answers_of(path, what_if)
     state = session.timeline.state
     owner = namespace_of(namespace, state)
     if owner not in state.namespaces:
@@ -65,36 +76,29 @@ def occupancy_command(
     say_problems(session.problems)
     if as_json:
         from engine.views.bundles.document import counted_document
-        from tui.cli.printers.documents import json_text
 
         write_out(json_text({"namespace": owner, **counted_document(found)}))
     else:
-        from tui.cli.printers.occupancy import counted_lines
-
         write_page(counted_lines(owner, found), ascii_only=ascii_only)
     return FINE
 
 
 def _expected(topics: int, bundles: int, brokers: int, *, as_json: bool, ascii_only: bool) -> int:
     from engine.bundles.occupancy import expected_occupancy
-    from engine.errors import InputError, Rejection
 
     found = expected_occupancy(topics, bundles, brokers)
     if isinstance(found, Rejection):
         raise InputError(f"--{found.field}: {found.message}")
     if as_json:
         from engine.views.bundles.document import expected_document
-        from tui.cli.printers.documents import json_text
 
         write_out(json_text(expected_document(found)))
     else:
-        from tui.cli.printers.occupancy import expected_lines
-
         write_page(expected_lines(found), ascii_only=ascii_only)
     return FINE
 
 
-@click.command("bundles-needed", short_help="Say how many bundles keep brokers even, for so many topics.")
+@click.command("bundles-needed")
 @click.option("--topics", metavar="N", type=int, required=True, help="How many topics there are.")
 @click.option("--brokers", metavar="N", type=int, required=True, help="How many brokers there are.")
 @click.option(
@@ -126,18 +130,71 @@ def bundles_needed_command(
     Example: ringside bundles-needed --topics 1000 --brokers 3
     """
     from engine.bundles.sizing import bundles_needed
-    from engine.errors import InputError, Rejection
 
     found = bundles_needed(topics, brokers, max_over_mean=max_over_mean, idle_share=idle_share, maximum_bundles=maximum)
     if isinstance(found, Rejection):
         raise InputError(f"--{found.field.replace('_', '-')}: {found.message}")
     if as_json:
         from engine.views.bundles.document import needed_document
-        from tui.cli.printers.documents import json_text
 
         write_out(json_text(needed_document(found)))
     else:
-        from tui.cli.printers.occupancy import needed_lines
-
         write_page(needed_lines(found), ascii_only=ascii_only)
     return FINE
+
+
+def counted_lines(namespace: str, found: CountedOccupancy) -> list[str]:
+    """What is counted, bundle by bundle and broker by broker."""
+    from tui.bundles.words import occupancy_texts
+
+    mean = found.expected.mean_per_bundle
+    rows = [(str(bundle), str(count)) for bundle, count in zip(found.bundles, found.per_bundle, strict=True)]
+    more = len(rows) - BUNDLES_SHOWN
+    lines = [f"namespace {safe_name(namespace)}: {counted(found.topics, 'topic')}, {mean:.1f} a bundle if all is even"]
+    for text in occupancy_texts(found):
+        lines += wrapped(text)
+    lines += ["", *table([("bundle", "topics"), *rows[:BUNDLES_SHOWN]], _COUNTS)]
+    if more > 0:
+        lines.append(f"and {more} more (--json has them all)")
+    brokers = [(broker, str(count)) for broker, count in found.per_broker]
+    lines += ["", *table([("broker", "topics"), *brokers[:BUNDLES_SHOWN]], _COUNTS)]
+    if found.unplaced:
+        lines += wrapped(f"in no bundle: {', '.join(map(safe_name, found.unplaced[:8]))}")
+    return lines
+
+
+def expected_lines(found: ExpectedOccupancy) -> list[str]:
+    """What chance gives on average, one sentence a line."""
+    sentences = (
+        f"{counted(found.topics, 'topic')} in {counted(found.bundles, 'equal bundle')} on"
+        f" {counted(found.brokers, 'broker')}, on average over all names:",
+        f"  {found.empty_bundles:.2f} bundles stay empty ({percent(found.empty_bundle_share)})",
+        f"  the fullest bundle has {found.fullest_bundle:.2f} topics, {found.bundle_max_over_mean:.2f} times the mean",
+        f"  {found.idle_brokers:.3f} brokers are without a topic, however well bundles are dealt out",
+        f"  the fullest broker has {found.fullest_broker_dealt:.1f} topics when bundles are dealt out in turn,"
+        f" {found.dealt_max_over_mean:.2f} times the mean",
+        f"  and at most {found.fullest_broker_packed:.1f} when each goes to the emptiest broker,"
+        f" {found.packed_max_over_mean:.2f} times",
+    )
+    return [line for sentence in sentences for line in wrapped(sentence, rest="    ")]
+
+
+def needed_lines(found: BundlesNeeded) -> list[str]:
+    """The number, why it is that many, and other numbers of bundles beside it."""
+    lines = [f"{counted(found.bundles, 'bundle')}"]
+    for sentence in found.explanation:
+        lines += wrapped(sentence, first="  ", rest="    ")
+    heading = ("bundles", "topics each", "fullest", "empty", "idle brokers", "fullest broker")
+    rows = [heading, *(_row(each, here=each.bundles == found.bundles) for each in found.table)]
+    return [*lines, "", *table(rows, _TABLE)]
+
+
+def _row(found: ExpectedOccupancy, *, here: bool) -> tuple[str, ...]:
+    return (
+        f"{'* ' if here else ''}{found.bundles}",
+        f"{found.mean_per_bundle:.2f}",
+        f"{found.fullest_bundle:.2f}",
+        percent(found.empty_bundle_share),
+        f"{found.idle_brokers:.3f}",
+        f"{found.packed_max_over_mean:.3f}",
+    )

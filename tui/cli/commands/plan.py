@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Final
+
 import click
 
+from engine.errors import InputError, Rejection
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.model import RANGE_SIZE
+from engine.text import shell_line
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import counted, percent, safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from engine.keyshared.scaling import NodePlan, ScalingPlan
+    from engine.keyshared.scaling_modes import ModeMoves
+    from engine.ranges import HashRange
+
+FORMAT: Final = "ringside.plan/1"
+"""Changes when a member goes or changes its meaning; ``plan.schema.json`` beside the views' describes it."""
+KEYS_SHOWN: Final = 20
+NODES_SHOWN: Final = 24
+PAIRS_SHOWN: Final = 16
+_NODE_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">", ">", ">")
+_MODE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
 
 
 def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> tuple[int, ...] | None:
@@ -19,7 +43,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
         raise click.BadParameter(f"{text!r} is no list of node indices; write 1,3") from error
 
 
-@click.command("plan", short_help="Say how to change the number of nodes with consistent sticky ranges.")
+@click.command("plan")
 @points_option
 @form_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
@@ -51,10 +75,9 @@ def plan_command(
 
     Example: ringside plan --nodes 4 --to 5
     """
-    from engine.errors import InputError, Rejection
     from engine.keyshared.consistent_sticky import RangeForm
     from engine.keyshared.scaling import plan_scaling
-    from tui.cli.known_keys import known_keys
+    from tui.cli.key_options import known_keys
 
     plan = plan_scaling(points, nodes, after, known_keys(known), leaving=leaving, form=RangeForm(form))
     if isinstance(plan, Rejection):
@@ -62,12 +85,248 @@ def plan_command(
     if every and as_json:
         raise click.UsageError("--json has everything already; leave --all out")
     if as_json:
-        from tui.cli.printers.documents import json_text
-        from tui.cli.printers.plan import plan_document
-
         write_out(json_text(plan_document(plan)))
     else:
-        from tui.cli.printers.plan import plan_lines
-
         write_page(plan_lines(plan, every=every), ascii_only=ascii_only)
     return FINE
+
+
+def plan_lines(plan: ScalingPlan, *, every: bool = False) -> list[str]:
+    """The steps, and what they do in numbers; with ``every`` also all ranges that move and that nodes declare."""
+    return [
+        *wrapped(
+            f"from {plan.before} to {counted(plan.after, 'node')} with consistent sticky ranges,"
+            f" {counted(plan.points, 'point')} each, form {plan.form.value} (a technique of clients, not a mode of the"
+            " broker)"
+        ),
+        *_steps(plan),
+        "",
+        *_nodes(plan, len(plan.nodes) if every else NODES_SHOWN),
+        "",
+        *_moved(plan, every=every),
+        "",
+        *_modes(plan),
+        "",
+        *(_declared(plan) if every else _where_declared(plan)),
+    ]
+
+
+def _steps(plan: ScalingPlan) -> Iterator[str]:
+    from engine.keyshared.scaling import PlanAction
+
+    for number, step in enumerate(plan.steps, start=1):
+        nodes = f"{_named(step.nodes)}{f' ({len(step.nodes)} in all)' if len(step.nodes) > 2 else ''}"
+        yield from wrapped(f"{step.action.value}: {nodes}", first=f"{number}. ", rest="   ")
+        if step.action is PlanAction.STOP and plan.too_early is not None:
+            answer = f"one that starts too early is refused ({plan.too_early.error}): {plan.too_early.message}"
+            yield from wrapped(answer, first="   ", rest="   ")
+    keys = f", and with them all {counted(plan.keys, 'known key')}" if plan.keys else ""
+    yield from _told(
+        "meanwhile",
+        f"all {RANGE_SIZE:,} slots stall from the last stop on{keys}; what a node declares is served again as soon as"
+        " it has started, the rest goes on waiting",
+    )
+    stops, stays, starts = plan.in_turns
+    if stays:
+        told = [f"stop {_named(stops)}"] if stops else []
+        told += [f"restart {_named(stays)} one by one with the new count", f"then start {_named(starts)}"]
+        yield from _told(
+            "in turns",
+            f"only where somebody sees to the order, fewer stall: {', '.join(told if starts else told[:-1])};"
+            " then only what moves and the node that is just restarted wait",
+        )
+
+
+def _nodes(plan: ScalingPlan, shown: int) -> list[str]:
+    heading = ("node", "index", "ranges", "slots", "ranges then", "slots then", "known keys" if plan.keys else "")
+    rows = [heading, *(_node_row(each, plan.keys) for each in plan.nodes[:shown])]
+    return [*table(rows, _NODE_ALIGNS), *_more(len(plan.nodes) - shown, "")]
+
+
+def _node_row(each: NodePlan, keys: int) -> tuple[str, ...]:
+    was = "new" if each.index_before is None else str(each.index_before)
+    now = "leaves" if each.index_after is None else str(each.index_after)
+    index = was if was == now else f"{was} → {now}"
+    known = f"{each.keys_before} → {each.keys_after}" if keys else ""
+    before = (str(len(each.before)), str(each.slots_before)) if each.index_before is not None else ("-", "-")
+    after = (str(len(each.after)), str(each.slots_after)) if each.index_after is not None else ("-", "-")
+    return (str(each.node), index, *before, *after, known)
+
+
+def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
+    share = percent(plan.moved_slots / RANGE_SIZE)
+    yield (
+        f"moved: {counted(plan.moved_slots, 'slot')} ({share}; {percent(plan.least_share)} if all shares were equal)"
+        f" in {counted(len(plan.moves), 'range')}"
+    )
+    pairs = _by_pair(plan)
+    for (source, target), pieces in list(pairs.items())[: None if every else PAIRS_SHOWN]:
+        slots = counted(sum(piece.size for piece in pieces), "slot")
+        told = " ".join(map(str, pieces)) if every else f"{slots} in {counted(len(pieces), 'range')}"
+        yield from wrapped(told, first=f"  node {source} → node {target}: ", rest=" " * 4)
+    if not every:
+        yield from _more(len(pairs) - PAIRS_SHOWN, "  ")
+    yield from _forms(plan)
+    if plan.keys:
+        yield f"moved keys: {len(plan.moved_keys)} of {plan.keys}"
+        for move in plan.moved_keys[: None if every else KEYS_SHOWN]:
+            yield f"  {_key(move.key)} (slot {move.slot}): node {move.source} → node {move.target}"
+        if not every:
+            yield from _more(len(plan.moved_keys) - KEYS_SHOWN, "  ")
+
+
+def _forms(plan: ScalingPlan) -> list[str]:
+    others = (
+        f"the form {each.form.value} would move {counted(each.moved_slots, 'slot')}"
+        f" ({percent(each.moved_slots / RANGE_SIZE)}) and declare {counted(each.ranges, 'range')}"
+        for each in plan.forms[1:]
+    )
+    return wrapped(f"{'; '.join(others)}, where this one declares {plan.forms[0].ranges:,}", first="  ", rest="  ")
+
+
+def _more(left: int, indent: str) -> Iterator[str]:
+    if left > 0:
+        yield f"{indent}and {left:,} more (--all and --json have them all)"
+
+
+def _modes(plan: ScalingPlan) -> Iterator[str]:
+    yield "the same change in other modes:"
+    heading = ("mode", "moved", "of stayers", "moved keys" if plan.keys else "", "max/mean", "")
+    rows = [heading, *(_mode_row(each, plan.keys) for each in plan.modes)]
+    yield from table(rows, _MODE_ALIGNS, indent="  ")
+    yield from wrapped(
+        "without a stop only keys that move wait, until their former consumer has acknowledged what it holds of them",
+        first="  ",
+        rest="  ",
+    )
+    for each in plan.modes:
+        if each.refusal is not None:
+            yield from wrapped(f"{each.mode.value} cannot: {each.refusal.message}", first="  ", rest="    ")
+
+
+def _mode_row(each: ModeMoves, keys: int) -> tuple[str, ...]:
+    if each.refusal is not None:
+        return (each.mode.value, "-", "-", "-" if keys else "", "-", "cannot")
+    return (
+        each.mode.value,
+        percent(each.moved_share),
+        percent(each.between_stayers),
+        str(each.moved_keys) if keys else "",
+        f"{each.max_over_mean:.2f}",
+        "all stop" if each.needs_stop else "no stop",
+    )
+
+
+def _declared(plan: ScalingPlan) -> Iterator[str]:
+    for each in plan.nodes:
+        yield f"node {each.node} declares"
+        for label, pieces, index in (
+            ("before", each.before, each.index_before),
+            ("after", each.after, each.index_after),
+        ):
+            text = " ".join(map(str, pieces)) or ("nothing" if index is None else "no range: it cannot join")
+            yield from wrapped(text, first=f"  {label:<8}", rest=" " * 10)
+
+
+def _where_declared(plan: ScalingPlan) -> list[str]:
+    from engine.keyshared.consistent_sticky import RangeForm
+
+    form = () if plan.form is RangeForm.ARTICLE else ("--form", plan.form.value)
+    line = shell_line("ringside", "ranges", *form, "--points", str(plan.points), "--nodes", str(plan.after))
+    return wrapped(f"what each node declares: --all, or {line} (--code java, python, go)")
+
+
+def _by_pair(plan: ScalingPlan) -> dict[tuple[int, int], list[HashRange]]:
+    found: dict[tuple[int, int], list[HashRange]] = {}
+    for move in plan.moves:
+        found.setdefault((move.source, move.target), []).append(move.range)
+    return dict(sorted(found.items()))
+
+
+def _named(nodes: Sequence[int]) -> str:
+    """Node numbers, neighbours as from-to.
+
+    >>> _named((0, 1, 2, 5)), _named((3,)), _named((0, 1))
+    ('nodes 0-2, 5', 'node 3', 'nodes 0, 1')
+    """
+    runs: list[list[int]] = []
+    for node in nodes:
+        if runs and node == runs[-1][-1] + 1:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+    texts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
+    return f"node{'s' if len(nodes) != 1 else ''} {', '.join(texts)}"
+
+
+def _told(label: str, sentence: str) -> list[str]:
+    return wrapped(sentence, first=f"{label}: ", rest="   ")
+
+
+def _key(key: bytes) -> str:
+    return safe_name(text_of_key(key)) if key else '""'
+
+
+def plan_document(plan: ScalingPlan) -> dict[str, Any]:
+    """The plan as plain values; keys in their text form (``key_text``)."""
+    stops, stays, starts = plan.in_turns
+    return {
+        "format": FORMAT,
+        "form": plan.form.value,
+        "points": plan.points,
+        "before": plan.before,
+        "after": plan.after,
+        "leaving": list(plan.leaving),
+        "client_side_technique": True,
+        "steps": [
+            {"step": number, "action": step.action.name.lower(), "text": step.action.value, "nodes": list(step.nodes)}
+            for number, step in enumerate(plan.steps, start=1)
+        ],
+        "stalls_meanwhile": {"slots": RANGE_SIZE, "known_keys": plan.keys},
+        "refused_when_too_early": str(plan.too_early.message) if plan.too_early is not None else None,
+        "in_turns": {"stop_first": list(stops), "restart_one_by_one": list(stays), "start_last": list(starts)},
+        "nodes": [
+            {
+                "node": each.node,
+                "index_before": each.index_before,
+                "index_after": each.index_after,
+                "ranges_before": _pairs(each.before),
+                "ranges_after": _pairs(each.after),
+                "slots_before": each.slots_before,
+                "slots_after": each.slots_after,
+                "known_keys_before": each.keys_before,
+                "known_keys_after": each.keys_after,
+            }
+            for each in plan.nodes
+        ],
+        "moved_slots": plan.moved_slots,
+        "least_share": plan.least_share,
+        "moves": [
+            {"range": [move.range.start, move.range.end], "from": move.source, "to": move.target} for move in plan.moves
+        ],
+        "known_keys": plan.keys,
+        "moved_keys": [
+            {"key": text_of_key(move.key), "slot": move.slot, "from": move.source, "to": move.target}
+            for move in plan.moved_keys
+        ],
+        "forms": [
+            {"form": each.form.value, "moved_slots": each.moved_slots, "ranges_after": each.ranges}
+            for each in plan.forms
+        ],
+        "modes": [
+            {
+                "mode": each.mode.value,
+                "needs_stop": each.needs_stop,
+                "moved_share": each.moved_share,
+                "between_stayers": each.between_stayers,
+                "moved_keys": each.moved_keys,
+                "max_over_mean": each.max_over_mean,
+                "refusal": str(each.refusal.message) if each.refusal is not None else None,
+            }
+            for each in plan.modes
+        ],
+    }
+
+
+def _pairs(pieces: Sequence[HashRange]) -> list[list[int]]:
+    return [[piece.start, piece.end] for piece in pieces]

@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
 
+from engine.errors import InputError, Rejection
+from engine.keyshared.clients import ClientLanguage, comment_mark, policy_code
+from engine.keyshared.key_text import text_of_key
+from engine.keyshared.model import RANGE_SIZE
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import say, write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_rows
+from tui.kit.wording import counted, percent, safe_name
 
 if TYPE_CHECKING:
     from engine.keyshared.consistent_sticky import KnownKeyRanges, RangeForm
     from engine.ranges import HashRange
+
+    NodeRanges = Sequence[Sequence[HashRange]]
+
+KNOWN_KEYS_TECHNIQUE: Final = (
+    "single slots of known keys: a technique of clients, not a mode of the broker; each node declares the slots of its"
+    " share of the keys as STICKY, and all must use one list in one order and one number of keys and of nodes"
+)
+TECHNIQUE: Final = (
+    "consistent sticky ranges: a technique of clients, not a mode of the broker; each node declares these ranges as"
+    " STICKY, and all must use one form and one number of points and of nodes"
+)
+FORMS: Final[Mapping[str, str]] = {
+    "article": "form article: what is above the last point belongs to the node with the last index",
+    "ringside": "form ringside: what is above the last point belongs to the first point, as on a ring",
+}
+COMPARED_POINTS: Final = 200_000
+"""Points of all nodes up to which it is said what one more node moves: half a second."""
+_ALIGNS: Final[tuple[Align, ...]] = (">", ">", ">", ">", ">")
+_HEADING: Final = ("node", "ranges", "slots", "share", "of mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +54,7 @@ class _Output:
     ascii_only: bool
 
 
-@click.command("ranges", short_help="Print consistent sticky ranges: what each node declares.")
+@click.command("ranges")
 @points_option
 @form_option
 @click.option("--nodes", metavar="N", type=int, required=True, help="How many nodes there are.")
@@ -75,9 +101,7 @@ def ranges_command(
 
 
 def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, output: _Output) -> int:
-    from engine.errors import InputError, Rejection
     from engine.keyshared.consistent_sticky import node_ranges, ranges_of_node
-    from engine.keyshared.model import RANGE_SIZE
 
     every = node_ranges(points, nodes, form)
     refusal = every if isinstance(every, Rejection) else ranges_of_node(points, nodes, node or 0, form)
@@ -90,27 +114,20 @@ def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, outp
         )
     wanted = range(nodes) if node is None else range(node, node + 1)
     if output.as_json:
-        from tui.cli.printers.documents import json_rows
-
         write_out(
             json_rows({"node": each, "ranges": [[piece.start, piece.end] for piece in every[each]]} for each in wanted)
         )
     elif output.code is not None:
-        from tui.kit.wording import counted
-
         _write_code(output.code, every, wanted, f"{counted(points, 'point')} each, form {form.value}")
     else:
-        from tui.cli.printers.ranges import range_lines
-
         write_page(range_lines(points, every, wanted, form), ascii_only=output.ascii_only)
     _say_idle(every, wanted, "no range, since other nodes have all its points; it cannot join")
     return FINE
 
 
 def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | None, output: _Output) -> int:
-    from engine.errors import InputError, Rejection
     from engine.keyshared.consistent_sticky import known_key_ranges
-    from tui.cli.known_keys import known_keys
+    from tui.cli.key_options import known_keys
 
     split: KnownKeyRanges | Rejection = known_key_ranges(tuple(known_keys(known)), nodes, size)
     if isinstance(split, Rejection):
@@ -118,15 +135,10 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
     if node is not None and not 0 <= node < nodes:
         raise InputError(f"--node: there is no node {node} among {nodes}; indices go from 0 to {nodes - 1}")
     wanted = range(nodes) if node is None else range(node, node + 1)
-    from tui.cli.printers.known_key_ranges import known_key_lines, known_key_rows, known_key_warnings
 
     if output.as_json:
-        from tui.cli.printers.documents import json_rows
-
         write_out(json_rows(known_key_rows(split, wanted)))
     elif output.code is not None:
-        from tui.kit.wording import counted
-
         _write_code(output.code, split.ranges, wanted, f"{counted(split.size, 'known key')} each")
     else:
         write_page(known_key_lines(split, wanted), ascii_only=output.ascii_only)
@@ -138,7 +150,6 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
 
 def _write_code(language: str, every: Sequence[Sequence[HashRange]], wanted: Sequence[int], made_of: str) -> None:
     from engine.keyshared.clients import ClientLanguage
-    from tui.cli.printers.ranges import code_lines
 
     write_out("\n".join(code_lines(ClientLanguage(language), every, wanted, made_of)))
 
@@ -148,3 +159,127 @@ def _say_idle(every: Sequence[Sequence[HashRange]], wanted: Sequence[int], why: 
     if idle:
         more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
         say(f"node {idle[0]}{more}: {why}")
+
+
+def known_key_lines(split: KnownKeyRanges, wanted: Sequence[int]) -> list[str]:
+    """The label, the summary of all nodes, and the keys of those that are wanted, each with its slot."""
+    from engine.keyshared.consistent_sticky import known_key_slot
+
+    keys = sum(map(len, split.keys))
+    lines = [
+        *wrapped(KNOWN_KEYS_TECHNIQUE),
+        f"{counted(keys, 'key')}, {counted(len(split.ranges), 'node')}, {counted(split.size, 'key')} each",
+        "",
+        *wrapped(
+            f"{split.slots:,} of {RANGE_SIZE:,} slots are declared; messages with a key that has none of them wait"
+            " until somebody declares its slot"
+        ),
+    ]
+    for node in wanted:
+        text = " ".join(f"{known_key_slot(key)}={_key_text(key)}" for key in split.keys[node])
+        lines += ["", f"node {node}", *wrapped(text or "no key is left for it: it cannot join", first="  ", rest="  ")]
+    return lines
+
+
+def known_key_rows(split: KnownKeyRanges, wanted: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Like those of consistent ranges, with the keys besides."""
+    for node in wanted:
+        pieces = [[piece.start, piece.end] for piece in split.ranges[node]]
+        yield {"node": node, "ranges": pieces, "keys": [text_of_key(key) for key in split.keys[node]]}
+
+
+def known_key_warnings(split: KnownKeyRanges) -> Iterator[str]:
+    """What keeps a node from joining or a key from being consumed."""
+    from engine.keyshared.consistent_sticky import known_key_slot
+
+    if split.shared:
+        first = split.shared[0]
+        more = f" ({len(split.shared) - 1} more like it)" if len(split.shared) > 1 else ""
+        yield (
+            f"slot {first.slot}: nodes {first.node} and {first.other} have keys there; the one that starts second is"
+            f" refused{more}; put these keys next to each other"
+        )
+    for node, keys in enumerate(split.keys):
+        for key in keys:
+            if known_key_slot(key) == 0:
+                name = f"{_key_text(key)} (node {node})"
+                yield f"{name}: slot 0 counts as 1 from 4.0 on, so its messages reach nobody there"
+
+
+def _key_text(key: bytes) -> str:
+    return safe_name(text_of_key(key)) if key else '""'
+
+
+def range_lines(points: int, every: NodeRanges, wanted: Sequence[int], form: RangeForm) -> list[str]:
+    """The label, the summary of all nodes, what one more moves, and the ranges of those that are wanted."""
+    lines = [
+        *wrapped(TECHNIQUE),
+        *wrapped(FORMS[form.value]),
+        f"{counted(points, 'point')} each, {counted(len(every), 'node')}",
+        "",
+    ]
+    lines += summary_lines(every, wanted)
+    lines += growth_lines(points, len(every))
+    for node in wanted:
+        text = " ".join(str(piece) for piece in every[node]) or "no range: it cannot join"
+        lines += ["", f"node {node}", *wrapped(text, first="  ", rest="  ")]
+    return lines
+
+
+def summary_lines(every: NodeRanges, wanted: Sequence[int]) -> list[str]:
+    """Share and number of ranges of each wanted node, then largest over mean of all of them."""
+    mean = RANGE_SIZE / len(every)
+    slots = [sum(piece.size for piece in pieces) for pieces in every]
+    rows = [_HEADING] + [
+        (
+            str(node),
+            str(len(every[node])),
+            str(slots[node]),
+            percent(slots[node] / RANGE_SIZE),
+            _times(slots[node], mean),
+        )
+        for node in wanted
+    ]
+    largest = slots.index(max(slots))
+    total = sum(len(pieces) for pieces in every)
+    return [
+        *table(rows, _ALIGNS),
+        f"all nodes: {counted(total, 'range')}, largest over mean {_times(slots[largest], mean)} (node {largest})",
+        f"{RANGE_SIZE:,} slots are declared; keys have {RANGE_SIZE - 1:,} of them: slot 0 counts as 1 (4.0+)",
+    ]
+
+
+def growth_lines(points: int, nodes: int) -> list[str]:
+    """What one node more moves in each form; nothing where that is too much to compute."""
+    from engine.keyshared.consistent_sticky import RangeForm, moved_slots
+
+    if points * (nodes + 1) > COMPARED_POINTS:
+        return []
+    moves: list[str] = []
+    for form in RangeForm:
+        moved = moved_slots(points, nodes, nodes + 1, form)
+        assert not isinstance(moved, Rejection), moved
+        moves.append(f"{counted(moved, 'slot')} ({percent(moved / RANGE_SIZE)}) in the form {form.value}")
+    return wrapped(f"one node more moves {', '.join(moves)}; all of them go to the new node")
+
+
+def code_lines(language: ClientLanguage, every: NodeRanges, wanted: Sequence[int], made_of: str) -> Iterator[str]:
+    """For each node a comment that says what it is and what its ranges are ``made_of``, and the policy."""
+    mark = comment_mark(language)
+    for place, node in enumerate(wanted):
+        pieces = every[node]
+        share = percent(sum(piece.size for piece in pieces) / RANGE_SIZE)
+        if place:
+            yield ""
+        yield (f"{mark} node {node} of {len(every)}, {made_of}: {counted(len(pieces), 'range')}, {share} of the slots")
+        if not pieces:
+            yield f"{mark} no range of its own: it cannot join"
+        yield from policy_code(language, _name(language, node), pieces)
+
+
+def _name(language: ClientLanguage, node: int) -> str:
+    return f"node_{node}" if language is ClientLanguage.PYTHON else f"node{node}"
+
+
+def _times(slots: int, mean: float) -> str:
+    return f"{slots / mean:.2f}"

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options
+from engine.errors import RingsideError
+from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
 from tui.cli.output import say, write_out
 from tui.kit.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tui.sources.cluster.reading import ClusterReading
 
 _EVERY_S: Final = 30.0
 
 
-@click.command("record", short_help="Save what a running cluster answers, for every other command to read.")
+@click.command("record")
 @click.argument("url", metavar="URL")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--every", type=Duration(), metavar="TIME", help="Again and again, so far apart.  [default: 30s]")
@@ -40,7 +42,6 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
     Example: ringside record http://localhost:8080 answers/ --every 30s --for 10m
     """
-    from engine.errors import RingsideError
     from tui.cli.cluster import read_once
     from tui.sources.cluster.outcomes import ClusterOutOfReachError, summed_up
     from tui.sources.cluster.reading import prepare_dump, write_moment

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, Final
+
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options
-from tui.cli.options import ascii_option, json_option
+from tui.cli.options import as_typed, ascii_option, json_option
 from tui.cli.output import write_out, write_page
-from tui.cli.printers.documents import json_text
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text, plain_values
 from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
-from tui.cli.typed import as_typed
+from tui.kit.wording import counted, percent, safe_name, shorten_middle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.views.producers.answers import GrowthView, KeyGrowth, RouteAnswer
 
 _HASHINGS = ("JavaStringHash", "Murmur3_32Hash", "BoostHash")
+_LABEL_CELLS: Final = 11
+BYTES_SHOWN: Final = 64
+KEYS_SHOWN: Final = 40
+_KEY_CELLS: Final = 30
+_KEY_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", "<")
+CLIENTS: Final = {
+    "JavaStringHash": "Java",
+    "Murmur3_32Hash": "Java with Murmur3_32Hash",
+    "BoostHash": "Python and C++",
+}
 
 
-@click.command("route", short_help="Say to which partition a message goes, and why.")
+@click.command("route")
 @click.argument("key", required=False)
 @click.option("--no-key", is_flag=True, help="Instead of KEY: the message has none.")
 @click.option("--partitions", metavar="N", type=int, required=True, help="How many partitions the topic has.")
@@ -55,7 +74,6 @@ def explain_route(
     if (key is None) is not no_key:
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
     from engine.cluster.producers.state import ProducerPlan
-    from engine.errors import InputError, Rejection
     from engine.views.producers.answers import route_answer
 
     plan = ProducerPlan(
@@ -69,16 +87,15 @@ def explain_route(
     found = route_answer(_key(key), plan, partitions, now_ms=now_ms, seed=seed)
     if isinstance(found, Rejection):
         raise InputError(as_typed(str(found)))
-    from tui.cli.printers import routes as printer
 
     if as_json:
-        write_out(json_text(printer.route_document(found)))
+        write_out(json_text(route_document(found)))
     else:
-        write_page(printer.route_lines(found), ascii_only=ascii_only)
+        write_page(route_lines(found), ascii_only=ascii_only)
     return FINE
 
 
-@click.command("partitions", short_help="Say which keys more partitions move, and where clients disagree.")
+@click.command("partitions")
 @click.option("--from", "before", metavar="N", type=int, required=True, help="How many partitions there are.")
 @click.option("--to", "after", metavar="N", type=int, help="How many there will be (default: as many).")
 @known_key_options
@@ -91,10 +108,8 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
 
     Example: ringside partitions --from 6 --to 8 --key order-17
     """
-    from engine.errors import InputError, Rejection
     from engine.views.producers.answers import growth_view
-    from tui.cli.known_keys import known_keys
-    from tui.cli.printers import routes as printer
+    from tui.cli.key_options import known_keys
 
     keys = [_hashed_text(key) for key in known_keys(known)]
     found = growth_view(keys, before, before if after is None else after)
@@ -102,15 +117,15 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
         option = "--to" if after is not None and found.error == "NotSupportedException" else "--from"
         raise InputError(f"{option}: {found.message}")
     if as_json:
-        write_out(json_text(printer.growth_document(found)))
+        write_out(json_text(growth_document(found)))
     else:
-        write_page(printer.growth_lines(found), ascii_only=ascii_only)
+        write_page(growth_lines(found), ascii_only=ascii_only)
     return FINE
 
 
 def _key(text: str | None) -> str | bytes | None:
     """A key as the client is given it: text, or bytes where they are written as such. Raises ``InputError``."""
-    from tui.cli.known_keys import key_of
+    from tui.cli.key_options import key_of
 
     if text is None:
         return None
@@ -126,3 +141,109 @@ def _hashed_text(key: bytes) -> str:
         return key.decode("utf-8")
     except UnicodeDecodeError:
         return Message.of_key_bytes(key).key or ""
+
+
+def route_lines(answer: RouteAnswer) -> list[str]:
+    """The answer first, then every step to it, and the other clients' answers."""
+    told = answer.told
+    lines = _labelled("partition", f"{told.partition} of 0 to {answer.partitions - 1}")
+    lines += _labelled("client", answer.client)
+    lines += _labelled("rule", told.sentence)
+    if told.key is not None:
+        data = told.key.data
+        more = f" ... ({len(data)} in all)" if len(data) > BYTES_SHOWN else f" ({len(data)})"
+        lines += _labelled("bytes", data[:BYTES_SHOWN].hex(" ") + more if data else "none: the key is empty")
+        lines += _labelled("hash", f"{told.key.hashing}: {told.key.raw}, as Pulsar takes it {told.key.value}")
+    if told.chosen:
+        lines += _labelled("chosen", ", ".join(map(str, told.chosen)))
+    for scheme, partition in answer.elsewhere:
+        lines += _labelled("else", f"{CLIENTS[scheme]} ({scheme}): {_place(partition, told.partition)}")
+    return lines
+
+
+def _place(partition: int | None, mine: int) -> str:
+    if partition is None:
+        return "no key at all there, so its router decides"
+    return f"partition {partition}" + (", the same" if partition == mine else ", another one")
+
+
+def route_document(answer: RouteAnswer) -> dict[str, Any]:
+    """The same as plain values."""
+    return {
+        "partition": answer.told.partition,
+        "partitions": answer.partitions,
+        "client": answer.client,
+        "explanation": plain_values(answer.told),
+        "elsewhere": dict(answer.elsewhere),
+    }
+
+
+def growth_lines(view: GrowthView) -> list[str]:
+    """What moves with each hash, then where clients disagree, then the keys."""
+    grows = view.after > view.before
+    head = f"from {view.before} to {counted(view.after, 'partition')}" if grows else counted(view.before, "partition")
+    lines = [f"{head}, {counted(len(view.keys), 'key')}"]
+    if grows:
+        rows = [("hash", "keys that move", "of random keys", "")]
+        for each in view.schemes:
+            share = f" ({percent(each.moved / len(view.keys))})" if view.keys else ""
+            moved = f"{each.moved}{share}" if view.keys else ""
+            rows.append((each.hashing, moved, percent(each.expected_share), each.clients))
+        lines += table(rows, ("<", ">", ">", "<"), indent="  ")
+        lines += wrapped("messages of a key that moves lie in two partitions, in no order between them", first="  ")
+    disagree = f"{view.disagreeing} of {counted(len(view.keys), 'key')}, " if view.keys else ""
+    lines += wrapped(
+        f"Java and Python put {disagree}{percent(view.expected_disagreeing)} of random keys into different partitions",
+        rest="  ",
+    )
+    return [*lines, *_keys(view)]
+
+
+def _keys(view: GrowthView) -> Iterator[str]:
+    if not view.keys:
+        return
+    # Those that tell most come first, in the order given.
+    ordered = sorted(view.keys, key=lambda each: not (each.moves or each.disagrees))
+    rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(each) for each in ordered[:KEYS_SHOWN])]
+    yield ""
+    yield from table(rows, _KEY_ALIGNS, indent="  ")
+    if len(ordered) > KEYS_SHOWN:
+        yield f"  and {len(ordered) - KEYS_SHOWN:,} more (--json has them all)"
+
+
+def _key_row(each: KeyGrowth) -> tuple[str, ...]:
+    places = [_change(before, after) for before, after in zip(each.before, each.after, strict=True)]
+    name = shorten_middle(safe_name(each.key), _KEY_CELLS) or '""'
+    return (name, *places, "clients disagree" if each.disagrees else "")
+
+
+def _change(before: int | None, after: int | None) -> str:
+    if after is None:
+        return "no key"
+    return str(after) if before == after else f"{before} → {after}"
+
+
+def growth_document(view: GrowthView) -> dict[str, Any]:
+    """The same as plain values; partitions by hashing scheme."""
+    names = [each.hashing for each in view.schemes]
+    return {
+        "from": view.before,
+        "to": view.after,
+        "schemes": plain_values(view.schemes),
+        "disagreeing": view.disagreeing,
+        "expected_disagreeing": view.expected_disagreeing,
+        "keys": [
+            {
+                "key": each.key,
+                "before": dict(zip(names, each.before, strict=True)),
+                "after": dict(zip(names, each.after, strict=True)),
+                "moves": each.moves,
+                "clients_disagree": each.disagrees,
+            }
+            for each in view.keys
+        ],
+    }
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    return wrapped(text, first=f"{label:<{_LABEL_CELLS}}", rest=" " * _LABEL_CELLS)

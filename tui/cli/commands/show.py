@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import click
 from click.core import ParameterSource
 
+from engine.errors import InputError
 from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
 from tui.cli.producer_options import ProducerChoice, producer_options
 from tui.cli.showing import show, show_session
+from tui.kit.wording import counted
 
 if TYPE_CHECKING:
     from engine.scenarios.opening import Opened
@@ -45,7 +47,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
     return show(made, what_if, output, journal, name=name)
 
 
-@click.command(short_help="Open an invented cluster.")
+@click.command("new")
 @_number("--topics", 100, "How many topics.")
 @_number("--partitions", 1, "Of each topic; 0: not partitioned. With --producers: of the topic (12).")
 @_number("--consumers", 10, "Each on every topic.")
@@ -61,7 +63,7 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
 @what_if_options
 @output_options
 @journal_options
-def new(
+def new_command(
     *,
     topics: int,
     partitions: int,
@@ -99,8 +101,7 @@ def new(
     named = click.get_current_context().get_parameter_source("partitions")
 
     def made() -> Opened:
-        from engine.errors import InputError
-        from tui.cli.typed import as_typed
+        from tui.cli.options import as_typed
 
         try:
             return invented()
@@ -134,8 +135,6 @@ def new(
         release = what_if.pulsar or CURRENT.label
         return synthetic_state(topics, partitions, consumers, seed, bundles, release=release)
 
-    from tui.kit.wording import counted
-
     name = f"an invented cluster of {counted(topics, 'topic')}" if keys is None else counted(keys, "key")
     return show(made, what_if, output, journal, name=name)
 
@@ -158,12 +157,12 @@ def _no_others(instead: str) -> None:
             raise click.UsageError(f"--{name} changes nothing with {instead}, which is about one topic; leave it out")
 
 
-@click.command(short_help="Open a journal where it left off.")
+@click.command("replay")
 @click.argument("file", metavar="JOURNAL", type=click.Path(path_type=Path))
 @what_if_options
 @output_options
 @journal_options
-def replay(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
+def replay_command(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) -> int:
     """Open a JOURNAL where it left off and go on in the same file.
 
     With --once, --json, --no-journal or another --journal the file is only read.
@@ -174,8 +173,7 @@ def replay(file: Path, what_if: WhatIf, output: Output, journal: JournalChoice) 
     reads_only = not output.on_screen or not journal.keep or journal.path is not None
 
     def begun() -> Session:
-        from tui.cli.reopening import reopened
-        from tui.cli.session import resumed
+        from tui.cli.session import reopened, resumed
 
         return resumed(reopened(file, reads_only=reads_only), what_if)
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import json
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import FLAG, quantity, safe_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from engine.cluster.keys.state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
-    from engine.compare.names import RingKind, Work
+    from engine.compare.names import Fit, RingKind, Work
+    from engine.compare.sizes import Goal, Size, Sizing
     from engine.compare.suggestion import SuggestionKind
+    from engine.compare.verdict import Verdict
     from engine.config import BrokerSettings
 
-TOPICS, ANY = "topics", "any"
+_NAME_ALIGNS: Final[tuple[Align, ...]] = ("<", "<")
+_SIZE_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", "<")
+TOPICS: Final = "topics"
+ANY: Final = "any"
 
 
 @click.group("suggest")
@@ -50,6 +61,7 @@ def _goal_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 _seed = click.option("--seed", metavar="N", type=int, default=0, show_default=True, help="For what is drawn.")
+
 _path = click.argument("path", metavar="[FILE | FOLDER]", required=False)
 
 
@@ -100,10 +112,7 @@ def suggest_names(
     from engine.compare.names import FAILOVER_RING, Work, fit_names
     from engine.compare.suggestion import key_subscription_of, settings_of
     from engine.compare.verdict import subscription_of
-    from engine.errors import InputError, Rejection
     from engine.views.suggestions import names_document
-    from tui.cli.printers.documents import json_text
-    from tui.cli.printers.suggest import helm_lines, names_lines
 
     named = _given(how["prefix"], how["count"], how["pods"])
     state, key = _state_and_key(path, what_if)
@@ -142,10 +151,7 @@ def suggest_names(
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
     from engine.compare.sizes import Goal
     from engine.compare.suggestion import sizing_for
-    from engine.errors import InputError, Rejection
     from engine.views.suggestions import sizing_document
-    from tui.cli.printers.documents import json_text
-    from tui.cli.printers.suggest import sizing_lines
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
@@ -235,12 +241,8 @@ def suggest_bundles(
     from engine.cluster.bundles import topic_loads
     from engine.compare.bundle_sizes import bundles_for
     from engine.compare.sizes import Goal
-    from engine.errors import InputError, Rejection
     from engine.views.suggestions import sizing_document
-    from tui.cli.namespaces import namespace_of
-    from tui.cli.printers.documents import json_text
-    from tui.cli.printers.suggest import sizing_lines
-    from tui.cli.states import session_of
+    from tui.cli.session import namespace_of, session_of
 
     session = session_of(path, what_if)
     say_problems(session.problems)
@@ -277,10 +279,7 @@ def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only
     Example: ringside suggest flag answers/
     """
     from engine.compare.verdict import flag_change, preview
-    from engine.errors import InputError, Rejection
     from engine.views.suggestions import flag_document
-    from tui.cli.printers.documents import json_text
-    from tui.cli.printers.suggest import flag_lines
 
     state, subscription = _subscription(path, what_if)
     on = state.settings.activeConsumerFailoverConsistentHashing
@@ -314,7 +313,7 @@ def _given(prefix: str | None, count: int | None, pods: str | None) -> list[str]
 
 def _state_and_key(path: str | None, what_if: WhatIf) -> tuple[ClusterState, str]:
     """The state and the key of the subscription that is meant, "" where it has none."""
-    from tui.cli.states import session_of, subscription_key
+    from tui.cli.session import session_of, subscription_key
 
     session = session_of(path, what_if)
     say_problems(session.problems)
@@ -324,7 +323,6 @@ def _state_and_key(path: str | None, what_if: WhatIf) -> tuple[ClusterState, str
 def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subscription]:
     """The Failover subscription that is meant. Raises ``InputError``."""
     from engine.compare.verdict import subscription_of
-    from engine.errors import InputError
 
     state, key = _state_and_key(path, what_if)
     found = subscription_of(state, key)
@@ -336,7 +334,6 @@ def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subs
 def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
     from engine.cluster.state import behaviour_in
     from engine.compare.names import key_shared_ring
-    from engine.errors import InputError, Rejection
 
     ring = key_shared_ring(settings, behaviour_in(state))
     if isinstance(ring, Rejection):
@@ -347,7 +344,6 @@ def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
 def _key_work(keyed: KeySubscription, ring: RingKind) -> Work:
     from engine.compare.key_sizes import work_of_keys
     from engine.compare.suggestion import known_keys
-    from engine.errors import InputError
 
     keys = known_keys(keyed)
     if not float(keys.rates.sum()):
@@ -361,7 +357,6 @@ def _work(state: ClusterState, subscription: Subscription, *, by: str) -> Work:
     from engine.cluster.owners import columns_of
     from engine.cluster.partitions import traffic
     from engine.compare.names import Work
-    from engine.errors import InputError
 
     columns = columns_of(state, subscription)
     if not len(columns):
@@ -369,3 +364,81 @@ def _work(state: ClusterState, subscription: Subscription, *, by: str) -> Work:
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
     by_messages = by == "messages" and flow.sum() > 0
     return Work.of_topics(columns.hash, flow if by_messages else np.ones(len(columns)))
+
+
+def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
+    """The names, what they are worth where they were fitted, and elsewhere."""
+    from tui.kit.verdict_words import worth
+
+    rows = [
+        ("now", "suggested"),
+        *((safe_name(old), safe_name(new)) for old, new in zip(fit.given, fit.names, strict=True)),
+    ]
+    yield from table(rows, _NAME_ALIGNS, indent="  ")
+    yield ""
+    yield from wrapped(
+        f"fitted to {fitted_to}, {fit.tried:,} names tried: {worth(fit.before, fit.after, survive=survive)}"
+    )
+    if fit.held_out_before is not None and fit.held_out_after is not None:
+        told = worth(fit.held_out_before, fit.held_out_after, survive=survive)
+        yield from wrapped(f"on topics it was not fitted to (one half fitted, the other one judged): {told}")
+        if fit.held_out_after.now >= fit.held_out_before.now:
+            yield from wrapped(
+                "so the names are worth nothing where topics change; --for any fits them to the hash space"
+            )
+
+
+def helm_lines(fit: Fit) -> Iterator[str]:
+    """The names as values of a chart."""
+    yield "consumerNames:"
+    yield from (f"  - {json.dumps(name)}" for name in fit.names)
+
+
+def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
+    """The answer, and the curve around it."""
+    from tui.kit.verdict_words import sizing_answer, what_rules
+
+    yield from wrapped(sizing_answer(kind, sizing, goal))
+    surely = [row.number for row in sizing.rows if row.good and 0 < row.chance_high <= goal.max_over_mean]
+    if surely and surely[0] != sizing.smallest:
+        yield from wrapped(f"with {surely[0]:,} nine of ten draws of other names meet it too; fewer may be luck")
+    told = what_rules(kind, sizing)
+    if told:
+        yield from wrapped(told)
+    rows = _around(sizing)
+    heading = ("", kind, "max/mean", "after a loss", "most msg/s", "idle", "by chance")
+    yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)
+
+
+def _around(sizing: Sizing) -> tuple[Size, ...]:
+    """The rows to show: around the answer, or the last ones."""
+    from engine.compare.sizes import ROWS
+
+    at = next((at for at, row in enumerate(sizing.rows) if row.number == (sizing.smallest or sizing.now)), 0)
+    low = max(0, min(at - ROWS // 2, len(sizing.rows) - ROWS))
+    return sizing.rows[low : low + ROWS]
+
+
+def _size_row(row: Size) -> tuple[str, ...]:
+    chance = f"{row.chance_low:.2f} to {row.chance_high:.2f}" if row.chance_high else ""
+    return (
+        "*" if row.good else "",
+        f"{row.number:,}",
+        f"{row.max_over_mean:.2f}",
+        f"{row.after_loss:.2f}" if row.after_loss else "",
+        quantity(row.busiest_msgs),
+        f"{row.idle:,}",
+        chance,
+    )
+
+
+def flag_lines(verdict: Verdict, *, on: bool) -> Iterator[str]:
+    """Whether to change the flag, and why."""
+    from tui.kit.verdict_words import verdict_text
+
+    now, other = ("true", "false") if on else ("false", "true")
+    if verdict.judgement == "better":
+        yield f"set {FLAG}={other}"
+    else:
+        yield f"leave {FLAG}={now}"
+    yield from wrapped(f"{other} would be {verdict_text(verdict)}", first="  ", rest="  ")

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
+from engine.errors import InputError, Rejection
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, known_version, what_if_options
 from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.plain import wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.wording import counted, safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.views.comparing.upgrade import UpgradeView
 
 
-@click.command("upgrade", short_help="Say what another Pulsar release does with the same state.")
+@click.command("upgrade")
 @click.argument("path", metavar="[FILE | FOLDER]", required=False)
 @click.option(
     "--to", "release", metavar="VERSION", required=True, callback=known_version, help="The release, such as 5.0."
@@ -28,11 +39,8 @@ def upgrade_command(
 
     Example: ringside upgrade answers/ --to 5.0
     """
-    from engine.errors import InputError, Rejection
     from engine.views.comparing.upgrade import upgrade_document, upgrade_view
-    from tui.cli.printers.documents import json_text
-    from tui.cli.printers.upgrade import upgrade_lines
-    from tui.cli.states import session_of
+    from tui.cli.session import session_of
 
     session = session_of(path, what_if)
     say_problems(session.problems)
@@ -44,3 +52,36 @@ def upgrade_command(
     else:
         write_page(upgrade_lines(view, top), ascii_only=ascii_only)
     return FINE
+
+
+def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
+    """What changes, of each subscription at most ``top`` rows."""
+    from tui.cli.printers.differences import differing_lines, sum_lines
+
+    yield from wrapped(f"{safe_name(view.source)}: from Pulsar {safe_name(view.before)} to {safe_name(view.after)}")
+    yield from sum_lines(view.difference)
+    yield from differing_lines(view.difference, top)
+    for gap in view.gaps:
+        told = (
+            f"{safe_name(gap.subscription)}: slots without an owner {gap.before:,} → {gap.after:,}, and"
+            f" {counted(gap.known_keys, 'known key')} among them; their messages wait until somebody declares them"
+        )
+        yield from wrapped(told, rest="  ")
+    yield ""
+    yield "rules that change" if view.rules else "no rule changes"
+    for rule in view.rules:
+        told = f"{rule.change.name}: {rule.change.before} → {rule.change.after}; {rule.meaning}"
+        yield from wrapped(told, first="  ", rest="    ")
+        if rule.subscriptions:
+            yield f"    here: {counted(rule.subscriptions, 'subscription')}"
+        if rule.change.keep:
+            yield f"    keeps the old way: {rule.change.keep}"
+    yield ""
+    yield "defaults that change" if view.defaults else "no default changes"
+    for each in view.defaults:
+        yield from wrapped(f"{each.change.name}: {each.change.before} → {each.change.after}", first="  ", rest="    ")
+        yield from wrapped(each.meaning, first="    ", rest="    ")
+        if each.in_force and not each.follows:
+            yield f"    here it is {each.in_force}, which is not the default, so it stays"
+        else:
+            yield f"    keeps the old way: {each.keep}"

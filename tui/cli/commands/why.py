@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from tui.cli.cluster_options import ClusterChoice, Duration, cluster_options, require_no_cluster
+from engine.diagnosis.model import Cause, Diagnosis, Verdict
+from engine.errors import InputError, Rejection
+from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option, max_input_option
 from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text
+from tui.kit.reported import earlier_text, setting_text, verdict_word
+from tui.kit.wording import counted, safe_name, short_topic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from engine.admin.snapshot import Moment
     from tui.sources.cluster.source import Source
 
+_ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
 
-@click.command("why", short_help="Say why messages do not arrive: one named cause, in numbers, and its mend.")
+
+@click.command("why")
 @click.argument("path", metavar="[FILE | FOLDER | URL]", required=False)
 @click.argument("what", metavar="[SUBSCRIPTION | TOPIC | CONSUMER]", required=False)
 @click.option("--subscription", metavar="NAME", help="The subscription, where another thing has its name too.")
@@ -59,9 +68,6 @@ def why_command(
     from engine.diagnosis.seen import subscriptions_seen
     from engine.diagnosis.selecting import selected
     from engine.diagnosis.why import diagnose_all, with_earlier, worst
-    from engine.errors import InputError, Rejection
-    from tui.cli.printers import why as printer
-    from tui.cli.printers.documents import json_text
     from tui.sources.answers import moments_of
     from tui.sources.cluster.access import is_url
 
@@ -88,8 +94,7 @@ def why_command(
     shown = with_earlier(diagnose_all(chosen) if lists_all else [worst(chosen)], moments)
     if keys is not None:
         from engine.diagnosis.traces import with_trace
-        from tui.cli.key_options import KeyChoice
-        from tui.cli.known_keys import known_keys
+        from tui.cli.key_options import KeyChoice, known_keys
 
         counts = known_keys(KeyChoice((), keys, 0))
         by_name = {(each.namespace, each.name): each for each in chosen}
@@ -97,9 +102,9 @@ def why_command(
     if as_json:
         write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
     elif lists_all:
-        write_page(printer.all_lines(shown), ascii_only=ascii_only)
+        write_page(all_lines(shown), ascii_only=ascii_only)
     else:
-        lines = printer.why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
+        lines = why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
         write_page(lines, ascii_only=ascii_only)
     return FAILED if any(each.blocks for each in shown) else FINE
 
@@ -121,3 +126,73 @@ def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> 
 def _say_all_problems(moments: Sequence[Moment]) -> None:
     problems = dict.fromkeys(problem for moment in moments for problem in moment.snapshot.problems)
     say_problems(tuple(problems))
+
+
+def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
+    """One subscription: the first cause whole, the others in a line each, and what was ruled out where ``in_full``.
+
+    ``others`` is how many subscriptions there are besides.
+    """
+    from engine.diagnosis.seen import parent_of
+
+    place = short_topic(parent_of(diagnosis.topic))
+    if diagnosis.topics > 1:
+        place += f" and {diagnosis.topics - 1:,} more"
+    moments = counted(diagnosis.moments, "moment")
+    yield safe_name(f"{diagnosis.subscription} ({diagnosis.type}) on {place}, {moments}")
+    if diagnosis.first is None:
+        yield ""
+        yield "  no cause was found"
+    for number, cause in enumerate(diagnosis.causes):
+        yield ""
+        yield from cause_lines(cause) if number == 0 else _in_short(cause)
+    if diagnosis.earlier is not None:
+        yield ""
+        yield from wrapped(earlier_text(diagnosis.earlier, diagnosis.moments), first="  ", rest="    ")
+    if in_full:
+        yield ""
+        yield "ruled out"
+        yield from table([(f"  {each.id}", safe_name(each.why)) for each in diagnosis.ruled_out], ("<", "<"))
+    if diagnosis.moments == 1:
+        yield ""
+        yield "One moment alone does not say what stands still: take a second dump some seconds later."
+    if others:
+        yield ""
+        yield f"{counted(others, 'other subscription')}: --all lists them, worst first."
+
+
+def cause_lines(cause: Cause) -> Iterator[str]:
+    """One cause with numbers, setting, mend and sources."""
+    yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
+    yield f"    cause     {cause.id}"
+    if cause.topic:
+        more = f" (worst of {cause.topics:,})" if cause.topics > 1 else ""
+        yield f"    topic     {safe_name(cause.topic)}{more}"
+    if cause.blocked:
+        yield from wrapped(safe_name(", ".join(cause.blocked)), first="    blocked   ", rest="              ")
+    if cause.by:
+        yield from wrapped(safe_name(", ".join(cause.by)), first="    by        ", rest="              ")
+    if cause.setting is not None:
+        yield f"    setting   {safe_name(setting_text(cause.setting))}"
+    if cause.fix:
+        yield from wrapped(safe_name(cause.fix), first="    to do     ", rest="              ")
+    yield from wrapped(", ".join(cause.fields), first="    read from ", rest="              ")
+
+
+def _in_short(cause: Cause) -> Iterator[str]:
+    yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
+    yield f"    cause     {cause.id}"
+
+
+def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
+    """Every subscription in a line, in the given order."""
+    from engine.diagnosis.seen import parent_of
+
+    rows = [("VERDICT", "CAUSE", "SUBSCRIPTION", "TOPIC", "BACKLOG")]
+    for each in diagnoses:
+        first = each.first
+        topic = short_topic(parent_of(each.topic)) + (f" +{each.topics - 1:,}" if each.topics > 1 else "")
+        verdict = verdict_word(first.verdict if first is not None else Verdict.FINE)
+        cause = first.id if first is not None else ""
+        rows.append((verdict, cause, safe_name(each.subscription), safe_name(topic), f"{each.backlog:,}"))
+    yield from table(rows, _ALIGNS)

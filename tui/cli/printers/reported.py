@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from engine.views.reported.model import ReportedView
+from engine.views.reported.subscription import SubscriptionView
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.reported import Tagged, obstacle_texts, pair_words, seen_text, waiting_text
-from tui.kit.wording import counted, quantity, safe_name, shorten_middle
+from tui.kit.wording import counted, quantity, safe_name, short_topic, shorten_middle
 
 NAME_CELLS: Final = 22
-SHOWN: Final = 20
+DRAINING_SHOWN: Final = 20
 """Draining slots that are listed; the rest is counted."""
 _HEADING: Final = ("", "consumer", "permits", "unacked", "waiting", "msg/s", "blocked")
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", "<")
@@ -70,16 +71,53 @@ def _draining(view: ReportedView, rows: Sequence[Row]) -> Iterator[str]:
     words = ", ".join(pair_words(view, names)) or "no message was held back"
     yield from wrapped(f"{counted(view.draining_slots, 'slot')} draining: {words}", first="  ", rest="    ")
     listed = [("slot", "waits", "for", "unacked", "attempts", "topic")]
-    for wait in view.waits[:SHOWN]:
+    for wait in view.waits[:DRAINING_SHOWN]:
         who, whom = (rows[at].tag if at >= 0 else "-" for at in (wait.owner, wait.holder))
         unacked, attempts = f"{wait.unacked:,}", f"{wait.blocked_attempts:,}"
         listed.append((str(wait.slot), who, whom, unacked, attempts, safe_name(wait.topic)))
     yield from table(listed, (">", "<", "<", ">", ">", "<"), indent="  ")
-    if len(view.waits) > SHOWN:
-        yield f"  and {len(view.waits) - SHOWN:,} more"
+    if len(view.waits) > DRAINING_SHOWN:
+        yield f"  and {len(view.waits) - DRAINING_SHOWN:,} more"
 
 
 def seen_event_lines(view: ReportedView) -> Iterator[str]:
     """What happened between the moments that were seen, inferred from the answers; a star stands before the moment."""
     for event in view.events:
         yield from wrapped(safe_name(event.text), first=f"  {f'*{event.moment}':>3}  ", rest=" " * 7)
+
+
+TOPICS_SHOWN: Final = 50
+"""Topics that are listed; the rest is counted."""
+TOPIC_CELLS: Final = 40
+_TOPIC_HEADING: Final = ("", "topic", "backlog", "unacked", "replay", "msg/s", "consumers", "active")
+_TOPIC_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", "<")
+
+
+def subscription_lines(view: SubscriptionView) -> Iterator[str]:
+    """One screenful as lines of text."""
+    status = view.status
+    yield f"source: {safe_name(status.source)}"
+    yield f"Pulsar: {safe_name(status.release)} · step {status.step} of {status.steps}"
+    yield f"subscription: {safe_name(status.subscription)} ({status.type}) in {safe_name(status.namespace)}"
+    yield "nothing is computed for it: what brokers reported is shown"
+    others = [safe_name(key) for key in status.subscriptions if key not in (status.subscription, "")]
+    if others:
+        yield from wrapped(", ".join(others), first="other subscriptions: ", rest="  ")
+    for notice in view.notices:
+        yield from wrapped(safe_name(notice.text), first="notice: ", rest="  ")
+    yield from reported_lines(view.reported, view.consumers)
+    yield ""
+    yield f"topics: {len(view.topics):,}, the largest backlog first"
+    rows = [_TOPIC_HEADING]
+    for row in view.topics[:TOPICS_SHOWN]:
+        numbers = (f"{row.backlog:,}", f"{row.unacked:,}", f"{row.in_replay:,}", quantity(row.msgs_per_sec))
+        name = shorten_middle(short_topic(row.name), TOPIC_CELLS)
+        active = view.consumers[row.active].tag if row.active >= 0 else ""
+        rows.append(("!" if row.blocked else "", name, *numbers, f"{row.consumers:,}", active))
+    yield from table(rows, _TOPIC_ALIGNS, indent="  ")
+    if len(view.topics) > TOPICS_SHOWN:
+        yield f"  and {len(view.topics) - TOPICS_SHOWN:,} more"
+    if view.reported.events:
+        yield ""
+        yield "events:"
+        yield from seen_event_lines(view.reported)

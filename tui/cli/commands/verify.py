@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from engine.errors import InputError
 from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers, verify_folder
-from tui.cli.cluster_options import ClusterChoice, cluster_options, require_no_cluster
+from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.options import ascii_option, max_input_option, pulsar_option
 from tui.cli.output import say, say_problems, write_out, write_page
 from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tui.sources.cluster.source import Source
 
 SCHEMA_VERSION: Final = 2

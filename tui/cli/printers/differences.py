@@ -9,13 +9,15 @@ from typing import Final
 from engine.admin.between import Change
 from engine.text import visible
 from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
+from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.heirs import handover_lines, more_line
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, safe_name, short_topic
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name, short_topic
 
 NAMED: Final = 8
+NOBODY: Final = "nobody"
+_ROW_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", ">", ">", "<")
 _SETTING_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<")
 
 
@@ -109,3 +111,28 @@ def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
         listed = ", ".join(f"{short_topic(old)} → {short_topic(new)}" for old, new in pairs[:NAMED])
         more = f" and {len(pairs) - NAMED:,} more" if len(pairs) > NAMED else ""
         yield from wrapped(f"{listed}{more}", first=f"{label} ({len(pairs):,}): ", rest="    ")
+
+
+def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator[str]:
+    """What changes hands, a line each: name, from, to, traffic, unacknowledged messages, and what is odd about it."""
+    messages = "msg/s" if noun != SLOT else "messages"
+    heading = ("topic" if noun != SLOT else "known key", "from", "to", messages, "unacked", "")
+    cells = [
+        (
+            f"  {short_topic(row.name)}",
+            NOBODY if row.before is None else safe_name(row.before),
+            NOBODY if row.after is None else safe_name(row.after),
+            quantity(row.msgs_per_sec),
+            f"{row.unacked:,}" if noun != SLOT else "",
+            "" if row.kind == "moved" else row.kind,
+        )
+        for row in rows[:top]
+    ]
+    yield from table([heading, *cells], _ROW_ALIGNS)
+    yield from more_line(len(rows) - top)
+
+
+def more_line(left: int) -> Iterator[str]:
+    """How many rows are not shown."""
+    if left > 0:
+        yield f"  and {left:,} more (--top and --json have them)"

@@ -1,0 +1,157 @@
+"""``split``: where each algorithm would cut a bundle, what lies on either side, and the request that does it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from engine.errors import InputError
+from engine.text import visible
+from tui.cli.exits import FINE
+from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
+from tui.cli.output import write_out, write_page
+from tui.cli.plain import Align, table, wrapped
+from tui.cli.printers.documents import json_text, plain_values
+from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from engine.cluster.state import ClusterState
+    from engine.views.failover.splits import SplitOption, SplitPreviewView
+
+_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
+_HEADING: Final = ("bundle", "topics", "msg/s", "B/s", "of rate")
+
+
+@click.command("split")
+@click.argument("bundle")
+@click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
+@click.option("--algorithm", metavar="NAME", help="Show this one only.")
+@click.option("--positions", metavar="N,N", help="For specified_positions_divide: hash values, decimal or 0x.")
+@click.option("--namespace", metavar="NAME", help="tenant/namespace; needed where there are several.")
+@json_option
+@ascii_option
+@what_if_options
+def split_command(
+    *,
+    bundle: str,
+    path: str | None,
+    algorithm: str | None,
+    positions: str | None,
+    namespace: str | None,
+    as_json: bool,
+    ascii_only: bool,
+    what_if: WhatIf,
+) -> int:
+    """Show where each algorithm would cut BUNDLE, what lies on either side, and the request that does it.
+
+    BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
+
+    Example: ringside split HOT dump/ --namespace shop/orders
+    """
+    from engine.views.failover.splits import split_preview
+    from tui.cli.session import answers_of
+
+    session = answers_of(path, what_if)
+    state = session.timeline.state
+    owner, range_text = _bundle(bundle, namespace, state)
+    view = split_preview(state, owner, range_text, positions=_positions(positions))
+    if view.problem is not None:
+        raise InputError(f"{bundle}: {view.problem.message}{_bundles_listed(state, owner)}")
+    known = [option.algorithm for option in view.options]
+    if algorithm is not None:
+        if algorithm not in known:
+            raise InputError(f"--algorithm {algorithm}: not known; known: {', '.join(dict.fromkeys(known))}")
+        view = replace(view, options=tuple(each for each in view.options if each.algorithm == algorithm))
+    if as_json:
+        write_out(json_text(plain_values(view)))
+    else:
+        write_page(split_lines(view), ascii_only=ascii_only)
+    return FINE
+
+
+def _bundle(text: str, namespace: str | None, state: ClusterState) -> tuple[str, str]:
+    """The namespace and the range that were meant. Raises ``UsageError`` when several namespaces could be."""
+    from tui.cli.session import namespace_of
+
+    if namespace is None and text.count("/") == 2:
+        namespace, _, text = text.rpartition("/")
+    return namespace_of(namespace, state), text
+
+
+def _bundles_listed(state: ClusterState, namespace: str, *, shown: int = 8) -> str:
+    """The bundles that can be named instead."""
+    found = state.namespaces.get(namespace)
+    if found is None:
+        return f"; there is {', '.join(sorted(state.namespaces)[:shown])}"
+    ranges = [f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairwise(found.boundaries)]
+    more = " ..." if len(ranges) > shown else ""
+    return f"; its bundles: {', '.join(ranges[:shown])}{more}, or LARGEST, or HOT"
+
+
+def _positions(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(int(piece, 0) for piece in text.replace(" ", ",").split(",") if piece)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no list of hash values; write 123456,0x40000000") from error
+
+
+def split_lines(view: SplitPreviewView, algorithm: str | None = None) -> list[str]:
+    """The bundle, then each algorithm (or the one asked for) one below the other."""
+    shown = [option for option in view.options if algorithm in (None, option.algorithm)]
+    return [
+        f"bundle {view.range_text} of namespace {safe_name(view.namespace)}",
+        f"{counted(view.topics, 'topic')} · {msgs_per_sec(view.msgs_per_sec)} · {bytes_per_sec(view.bytes_per_sec)}",
+        *(line for option in shown for line in _option(option)),
+    ]
+
+
+def _option(option: SplitOption) -> Iterator[str]:
+    from tui.bundles.words import AS_PROPOSED, CUTS_NOTHING, warning_sentences
+
+    remarks = []
+    if option.is_default:
+        remarks.append("the default")
+    if option.as_proposed:
+        remarks.append(AS_PROPOSED)
+    if option.positions_from:
+        remarks.append(f"positions: {option.positions_from}")
+    yield ""
+    yield f"{option.algorithm}{_in_brackets(remarks)}"
+    if option.refusal is not None:
+        status = f" (HTTP {option.refusal.status})" if option.refusal.status else ""
+        reason = f"{option.refusal.error}: {safe_name(option.refusal.message)}"
+        yield from _indented(f"a broker refuses the request by name{status}: {reason}")
+    elif not option.pieces:
+        yield f"  {CUTS_NOTHING}"
+    if option.pieces:
+        yield f"  cut at {', '.join(option.cut_texts)}"
+        rows = [_HEADING] + [
+            (
+                piece.range_text,
+                str(piece.topics),
+                quantity(piece.msgs_per_sec),
+                quantity(piece.bytes_per_sec),
+                percent(piece.rate_share),
+            )
+            for piece in option.pieces
+        ]
+        yield from table(rows, _ALIGNS, indent="  ")
+    for warning in warning_sentences(option):
+        yield from _indented(f"warning: {warning}")
+    if option.admin_line:
+        yield f"  $ {visible(option.admin_line)}"
+
+
+def _indented(sentence: str) -> list[str]:
+    return wrapped(sentence, first="  ", rest="    ")
+
+
+def _in_brackets(remarks: list[str]) -> str:
+    return f" ({', '.join(remarks)})" if remarks else ""
