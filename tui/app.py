@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 NEWEST = Binding("f5", "newest", "Newest", show=False, tooltip="The newest reading of the cluster; leaves a what-if")
 WHAT_IF = Binding("W", "what_if", "What if", show=False, tooltip="What if: keep the picture, list its admin lines")
-LIVE = (NEWEST, WHAT_IF)
+DIFFERENCES = Binding("V", "differences", "Verify", show=False, tooltip="Where model and brokers disagree")
+LIVE = (NEWEST, WHAT_IF, DIFFERENCES)
 """Keys of running clusters only."""
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
@@ -154,6 +155,12 @@ class RingsideApp(ThemedApp):
         else:
             self._navigator.screen.sentence = "done", BEGUN
 
+    def action_differences(self) -> None:
+        """List where the model and the brokers disagree in the reading that is shown."""
+        from tui.live.differences import DifferencesScreen
+
+        self.push_screen(DifferencesScreen(self.store.agreement))
+
     def on_unmount(self) -> None:
         """Ask a running cluster nothing more."""
         if self._feed is not None:
@@ -255,6 +262,7 @@ class RingsideApp(ThemedApp):
         if self._feed is not None:
             yield SystemCommand(NEWEST.description, NEWEST.tooltip, self.action_newest)
             yield SystemCommand(WHAT_IF.description, WHAT_IF.tooltip, self.action_what_if)
+            yield SystemCommand(DIFFERENCES.description, DIFFERENCES.tooltip, self.action_differences)
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)

@@ -304,7 +304,7 @@ def half_cut_of_one(loads: LoadColumns) -> tuple[int, ...]:
     (105,)
     """
     known = np.flatnonzero(loads.has_stats)
-    msgs, size = (each[known] for each in loads.flow)
+    msgs, size = (rates[known] for rates in loads.flow)
     order, last = along_the_axis(loads.hashes[known])
     sums = np.cumsum(msgs[last]), np.cumsum(size[last])
     at = first_above(sums, (sum_in_order(msgs) / 2, sum_in_order(size) / 2))

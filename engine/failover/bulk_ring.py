@@ -142,7 +142,7 @@ def _with_overflow(names: Sequence[Sequence[str]], priorities: Sequence[Sequence
     for row, levels in zip(names, priorities, strict=True):
         consumers = [Consumer(at, name, level) for at, (name, level) in enumerate(zip(row, levels, strict=True))]
         leading = cohort(sort_consumers(consumers))
-        members += [each.consumer_id for each in leading]
+        members += [consumer.consumer_id for consumer in leading]
         sizes.append(len(leading))
     return Cohorts(np.array(members, dtype=np.int32), np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))))
 

@@ -239,7 +239,7 @@ def disconnect(state: DispatcherState, consumer_id: int, now_ms: int = 0) -> Out
         return Rejection("ServerMetadata", "Consumer was not connected", field="consumer_id")
     left = (*state.connections[:at], *state.connections[at + 1 :])
     permits = state.permits
-    if all(each.consumer_id != consumer_id for each in left):
+    if all(connection.consumer_id != consumer_id for connection in left):
         permits = {known: count for known, count in permits.items() if known != consumer_id}
     listed = replace(state, connections=left, permits=permits)
     if left and not state.closed:

@@ -164,9 +164,9 @@ class LivePoints:
         shared = np.flatnonzero(following >> _ID_BITS == points)
         if len(shared):
             place = at.copy()
-            for each in shared.tolist():
-                place[each] = self._place_in_run(int(at[each]), int(points[each]), number)
-                owned[each] = place[each] == at[each]
+            for at_point in shared.tolist():
+                place[at_point] = self._place_in_run(int(at[at_point]), int(points[at_point]), number)
+                owned[at_point] = place[at_point] == at[at_point]
         above = np.where(at > 0, ring[at - 1] >> _ID_BITS, -1)
         np.maximum(above[1:], points[:-1], out=above[1:])
         last = max(int(ring[-1] >> _ID_BITS), int(points[-1]))
@@ -184,9 +184,9 @@ class LivePoints:
         place = at
         if not owned.all():
             place = at.copy()
-            for each in np.flatnonzero(~owned).tolist():
-                while ring[place[each]] & _ID_MASK != number:
-                    place[each] += 1
+            for at_point in np.flatnonzero(~owned).tolist():
+                while ring[place[at_point]] & _ID_MASK != number:
+                    place[at_point] += 1
         before = np.where(at > 0, ring[at - 1] >> _ID_BITS, -1)
         last = int(ring[-1] >> _ID_BITS)
         self._close(place)

@@ -62,7 +62,7 @@ class AutoSplitSelector:
         The first refusal ends it; its message counts the consumers that had a range by then.
         """
         joined = (*self.consumers, *newcomers)
-        assert len({each.consumer_id for each in joined}) == len(joined), "a consumer joins once"
+        assert len({consumer.consumer_id for consumer in joined}) == len(joined), "a consumer joins once"
         owners = dict(zip(self.uppers, self.owners, strict=True))
         # The widest interval first, the lowest of equally wide ones: (-width, lower bound, upper bound).
         widest = [(low - high, low, high) for low, high in pairwise((0, *self.uppers))]

@@ -144,7 +144,7 @@ def leave(state: DeliveryState, consumer_id: int, now_ms: int) -> Delivery:
     draining = before.draining
     for slot in before.pending[consumer_id].values():
         draining, _ = draining.acknowledged(slot, consumer_id)
-    left = {each: held for each, held in before.pending.items() if each != consumer_id}
+    left = {holder_id: held for holder_id, held in before.pending.items() if holder_id != consumer_id}
     state = replace(
         before,
         selector=selector,
@@ -171,12 +171,12 @@ def acknowledge(state: DeliveryState, consumer_id: int, position: int, now_ms: i
     if position not in held:
         return due
     draining, freed = state.draining.acknowledged(held[position], consumer_id)
-    left = {each: slot for each, slot in held.items() if each != position}
+    left = {other: slot for other, slot in held.items() if other != position}
     state = replace(
         state,
         draining=draining,
         pending={**state.pending, consumer_id: left},
-        backlog={each: message for each, message in state.backlog.items() if each != position},
+        backlog={other: message for other, message in state.backlog.items() if other != position},
     )
     if freed and state.read_due_ms is None:
         state = replace(state, read_due_ms=now_ms + state.terms.unblocking_interval_ms)
@@ -198,16 +198,16 @@ def skip_to(state: DeliveryState, position: int, now_ms: int, *, cleans_pending_
     draining, pending, freed = state.draining, state.pending, False
     if cleans_pending_acks:
         for consumer_id, held in pending.items():
-            for slot in (slot for each, slot in held.items() if each <= position):
+            for slot in (slot for held_position, slot in held.items() if held_position <= position):
                 draining, now_free = draining.acknowledged(slot, consumer_id)
                 freed = freed or now_free
         pending = {owner: {at: slot for at, slot in held.items() if at > position} for owner, held in pending.items()}
     state = replace(
         state,
-        backlog={each: message for each, message in state.backlog.items() if each > position},
+        backlog={later: message for later, message in state.backlog.items() if later > position},
         read_position=max(state.read_position, min(position + 1, state.next_position)),
-        replay=frozenset(each for each in state.replay if each > position),
-        delayed=frozenset(each for each in state.delayed if each > position),
+        replay=frozenset(later for later in state.replay if later > position),
+        delayed=frozenset(later for later in state.delayed if later > position),
         pending=pending,
         draining=draining,
     )
@@ -218,7 +218,7 @@ def skip_to(state: DeliveryState, position: int, now_ms: int, *, cleans_pending_
 
 def advance_to(state: DeliveryState, now_ms: int) -> Delivery:
     """Let time pass: do a read that is due by ``now_ms`` and send the delayed messages that are due."""
-    ripe = frozenset(each for each in state.delayed if state.backlog[each].deliver_at_ms <= now_ms)
+    ripe = frozenset(position for position in state.delayed if state.backlog[position].deliver_at_ms <= now_ms)
     read_is_due = state.read_due_ms is not None and state.read_due_ms <= now_ms
     if not ripe and not read_is_due:
         return Delivery(state)

@@ -111,7 +111,7 @@ class DeliveryTerms:
             (self.look_ahead_per_consumer, self.look_ahead),
             (self.unacked_per_consumer, self.unacked),
         ):
-            limits = [each for each in (per_consumer * consumers, in_all) if each > 0]
+            limits = [limit for limit in (per_consumer * consumers, in_all) if limit > 0]
             if limits:
                 return min(limits)
         return None

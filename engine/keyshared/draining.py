@@ -69,7 +69,7 @@ class DrainingHashes:
         if slot == 0 or entry is None:
             return False, self
         if entry.consumer_id == consumer_id:
-            left = {each: drained for each, drained in self.entries.items() if each != slot}
+            left = {other: drained for other, drained in self.entries.items() if other != slot}
             return False, replace(self, entries=left)
         return True, self._with(replace(entry, blocked_attempts=entry.blocked_attempts + 1))
 
@@ -90,5 +90,5 @@ class DrainingHashes:
 
     def _without(self, slot: int) -> DrainingHashes:
         owner = self.entries[slot].consumer_id
-        left = {each: entry for each, entry in self.entries.items() if each != slot}
+        left = {other: entry for other, entry in self.entries.items() if other != slot}
         return DrainingHashes(left, {**self.cleared_total, owner: self.cleared_total.get(owner, 0) + 1})

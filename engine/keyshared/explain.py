@@ -143,7 +143,7 @@ def _point_step(selector: RingSelector, slot: int) -> PointStep | None:
     for member in selector.claimants(point):
         name = member.consumer.name
         standing = point_slots(selector.form, name, member.name_index, selector.points, selector.slots)
-        replicas = tuple(replica for replica, each in enumerate(standing) if each == point)
+        replicas = tuple(replica for replica, claimed in enumerate(standing) if claimed == point)
         keys = tuple(point_key(selector.form, name, member.name_index, replica) for replica in replicas)
         claimants.append(Claimant(member.consumer, member.name_index, replicas, keys))
     count = len(claimants)

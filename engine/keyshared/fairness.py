@@ -97,7 +97,7 @@ def fairness_of(selector: Selector, counts: Mapping[int, int] | None = None) -> 
     if not consumers:
         return Fairness((), 0.0)
     if counts is None:
-        counts = {owner: sum(each.count for each in owned) for owner, owned in slots_by_consumer(selector).items()}
+        counts = {owner: sum(piece.count for piece in owned) for owner, owned in slots_by_consumer(selector).items()}
     fair = 1 / len(consumers)
     claimed = occupied = 0
     lost = dict.fromkeys(counts, 0)

@@ -148,7 +148,7 @@ def luck_of(
     equal = equal_shares(len(placement.ids)) if placement.ids else ()
     by_chance = expected_spread(sum(placement.keys), equal, exact=exact) if equal else None
     low, median, high = (
-        (by_chance.quantile(each) for each in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
+        (by_chance.quantile(level) for level in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
     )
     odds = odds_of(placement)
     served = _served(selector, keys_with_counts, received or {}) if placement.ownerless else keys_with_counts
@@ -290,7 +290,7 @@ def _verdict_on_shares(selector: Selector, placement: Placement) -> Verdict:
     fair = 1 / len(placement.ids)
     shares = fairness_of(selector).consumers
     by_distance = sorted(shares, key=lambda share: -abs(share.share - fair))
-    cause = next((each.cause for each in by_distance if each.cause is not None), None)
+    cause = next((share.cause for share in by_distance if share.cause is not None), None)
     if cause is not None:
         return _VERDICT_OF[cause]
     return Verdict.CHANCE_OF_POINTS if isinstance(selector, RingSelector) else Verdict.CHANCE

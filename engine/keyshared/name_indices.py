@@ -51,7 +51,9 @@ def with_namesakes_gone(
 
     O(n^2) for n consumers.
     """
-    indices = name_indices(ring, [(each.name, pieces) for each, pieces in zip(consumers, reported, strict=True)])
+    indices = name_indices(
+        ring, [(consumer.name, pieces) for consumer, pieces in zip(consumers, reported, strict=True)]
+    )
     for step in joins_and_leaves(consumers, indices):
         ring = ring.leave(step) if isinstance(step, int) else ring.join(step)
     return ring
@@ -65,7 +67,7 @@ def joins_and_leaves(consumers: Sequence[Consumer], indices: Sequence[int]) -> I
     >>> [getattr(step, "consumer_id", step) for step in joins_and_leaves([Consumer(1, "c")], [1])]
     [2, 1, 2]
     """
-    next_id = max((each.consumer_id for each in consumers), default=0) + 1
+    next_id = max((known.consumer_id for known in consumers), default=0) + 1
     held: dict[tuple[str, int], int | None] = {}
     for consumer, index in zip(consumers, indices, strict=True):
         for lower in range(index):

@@ -232,9 +232,9 @@ def _holders(
     ends: dict[tuple[int, int], int] = {}
     holders: dict[tuple[int, int], int] = {}
     for number, pieces in owned.items():
-        for each in pieces:
-            ends[each.range.start, each.divisor] = each.range.end
-            holders[each.range.start, each.remainder] = position[number]
+        for held in pieces:
+            ends[held.range.start, held.divisor] = held.range.end
+            holders[held.range.start, held.remainder] = position[number]
     if not ends:
         return np.full(len(slots), _NOBODY, dtype=np.int64)
     order = sorted(ends)

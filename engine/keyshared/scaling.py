@@ -206,7 +206,8 @@ def plan_scaling(
         too_early=_too_early(moves),
         least_share=change.least_share,
         forms=tuple(
-            _form_moves(each, points, change, places) for each in sorted(RangeForm, key=lambda each: each is not form)
+            _form_moves(other, points, change, places)
+            for other in sorted(RangeForm, key=lambda other: other is not form)
         ),
         modes=(
             moves_of(ScalingMode.CONSISTENT_STICKY, owners, slots, change, needs_stop=True),

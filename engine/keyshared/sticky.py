@@ -89,7 +89,7 @@ class StickySelector:
         """Drop all ranges of a consumer; nobody inherits them."""
         if not is_connected(self.consumers, consumer_id):
             return self
-        left = [each for each in zip(self.pieces, self.owners, strict=True) if each[1] != consumer_id]
+        left = [pair for pair in zip(self.pieces, self.owners, strict=True) if pair[1] != consumer_id]
         return StickySelector(
             self.slots,
             without(self.consumers, consumer_id),
@@ -131,7 +131,7 @@ def conflict_with(consumers: tuple[Consumer, ...], consumer_id: int) -> RangeCon
 
 
 def _own_problem(declared: DeclaredRanges) -> Rejection | None:
-    ordered = sorted(declared, key=lambda each: each[0])
+    ordered = sorted(declared, key=lambda piece: piece[0])
     for (start, end), following in zip_longest(ordered, ordered[1:]):
         if start > end:
             message = f"Fixed hash range start > end for range: [{start},{end}]"
@@ -164,7 +164,7 @@ def policy_problem(declared: DeclaredRanges) -> Rejection | None:
             message = f"Ranges must be [0, 65535] but provided range is [{start}, {end}]"
             return Rejection("IllegalArgumentException", message, field="ranges")
         if at in clashing:
-            other = next(each for j, each in enumerate(declared) if j != at and each[0] <= end and start <= each[1])
+            other = next(piece for j, piece in enumerate(declared) if j != at and piece[0] <= end and start <= piece[1])
             message = f"Ranges for KeyShared policy with overlap between [{start}, {end}] and [{other[0]}, {other[1]}]"
             return Rejection("IllegalArgumentException", message, field="ranges")
     return None
@@ -235,7 +235,7 @@ class LegacyStickySelector:
         if refusal is not None:
             return refusal
         assert consumer.declared is not None
-        declared = {each.consumer_id: each.declared or () for each in self.consumers}
+        declared = {known.consumer_id: known.declared or () for known in self.consumers}
         spans: dict[int, _Spans] = {}
         for start, end in consumer.declared:
             if start > end:
@@ -257,7 +257,7 @@ class LegacyStickySelector:
         """Drop all end points of a consumer."""
         if not is_connected(self.consumers, consumer_id):
             return self
-        points = {end: each for end, each in zip(self.ends, self.owners, strict=True) if each != consumer_id}
+        points = {end: owner for end, owner in zip(self.ends, self.owners, strict=True) if owner != consumer_id}
         return self._with(without(self.consumers, consumer_id), points)
 
     def _holder(self, start: int, end: int) -> int | None:

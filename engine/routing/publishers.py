@@ -75,7 +75,7 @@ def added(total: _Record, new: _Record) -> _Record:
 
 @cache
 def _rules(record: type[DataclassInstance]) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
-    return tuple((each.name, each.metadata[_RULE]) for each in fields(record) if _RULE in each.metadata)
+    return tuple((known.name, known.metadata[_RULE]) for known in fields(record) if _RULE in known.metadata)
 
 
 def mean_with(mean: float, new: float, count: int) -> float:

@@ -47,12 +47,15 @@ class Soaked:
     compared: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
     kept: list[Path] = field(default_factory=list)
+    suspected: set[tuple[str, str]] = field(default_factory=set)
+    """Facts that differed at the last reading: a broker writes an answer while consumers come and go."""
+    transient: int = 0
 
     def line(self) -> str:
         facts = ", ".join(f"{count:,} × {kind}" for kind, count in self.compared.most_common())
         return (
             f"{self.readings:,} readings, {self.steps:,} joins and leaves, {sum(self.compared.values()):,} facts,"
-            f" {len(self.differences):,} disagree ({facts})"
+            f" {len(self.differences):,} disagree, {self.transient:,} did at first ({facts})"
         )
 
 
@@ -86,10 +89,14 @@ def _come_and_go(drivings: list[Driven], draw: random.Random, over: threading.Ev
 
 def _look(reading: ClusterReading, soaked: Soaked, seed: int) -> None:
     report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
+    facts = {(each.kind.name, each.subject) for each in report.differences}
+    differences = [each for each in report.differences if (each.kind.name, each.subject) in soaked.suspected]
+    soaked.transient += len(facts - soaked.suspected)
+    soaked.suspected = facts
     soaked.readings += 1
     soaked.compared.update({tally.kind.name.lower(): tally.compared for tally in report.tallies if tally.compared})
-    if report.differences:
-        soaked.differences += report.differences
+    if differences:
+        soaked.differences += differences
         folder = FOUND / f"soak-{seed}"
         folder.mkdir(parents=True, exist_ok=True)
         soaked.kept.append(write_moment(folder, reading)[0])

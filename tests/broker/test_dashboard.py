@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from textual.pilot import Pilot
 
+from engine.config import BrokerSettings
+from engine.views.admin_lines import DYNAMIC_SETTINGS
 from tests.broker.conftest import Brokers
 from tests.broker.driving import NAMESPACE, driven
 from tests.patience import HANG_S
@@ -60,7 +62,17 @@ def test_a_consumer_that_dies_leaves_the_screen(brokers: Brokers, seed: int) -> 
                 await until(pilot, lambda: "dora" in text_of(app))
                 await pilot.press("w")
                 await until(pilot, lambda: app.screen.has_class("-why"))
+                await until(pilot, lambda: "facts agree" in text_of(app))
+                await pilot.press("escape", "left_square_bracket")
+                await until(pilot, lambda: app.store.moment[0] < app.store.moment[1])
+                await pilot.press("f5")
+                await until(pilot, lambda: app.store.moment[0] == app.store.moment[1])
                 await pilot.press("q")
 
         asyncio.run(story())
         assert app.return_code == 0
+
+
+def test_a_broker_takes_the_settings_that_count_as_dynamic_while_it_runs(brokers: Brokers) -> None:
+    dynamic = set(brokers(SETTINGS).admin("GET", "/admin/v2/brokers/configuration"))
+    assert dynamic & {field.name for field in fields(BrokerSettings)} == DYNAMIC_SETTINGS

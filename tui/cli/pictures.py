@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from engine.admin.files import FilesRead
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.why import diagnose_all
 from engine.scenarios.opening import Opened, open_moments
+from engine.verify import Difference, answers_of, verify_answers
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import Notice
 from engine.views.keys.view import keys_view
+from engine.views.reported.model import Agreement, Disagreement, Fact
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.cli.cluster import SETTINGS_ASSUMED
 from tui.cli.options import DEFAULT_MAX_INPUT, WhatIf
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from engine.admin.snapshot import Moment
     from tui.cli.session import Session
 
+MOST_COMPARED: Final = 10_000
+"""Topics up to which every reading is compared with the model; ``verify`` compares any number."""
 LARGE: Final = 500
 """Partitions of a subscription from which on its view takes a noticeable time."""
 MOST_MOMENTS: Final = 60
@@ -48,6 +54,11 @@ class Pictures:
         """Those of the last reading, without load reports."""
         self._opened: Opened | None = None
         self._timeline: Timeline | None = None
+        self._compared = Agreement()
+        self._suspected: frozenset[Fact] = frozenset()
+        """Facts that differed at the last reading."""
+        self._agreements: tuple[Agreement, ...] = ()
+        """Those of the moments that are kept."""
 
     def session(self, reading: ClusterReading, subscription: str | None = None) -> Session:
         """A reading as a session. Raises ``InputError`` where nothing in it can be shown."""
@@ -57,7 +68,7 @@ class Pictures:
     def scene(self, reading: ClusterReading) -> Scene:
         """A later reading, for the screen that is open already."""
         opened, timeline = self._take(reading)
-        self._reported = reported = Reported(opened.seen, self._reported)
+        self._reported = reported = Reported(opened.seen, self._reported, self._agreements)
         # In this thread, for the screen would wait for it.
         last = reported.subscriptions(reported.last)
         reported.prepare()
@@ -80,12 +91,37 @@ class Pictures:
             moments = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
             opened = open_moments(moments)
             timeline = Timeline.start(opened.state, opened.seed, opened.source)
+            self._compared = agreement_of(reading) if len(moments[-1].snapshot.topics) <= MOST_COMPARED else Agreement()
         else:
             moments = (_loads_changed(self._seen[-1], reading),)
         self._answers, self._opened, self._timeline = answers, opened, timeline
         kept = min(MOST_MOMENTS, max(2, MOST_TOPICS // max(1, len(moments[-1].snapshot.topics))))
         self._seen = (*self._seen, *moments)[-kept:]
+        agreement = confirmed(self._compared, self._suspected)
+        self._suspected = frozenset(each.fact for each in self._compared.disagreements)
+        self._agreements = (*self._agreements, agreement)[-kept:]
         return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
+
+
+def agreement_of(reading: ClusterReading) -> Agreement:
+    """Hold the model against all that a reading brought."""
+    report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
+    return Agreement(report.compared, tuple(_disagreement(each) for each in report.differences))
+
+
+def confirmed(now: Agreement, before: Collection[Fact]) -> Agreement:
+    """What differs at two readings in a row; what differs at one alone counts as not compared.
+
+    A broker writes an answer while consumers come and go: parts of it may be of different moments.
+    """
+    again = tuple(each for each in now.disagreements if each.fact in before)
+    return Agreement(now.compared - (len(now.disagreements) - len(again)), again)
+
+
+def _disagreement(difference: Difference) -> Disagreement:
+    topic, _, subscription = difference.subject.partition(" / ")
+    kind = str(difference.kind.value)
+    return Disagreement(kind, topic, subscription, difference.recorded, difference.modelled, difference.rule)
 
 
 def _prepare_large(timeline: Timeline, reported: Reported) -> None:

@@ -43,6 +43,7 @@ SEEN_GLYPHS: Final = {
     "backlog": "=",
     "bundles": "/",
     "active": ">",
+    "differs": "!",
 }
 Happened = EventLine | SeenEvent
 
@@ -57,7 +58,9 @@ def happened(steps: Sequence[EventLine], reported: ReportedView | None) -> tuple
 
 def seen_line(event: SeenEvent, width: int, colours: Palette) -> Text:
     """What happened between two moments: a star for seen, the time of the later one, a sign for its kind, and what."""
-    role = {"joined": colours.good, "left": colours.bad, "gone": colours.bad}.get(event.kind, colours.accent)
+    role = {"joined": colours.good, "left": colours.bad, "gone": colours.bad, "differs": colours.bad}.get(
+        event.kind, colours.accent
+    )
     text = Text(no_wrap=True)
     text.append(f"{REPORTED_SIGN}{event.moment:>2} ", hex_colour(colours.dim))
     text.append(f"{SEEN_GLYPHS.get(event.kind, '~')} ", f"bold {hex_colour(role)}")

@@ -33,6 +33,9 @@ class Freshness:
     trouble: str = ""
     steps: int = 0
     moment: tuple[int, int] = (0, 0)
+    compared: int = 0
+    """Facts of the picture that were compared with the model; ``disagree`` of them differ."""
+    disagree: int = 0
 
     @property
     def is_stale(self) -> bool:
@@ -78,7 +81,14 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
             (f"= {held} read {age} ago ", "$warn bold"),
             (f"f5 leaves it for the newest, read {age_text(silent_s)} ago  {origin}", "$dim"),
         )
-    return (f"* live, read {age} ago ", "$good bold"), (f"every {freshness.every_s:g} s  {origin}", "$dim")
+    head = (f"* live, read {age} ago ", "$good bold")
+    rest = (f"every {freshness.every_s:g} s  {origin}", "$dim")
+    if freshness.disagree:
+        facts = f"! {freshness.disagree:,} of {freshness.compared:,} facts differ from the model (V lists them) "
+        return head, (facts, "$bad bold"), rest
+    if freshness.compared:
+        return head, (f"{freshness.compared:,} facts agree with the model ", "$good"), rest
+    return head, rest
 
 
 class LiveLine(Widget):

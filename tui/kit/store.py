@@ -44,6 +44,7 @@ from engine.views.producers.answers import GrowthView, known_keys_view, send_ans
 from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
 from engine.views.producers.view import producers_view
 from engine.views.reported.bundles import with_load_reports
+from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.live_line import Freshness
@@ -432,7 +433,22 @@ class Store:
             return None
         at_ms = self._reported.moments[self._moment].at_ms if self._moment >= 0 else None
         shown_ms = self._live.shown_ms if at_ms is None else at_ms
-        return replace(self._live, shown_ms=shown_ms, steps=self._main.length, moment=self.moment)
+        agreement = self.agreement
+        return replace(
+            self._live,
+            shown_ms=shown_ms,
+            steps=self._main.length,
+            moment=self.moment,
+            compared=agreement.compared,
+            disagree=len(agreement.disagreements),
+        )
+
+    @property
+    def agreement(self) -> Agreement:
+        """How the moment that is shown compares with the model; of no facts where nobody compared it."""
+        behind = self._reported.last - self._moment
+        agreements = self._reported.agreements
+        return agreements[-1 - behind] if behind < len(agreements) else Agreement()
 
     @property
     def _stays(self) -> bool:

@@ -73,7 +73,7 @@ def counts_over_partitions(
     partitions and a limit below 1 are refused.
 
     >>> [at] = counts_over_partitions(Workload(100), [1000], limit=3, mode="SinglePartition")
-    >>> [each.broker_producers.value for each in (at.eager, at.lazy, at.partial)], at.partial.partitions_used.exact
+    >>> [counts.broker_producers.value for counts in (at.eager, at.lazy, at.partial)], at.partial.partitions_used.exact
     ([100000.0, 100.0, 300.0], False)
     """
     curve = tuple(partitions)

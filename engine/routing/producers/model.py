@@ -101,21 +101,21 @@ class PartitionedProducer:
     @property
     def producer_name(self) -> str | None:
         """The name shown: that of the partition started first."""
-        return next((each.producer_name for each in self.started.values()), None)
+        return next((part.producer_name for part in self.started.values()), None)
 
     @property
     def last_sequence_id(self) -> int:
         """The largest over the started partitions, -1 without any."""
-        return max((each.last_sequence_id for each in self.started.values()), default=-1)
+        return max((part.last_sequence_id for part in self.started.values()), default=-1)
 
     @property
     def connected(self) -> bool:
         """Whether all **started** partitions are connected; those never started do not matter."""
-        return self.state == "Ready" and all(each.connected for each in self.started.values())
+        return self.state == "Ready" and all(part.connected for part in self.started.values())
 
     def with_started(self, changed: Iterable[PartitionProducer]) -> PartitionedProducer:
         """With these partitions' producers added or replaced; a new one goes to the end."""
-        started = {**self.started, **{each.partition: each for each in changed}}
+        started = {**self.started, **{part.partition: part for part in changed}}
         return replace(self, started=MappingProxyType(started))
 
     def cut(self, partitions: Iterable[int]) -> PartitionedProducer:

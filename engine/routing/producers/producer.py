@@ -171,8 +171,8 @@ def close(producer: PartitionedProducer, topic: PartitionedTopic) -> tuple[Parti
     """Close the started partitions; last, how many waiting messages are lost. Closing again does nothing."""
     if producer.state == "Closed":
         return producer, topic, 0
-    lost = sum(each.pending_msgs for each in producer.started.values())
-    ended = [replace(each, connected=False, pending_msgs=0, pending_bytes=0) for each in producer.started.values()]
+    lost = sum(part.pending_msgs for part in producer.started.values())
+    ended = [replace(part, connected=False, pending_msgs=0, pending_bytes=0) for part in producer.started.values()]
     topic = disconnect(topic, producer.number, producer.started)
     return replace(producer.with_started(ended), state="Closed"), topic, lost
 

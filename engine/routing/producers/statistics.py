@@ -107,7 +107,8 @@ def _merged(
 ) -> MergedPublishers:
     total = aggregate_publishers(groups, behaviour)
     unnamed_owners = [
-        [each.owner for each in there if not _named(state, settings, each)] for there in state.topic.connected
+        [producer.owner for producer in there if not _named(state, settings, producer)]
+        for there in state.topic.connected
     ]
     entries = [
         MergedEntry(stats, _ascending(unnamed_owners[at][place] for at, place in members))
@@ -115,9 +116,9 @@ def _merged(
     ]
     owners: dict[str, set[int]] = {}
     for there in state.topic.connected:
-        for each in there:
-            if _named(state, settings, each):
-                owners.setdefault(each.producer_name, set()).add(each.owner)
+        for producer in there:
+            if _named(state, settings, producer):
+                owners.setdefault(producer.producer_name, set()).add(producer.owner)
     named = sorted(total.named, key=lambda stats: utf16_order(stats.producer_name or ""))
     entries.extend(MergedEntry(stats, _ascending(owners[stats.producer_name or ""])) for stats in named)
     return MergedPublishers(tuple(entries), _torn(entries))
@@ -125,26 +126,26 @@ def _merged(
 
 def _groups(state: ProducersState, settings: BrokerSettings, period_ms: int) -> list[PublisherGroups]:
     return [
-        grouped(_publisher(state, settings, at, each, period_ms) for each in there)
+        grouped(_publisher(state, settings, at, producer, period_ms) for producer in there)
         for at, there in enumerate(state.topic.connected)
     ]
 
 
 def _publisher(
-    state: ProducersState, settings: BrokerSettings, partition: int, each: BrokerProducer, period_ms: int
+    state: ProducersState, settings: BrokerSettings, partition: int, producer: BrokerProducer, period_ms: int
 ) -> PublisherStats:
-    mine = state.producers[each.owner].started[partition]
+    mine = state.producers[producer.owner].started[partition]
     return PublisherStats(
-        each.producer_name,
-        _named(state, settings, each),
+        producer.producer_name,
+        _named(state, settings, producer),
         mine.sent_msgs * 1000 / period_ms,
         mine.sent_bytes * 1000 / period_ms,
         mine.sent_bytes / mine.sent_msgs if mine.sent_msgs else 0.0,
     )
 
 
-def _named(state: ProducersState, settings: BrokerSettings, each: BrokerProducer) -> bool:
-    client = state.producers[each.owner].settings.client
+def _named(state: ProducersState, settings: BrokerSettings, producer: BrokerProducer) -> bool:
+    client = state.producers[producer.owner].settings.client
     return flag_shown(settings, client_supports_partial_producer=client.supports_partial_producer)
 
 

@@ -137,7 +137,7 @@ def fail_partition(state: ProducersState, partition: int, error: str = PARTITION
     topic = topics.failed(state.topic, partition, error)
     if isinstance(topic, Rejection):
         return topic
-    lost = [each.owner for each in state.topic.connected[partition]]
+    lost = [connected.owner for connected in state.topic.connected[partition]]
     producers = list(state.producers)
     for number in lost:
         producers[number] = producers[number].cut((partition,))
@@ -185,7 +185,7 @@ def counts_of(state: ProducersState) -> ProducerCounts:
 
     A connection that only looked something up does not count. Linear in the objects.
     """
-    objects = [(each.owner, at) for at, there in enumerate(state.topic.connected) for each in there]
+    objects = [(producer.owner, at) for at, connected in enumerate(state.topic.connected) for producer in connected]
     connections = {(owner, partition % state.brokers) for owner, partition in objects}
     ready = sum(1 for producer in state.producers if producer.state == "Ready")
     return ProducerCounts(ready, len(objects), len(connections), sum(1 for there in state.topic.connected if there))

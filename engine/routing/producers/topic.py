@@ -43,7 +43,7 @@ class PartitionedTopic:
 
     def has(self, owner: int, partition: int) -> bool:
         """Whether this partitioned producer has an object at this partition."""
-        return any(each.owner == owner for each in self.connected[partition])
+        return any(producer.owner == owner for producer in self.connected[partition])
 
 
 def partitioned_topic(partitions: int) -> PartitionedTopic | Rejection:
@@ -96,7 +96,7 @@ def connect_all(
 def disconnect(topic: PartitionedTopic, owner: int, partitions: Iterable[int]) -> PartitionedTopic:
     """The topic without the objects of this producer at these partitions; those it has not are left alone."""
     left = {
-        at: tuple(each for each in topic.connected[at] if each.owner != owner)
+        at: tuple(producer for producer in topic.connected[at] if producer.owner != owner)
         for at in partitions
         if at < topic.partitions
     }
@@ -156,7 +156,7 @@ def _refusal(topic: PartitionedTopic, partition: int, name: str, access_mode: Ac
     if exclusive:
         message = f"Topic has an existing exclusive producer: {there[0].producer_name}"
         return Rejection("ProducerBusy", message, field="accessMode")
-    if any(each.producer_name == name for each in there):
+    if any(producer.producer_name == name for producer in there):
         message = f"Producer with name '{name}' is already connected to topic"
         return Rejection("ProducerBusy", message, field="producerName")
     return None

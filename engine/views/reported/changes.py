@@ -9,8 +9,9 @@ from typing import Final
 from engine.admin import between
 from engine.admin.between import Change
 from engine.text import counted
-from engine.views.reported.model import SeenEvent
+from engine.views.reported.model import Disagreement, SeenEvent
 
+DIFFERS: Final = "differs"
 LISTED: Final = 20
 """Changes of one kind between two moments that are listed one by one; the others are counted."""
 
@@ -25,6 +26,28 @@ def seen_events(changes: Iterable[Change], moment: int, at_ms: int | None) -> tu
         if len(same) > LISTED:
             events.append(SeenEvent(moment, time, kind, f"{len(same) - LISTED:,} more changes of the kind {kind}"))
     return tuple(events)
+
+
+def disagreement_events(
+    disagreements: Iterable[Disagreement], seen: tuple[str, Collection[str]], moment: int, at_ms: int | None
+) -> tuple[SeenEvent, ...]:
+    """The disagreements about a subscription (its name and its topics) as events."""
+    name, topics = seen
+    mine = [each for each in disagreements if each.subscription == name and each.topic in topics]
+    time = -1 if at_ms is None else at_ms
+    events = [SeenEvent(moment, time, DIFFERS, disagreement_text(each)) for each in mine[:LISTED]]
+    if len(mine) > LISTED:
+        events.append(SeenEvent(moment, time, DIFFERS, f"{len(mine) - LISTED:,} more facts differ"))
+    return tuple(events)
+
+
+def disagreement_text(each: Disagreement) -> str:
+    """One disagreement in words.
+
+    >>> disagreement_text(Disagreement("active consumer", "t", "s", "a", "b", "modulo"))
+    'the broker reports a as active consumer, the model b (modulo) on t'
+    """
+    return f"the broker reports {each.reported} as {each.kind}, the model {each.modelled} ({each.rule}) on {each.topic}"
 
 
 def concerning(changes: Iterable[Change], namespace: str, name: str, topics: Collection[str]) -> Iterator[Change]:

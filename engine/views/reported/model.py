@@ -82,11 +82,47 @@ class SeenTime:
     moments: int
 
 
+Fact = tuple[str, str, str]
+"""What a fact is about: its kind, a topic, a subscription."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A fact that a broker reported otherwise than the model has it; ``subscription`` "" where it is about none.
+
+    ``kind`` is that of a fact of ``verify``; ``rule`` is what the model went by.
+    """
+
+    kind: str
+    topic: str
+    subscription: str
+    reported: str
+    modelled: str
+    rule: str
+
+    @property
+    def fact(self) -> Fact:
+        return self.kind, self.topic, self.subscription
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How many facts of one reading were compared with the model, and those that differ."""
+
+    compared: int = 0
+    disagreements: tuple[Disagreement, ...] = ()
+
+    @property
+    def agree(self) -> int:
+        return self.compared - len(self.disagreements)
+
+
 @dataclass(frozen=True, slots=True)
 class SeenEvent:
     """What happened between two moments, inferred from the answers at both. ``moment`` is the later one, from 2 on.
 
-    ``kind`` is joined, left, active, ranges, type, gone, new, bundles, owner, partitions or backlog.
+    ``kind`` is joined, left, active, ranges, type, gone, new, bundles, owner, partitions or backlog; differs is a fact
+    on which the model and a broker disagreed.
     """
 
     moment: int

@@ -19,12 +19,13 @@ from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
 from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
-from engine.views.reported.changes import concerning, seen_events
+from engine.views.reported.changes import concerning, disagreement_events, seen_events
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
     NO_PERMITS,
     SUBSCRIPTION_LIMIT,
+    Agreement,
     ReportedConsumer,
     ReportedView,
     ReportedWait,
@@ -70,8 +71,12 @@ class Reported:
     ``before`` has the moments up to a later one: what happened between those is known already.
     """
 
-    def __init__(self, moments: Sequence[Moment], before: Reported | None = None) -> None:
+    def __init__(
+        self, moments: Sequence[Moment], before: Reported | None = None, agreements: Sequence[Agreement] = ()
+    ) -> None:
+        """``agreements`` are those of the last moments, one each."""
         self.moments: Final = tuple(moments)
+        self.agreements: Final = tuple(agreements)
         self._between: Final[dict[tuple[int, int], tuple[Change, ...]]] = {}
         if before is not None:
             here = {id(moment) for moment in self.moments}
@@ -135,7 +140,13 @@ class Reported:
         """What happened up to a moment as far as it concerns a subscription."""
         topics = frozenset((*seen.topics, *(dispatcher.topic for dispatcher in seen.dispatchers)))
         events: list[SeenEvent] = []
-        for later in range(1, moment + 1):
+        unknown = len(self.moments) - len(self.agreements)
+        for later in range(moment + 1):
+            if later >= unknown:
+                facts = self.agreements[later - unknown].disagreements
+                events += disagreement_events(facts, (seen.name, topics), later + 1, self.moments[later].at_ms)
+            if not later:
+                continue
             near = concerning(self._changes[later - 1], seen.namespace, seen.name, topics)
             events += seen_events(near, later + 1, self.moments[later].at_ms)
         return tuple(events)

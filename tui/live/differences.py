@@ -1,0 +1,57 @@
+"""Where the model and the brokers of a running cluster disagree: both sides, and the rule that the model went by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+
+from engine.views.reported.model import Agreement, Disagreement
+from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
+from tui.kit.plain_text import set_subtitle, set_title
+from tui.kit.table_screens import TableDialog
+from tui.kit.wording import counted, fit, safe_name
+
+
+class DifferencesScreen(TableDialog):
+    """A row a fact that differs."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("V", "dismiss('')", "Close", show=False)]
+    filename = "differences.csv"
+
+    def __init__(self, agreement: Agreement) -> None:
+        super().__init__()
+        self._agreement = agreement
+
+    def on_mount(self) -> None:
+        box, agreement = self.query_one(".dialog"), self._agreement
+        set_title(box, f"model and broker: {counted(agreement.compared, 'fact')} compared, {agreement.agree:,} agree")
+        set_subtitle(box, "/ filter, y copy, e export, escape closes")
+        self.show_rows(agreement.disagreements, _lines, _value, lambda row: (row.topic, row.reported, row.modelled))
+        self.table.focus()
+
+
+def _lines(rows: Sequence[Disagreement], order: Order) -> Lines:
+    return table_lines(rows, _columns, _cell, order)
+
+
+def _columns(rows: Sequence[Disagreement], width: int) -> Columns:
+    whole = max((len(_subject(row)) for row in rows), default=5) + 2
+    name = NameColumn("about", whole, min(whole, 30), 16)
+    sides = (Column("reported", "reported", 16, True, 60), Column("modelled", "model", 16, True, 60))
+    others = (Column("kind", "fact", 18, True, 40), Column("rule", "rule", 18, True, 60))
+    return fitting(width, name, sides, others, ("kind", "name", "reported", "modelled", "rule"))
+
+
+def _subject(row: Disagreement) -> str:
+    return f"{row.topic} / {row.subscription}" if row.subscription else row.topic
+
+
+def _value(row: Disagreement, key: str) -> Value:
+    return _subject(row) if key == "name" else str(getattr(row, key))
+
+
+def _cell(row: Disagreement, column: Column) -> Text:
+    return Text(fit(safe_name(str(_value(row, column.key))), column.width - 1) + " ", no_wrap=True)
