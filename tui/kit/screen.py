@@ -24,6 +24,7 @@ from engine.compare.verdict import Verdict
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import parent_of
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.failover.model import Notice, TimelineView
 from engine.views.finding import Found
 from themes.palettes import Palette, palette
@@ -51,7 +52,7 @@ from tui.kit.text_panels import ExplainPanel
 from tui.kit.timeline_line import TimelineLine, branch_lines
 from tui.kit.verdict_words import suggestion_remarks, verdict_text
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import FLAG, Remark, counted, not_saved, safe_name, shorten_middle
+from tui.kit.wording import FLAG, Remark, not_saved, safe_name, shorten_middle
 
 COMMAND_LINES: Final = (
     *(f"{word} " for word in COMMAND_FORMS),

@@ -9,11 +9,12 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.cluster.timeline import BranchSummary
+from engine.text import counted
 from engine.views.failover.model import TimelineView
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
 from tui.kit.help import KeyHelp
 from tui.kit.line_widget import LineWidget
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 MARKS: Final = {
     "add": StepMark("+", "good"),

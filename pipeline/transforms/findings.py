@@ -1,4 +1,4 @@
-"""The doctor in tasks: rows become cases, cases findings, findings rows."""
+"""The doctor over Arrow batches: rows become cases, cases findings, findings rows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile, moment_ms
-from engine.admin.priorities import levels_of
-from engine.admin.snapshot import read_moments
+from engine.admin.inference import levels_of
+from engine.admin.moments import read_moments
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
 from engine.bundles.loads import TopicLoad
-from engine.diagnosis.doctor import findings_of
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.failover.model import Consumer
@@ -26,7 +26,6 @@ from engine.lint.model import Finding, World
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups
-from pipeline.reading.rows import Row
 from pipeline.schemas import FINDINGS
 
 ANSWERS_TOGETHER: Final = 256
@@ -36,7 +35,7 @@ _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
 
-def finding_row(found: Finding) -> Row:
+def finding_row(found: Finding) -> tuple[Any, ...]:
     """A finding as a row of ``findings``."""
     where = found.where
     numbers = [{"name": name, "value": float(value)} for name, value in found.numbers]

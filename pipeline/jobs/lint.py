@@ -15,15 +15,6 @@ from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.broker_groups import settings_of
-from pipeline.jobs.lint_tasks import (
-    CausePlan,
-    cause_linter,
-    failover_findings,
-    findings_table,
-    key_findings,
-    namespace_linter,
-    row_linter,
-)
 from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import LOAD_MANAGER
@@ -46,8 +37,17 @@ from pipeline.schemas import (
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.bundle_topics import boundaries_of_namespaces, topics_by_namespace
+from pipeline.transforms.findings import (
+    CausePlan,
+    cause_linter,
+    failover_findings,
+    findings_table,
+    key_findings,
+    namespace_linter,
+    row_linter,
+)
 from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
-from pipeline.writing import ensure_part, replacing, write_json
+from pipeline.writing import replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,17 +66,16 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     """
     need_tables(source, _NEEDED)
     world = world_of(source, options.settings)
-    with replacing(target, JOB) as draft, spark_faults(JOB):
+    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         rows = _subscription_findings(spark, source, world).unionByName(_namespace_findings(spark, source, world))
         rows = rows.unionByName(_causes(spark, source, world))
         folder = draft.table(FINDINGS)
         order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
-        stamp = options.stamp_of(source)
-        rows = stamp.on_frame(rows)
+        rows = draft.stamp.on_frame(rows)
         rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(str(folder))
-        ensure_part(FINDINGS, folder, stamp)
+        draft.fill(FINDINGS)
         summary = _summary(folder, world)
         write_json(draft.folder, f"{JOB}.json", summary)
     options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
