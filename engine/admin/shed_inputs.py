@@ -17,8 +17,7 @@ from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
-from engine.balance.leadership.reports import reports_read
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import InputError, Problem, Rejection
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from engine.balance.ahead.model import Assumption
 from engine.balance.leadership.shedding import UnloadOutcome
-from engine.balance.shed_ahead_model import Assumption
 from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
 from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome
 from engine.text import counted

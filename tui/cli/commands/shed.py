@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.admin.shed_inputs import ShedInputs
+    from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhead
     from engine.balance.settings import LoadSettings
-    from engine.balance.shed_ahead_model import AheadCycle, AheadMove, Evenness, ShedAhead
     from engine.balance.shedding.model import BrokerVerdict
     from engine.bundles.plan import LoadManager
     from engine.load_rules import LoadRules
@@ -148,9 +148,9 @@ class _Question:
 
     def ahead(self, shedder: str) -> ShedAhead | Rejection:
         """The forecast under this shedder; refused where no broker of the release starts with it."""
+        from engine.balance.ahead.forecast import shed_ahead
+        from engine.balance.ahead.model import ShedStart
         from engine.balance.leadership.state import ClusterPolicies, Leader
-        from engine.balance.shed_ahead import shed_ahead
-        from engine.balance.shed_ahead_model import ShedStart
 
         settings, policies = self._with(shedder), self.inputs.policies
         modular = shedder != TRANSFER

@@ -1,25 +1,31 @@
 """The extensible manager's cycles of a forecast: brokers that measure and publish themselves, and TransferShedder.
 
 A broker measures itself every ``UPDATE_MS`` and publishes what has changed enough. One that gains or loses a bundle
-forgets its averages and takes back what it published.
+forgets its averages and takes back what it published. Unlike the modular manager, it takes nobody back when a filter
+leaves no broker over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.balance.brokers import BrokerLoadAverage
-from engine.balance.extensible_placement import Candidates, candidates_of
-from engine.balance.filters import is_isolated
+from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
+from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, ReportFigures, figures_of, report_needed
+from engine.balance.filters import (
+    anti_affinity,
+    below_max_topics_extensible,
+    is_isolated,
+    newest_version,
+    permitted,
+    same_load_manager,
+)
 from engine.balance.java_maps import concurrent_order
 from engine.balance.leadership.state import ClusterPolicies, namespace_of
 from engine.balance.limits import BundleStats
-from engine.balance.placement.least_resource import place_least_load
 from engine.balance.placement.model import Placement
-from engine.balance.reports import ReportFigures, figures_of, report_needed
-from engine.balance.settings import MS_PER_MINUTE
-from engine.balance.shed_ahead_model import AheadCycle, AheadMove, ShedStart, evenness
-from engine.balance.shed_world import LoadWorld, Trail
+from engine.balance.placement.strategies import place_least_load
+from engine.balance.settings import EXTENSIBLE_CLASS, MS_PER_MINUTE, LoadSettings
 from engine.balance.shedding.transfer import (
     PublishedLoad,
     TransferCycle,
@@ -28,6 +34,72 @@ from engine.balance.shedding.transfer import (
     shed_transfer,
 )
 from engine.balance.top_bundles import MeasuredBundle, top_bundles
+from engine.errors import Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """``brokers`` that are left; ``filtered``: those left after each filter that took some away, by its name.
+
+    The names are those of the modular manager's filters, and ``isolation``, which is its last one.
+    """
+
+    brokers: tuple[str, ...]
+    filtered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def candidates_of(
+    bundle: str, loads: Mapping[str, BrokerLoad], settings: LoadSettings, policies: ClusterPolicies
+) -> Candidates:
+    """The brokers that all filters leave over. O(brokers), for a namespace of a group O(bundles of all brokers).
+
+    >>> loads = {name: BrokerLoad(name, topics=topics) for name, topics in (("b:1", 9), ("b:2", 3))}
+    >>> candidates_of("t/n/0x0_0x1", loads, LoadSettings(loadBalancerBrokerMaxTopics=5), ClusterPolicies())
+    Candidates(brokers=('b:2',), filtered={'topics': ('b:2',)})
+    """
+    kept = tuple(concurrent_order(loads))
+    filtered: dict[str, tuple[str, ...]] = {}
+
+    def keep(name: str, left: tuple[str, ...]) -> None:
+        nonlocal kept
+        if len(left) < len(kept):
+            filtered[name] = left
+        kept = left
+
+    classes = {broker: load.load_manager for broker, load in loads.items() if load.load_manager is not None}
+    if EXTENSIBLE_CLASS not in classes.values():
+        classes = {}  # nobody runs this manager: the question is what it would do if all did
+    keep("load-manager", same_load_manager(kept, classes, EXTENSIBLE_CLASS))
+    topics = {broker: load.topics for broker, load in loads.items()}
+    keep("topics", below_max_topics_extensible(kept, topics, settings.loadBalancerBrokerMaxTopics))
+    if settings.preferLaterVersions:
+        newest = newest_version(kept, {broker: load.version for broker, load in loads.items()})
+        if not isinstance(newest, Rejection):
+            keep("version", newest)
+    namespace = namespace_of(bundle)
+    domains = policies.domains if settings.failureDomainsEnabled else None
+    keep("anti-affinity", anti_affinity(kept, group_bundles(namespace, loads, policies), domains))
+    persistent = bundle not in policies.non_persistent
+    allowed = permitted(namespace, {name: loads[name] for name in kept}, policies.isolation, persistent=persistent)
+    keep("isolation", tuple(broker for broker in kept if broker in allowed))
+    return Candidates(kept, filtered)
+
+
+def group_bundles(namespace: str, loads: Mapping[str, BrokerLoad], policies: ClusterPolicies) -> dict[str, int] | None:
+    """How many bundles of its anti-affinity group each broker owns; None for a namespace without a group.
+
+    The modular manager counts namespaces, this one every bundle that is Owned (``getAntiAffinityNamespaceOwnedBrokers``
+    has both forms).
+    """
+    same = policies.same_group(namespace)
+    if same is None:
+        return None
+    return {
+        broker: count
+        for broker, load in loads.items()
+        if (count := sum(namespace_of(each) in same for each in dict.fromkeys(load.bundles)))
+    }
+
 
 UPDATE_MS = 5000
 """``loadBalancerReportUpdateMinIntervalMillis``: how often a broker measures itself."""

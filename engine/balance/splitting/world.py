@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.balance.limits import BundleStats, limit_measures
-from engine.balance.model import BundleLoad, Move
-from engine.balance.start import BalanceStart
-from engine.balance.topics import Topics, dealt, is_steady, loads_at
+from engine.balance.splitting.model import BundleLoad, Move
+from engine.balance.splitting.start import BalanceStart
+from engine.balance.splitting.topics import Topics, dealt, is_steady, loads_at
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 

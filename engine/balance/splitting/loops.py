@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from engine.balance.extensible_model import FAILURES
-from engine.balance.model import Attempt, Balance, BalanceVerdict
-from engine.balance.topics import hold_any
+from engine.balance.splitting.extensible import FAILURES
+from engine.balance.splitting.model import Attempt, Balance, BalanceVerdict
+from engine.balance.splitting.topics import hold_any
 from engine.bundles.boundaries import BundleRange
 
 LoopKind = Literal[

@@ -9,15 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from engine.balance.ahead.extensible import ExtensibleAhead
+from engine.balance.ahead.model import LoadWorld, ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
-from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.reports import broker_gone, brokers_changed, reports_read
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.leadership.state import (
+    ClusterPolicies,
+    Leader,
+    LeaderState,
+    broker_gone,
+    brokers_changed,
+    elected,
+    reports_read,
+)
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
-from engine.balance.shed_ahead_model import ShedStart
-from engine.balance.shed_world import LoadWorld
 from engine.errors import Rejection
 
 NEW_BROKER = "new-broker-{}:8080"

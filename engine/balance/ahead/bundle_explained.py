@@ -10,17 +10,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.balance.ahead.extensible import ExtensibleAhead
+from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
+from engine.balance.ahead.model import AheadCycle, ShedStart
 from engine.balance.brokers import weighted_usage
-from engine.balance.extensible_ahead import ExtensibleAhead
 from engine.balance.leadership.placement import Selection, permitted_brokers, select
-from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
-from engine.balance.placement.least_resource import ResourceMemory, least_resource_limit
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement, PlacementReason
-from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, long_term_score
-from engine.balance.shed_ahead import MAX_MINUTES, shed_ahead
-from engine.balance.shed_ahead_model import AheadCycle, ShedStart
+from engine.balance.placement.strategies import (
+    LEAST_RATE,
+    LEAST_RESOURCE,
+    ResourceMemory,
+    least_resource_limit,
+    long_term_score,
+)
 from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
 from engine.balance.shedding.strategies import TRANSFER
 from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome, TransferCycle

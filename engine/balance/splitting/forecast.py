@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from engine.balance.extensible import cycle
-from engine.balance.extensible_model import CycleLimits, CycleObservation, CycleVerdict, SplitMemory
 from engine.balance.limits import BundleStats, LimitMeasure, limit_measures
-from engine.balance.loops import Loop, find_loops
-from engine.balance.model import Attempt, Balance, BalanceCycle, BalanceRun, BalanceVerdict, BundleLoad
-from engine.balance.modular import visiting_order
-from engine.balance.modular_cycles import ModularCycles
-from engine.balance.start import BalanceStart
-from engine.balance.topics import loads_at
-from engine.balance.world import World
+from engine.balance.splitting.extensible import CycleLimits, CycleObservation, CycleVerdict, SplitMemory, cycle
+from engine.balance.splitting.loops import Loop, find_loops
+from engine.balance.splitting.model import Attempt, Balance, BalanceCycle, BalanceRun, BalanceVerdict, BundleLoad
+from engine.balance.splitting.modular import visiting_order
+from engine.balance.splitting.modular_cycles import ModularCycles
+from engine.balance.splitting.start import BalanceStart
+from engine.balance.splitting.topics import loads_at
+from engine.balance.splitting.world import World
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, SplitResult, parse_range, split_bundles
 from engine.bundles.plan import ChildShare, shares_of
@@ -120,7 +119,7 @@ def simulate(start: BalanceStart, cycles: int) -> Balance | Rejection:
 
     Refused: a number of cycles below 0 or above ``MAX_CYCLES``.
 
-    >>> from engine.balance.start import balance_start
+    >>> from engine.balance.splitting.start import balance_start
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings
@@ -213,7 +212,7 @@ def forecast(start: BalanceStart, cycles: int = 20) -> Forecast | Rejection:
 
     Refused: less than one cycle, or more than can be simulated. Costs four simulations.
 
-    >>> from engine.balance.start import balance_start
+    >>> from engine.balance.splitting.start import balance_start
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.bundles.loads import TopicLoad
     >>> from engine.config import BrokerSettings

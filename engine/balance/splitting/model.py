@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.balance.extensible_model import CycleOutcome
 from engine.balance.limits import BundleStats, LimitMeasure, SplitReason
-from engine.balance.modular import ModularOutcome, NoRun
-from engine.balance.start import BalanceStart
+from engine.balance.splitting.extensible import CycleOutcome
+from engine.balance.splitting.modular import ModularOutcome, NoRun
+from engine.balance.splitting.start import BalanceStart
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.errors import Rejection
 

@@ -1,7 +1,7 @@
 """The next cycles of shedding, from load reports: the modular leader's and the extensible one's.
 
 Traffic stays as it is reported and moves with its bundle; what a report cannot show is assumed and named
-(:data:`engine.balance.shed_ahead_model.Assumption`). Reports are written when they are due. A report that says nothing
+(:data:`engine.balance.ahead.model.Assumption`). Reports are written when they are due. A report that says nothing
 new is not read again, since it changes no average of steady traffic.
 """
 
@@ -11,27 +11,26 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from engine.balance.averages import BundleData
-from engine.balance.brokers import BrokerLoad, overload_usage
-from engine.balance.extensible_ahead import ExtensibleAhead
-from engine.balance.java_maps import hash_order
-from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.reports import reports_read
-from engine.balance.leadership.shedding import shed, view
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
-from engine.balance.placement.model import Placement
-from engine.balance.placement.strategies import check_placement
-from engine.balance.reports import ReportFigures, figures_of, report_needed
-from engine.balance.settings import MS_PER_MINUTE
-from engine.balance.shed_ahead_model import (
+from engine.balance.ahead.extensible import ExtensibleAhead
+from engine.balance.ahead.model import (
     AheadCycle,
     AheadMove,
     Assumption,
+    LoadWorld,
     ShedAhead,
     ShedStart,
+    Trail,
     evenness,
 )
-from engine.balance.shed_world import LoadWorld, Trail
+from engine.balance.averages import BundleData
+from engine.balance.brokers import BrokerLoad, ReportFigures, figures_of, overload_usage, report_needed
+from engine.balance.java_maps import hash_order
+from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.shedding import shed, view
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
+from engine.balance.placement.model import Placement
+from engine.balance.placement.strategies import check_placement
+from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shedding import strategies as shedders
 from engine.balance.shedding.model import ShedView
 from engine.errors import Rejection

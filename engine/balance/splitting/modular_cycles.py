@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from engine.balance.leader_runs import RunningLeader
 from engine.balance.limits import BundleStats, LimitMeasure, SplitReason, limit_measures
-from engine.balance.model import (
+from engine.balance.settings import MS_PER_MINUTE
+from engine.balance.splitting.leader import RunningLeader
+from engine.balance.splitting.model import (
     Attempt,
     AttemptOutcome,
     BalanceCycle,
@@ -16,9 +17,8 @@ from engine.balance.model import (
     BundleLoad,
     Move,
 )
-from engine.balance.modular import BrokerReport, ModularDecision, ModularVerdict, visiting_order, why_no_run
-from engine.balance.settings import MS_PER_MINUTE
-from engine.balance.world import World
+from engine.balance.splitting.modular import BrokerReport, ModularDecision, ModularVerdict, visiting_order, why_no_run
+from engine.balance.splitting.world import World
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
