@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands, so nothing heavy is imported here
-    from engine.admin.snapshot import Moment
+    from engine.admin.moments import Moment
     from engine.cluster.timeline import Timeline
     from engine.diagnosis.model import Diagnosis
     from engine.scenarios.script.model import Script

@@ -26,7 +26,7 @@ from tui.sources.cluster.outcomes import Fault
 from tui.sources.cluster.reading import ClusterReading, moments_read
 
 if TYPE_CHECKING:
-    from engine.admin.snapshot import Moment
+    from engine.admin.moments import Moment
     from tui.cli.session import Session
 
 MOST_COMPARED: Final = 10_000

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from engine.admin.snapshot import Moment
+from engine.admin.moments import Moment
 from engine.bundles.split import resolve_target
 from engine.cluster.bundles import topic_loads
 from engine.cluster.commands import TimelineCommand

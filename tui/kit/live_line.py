@@ -9,8 +9,9 @@ from typing import Final
 from textual.content import Content
 from textual.widget import Widget
 
+from engine.text import counted
 from tui.kit.plain_text import assembled
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from textual.message import Message
 
 from engine.admin.facts import Snapshot
-from engine.admin.snapshot import Moment, combined
+from engine.admin.moments import Moment, combined
 from engine.cluster.commands import Command, End, Home, SubscribeKeyShared, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState, shown_places

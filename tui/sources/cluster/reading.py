@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 from engine.admin.files import AnswerFile, moment_ms
-from engine.admin.snapshot import Moment, read_moments
+from engine.admin.moments import Moment, read_moments
 from engine.errors import InputError
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Answer, Fault, Gap
