@@ -23,6 +23,8 @@ from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.scope import Scope
 
 NAMESPACE = "public/default"
+MOST_TRIES = 10
+"""The brokers draw lots for bundles: one of them gets all of them once in a while."""
 TOPICS = {f"persistent://{NAMESPACE}/t-{number}" for number in range(12)}
 
 
@@ -93,11 +95,17 @@ def test_each_broker_has_a_part_and_redirects_lead_to_the_other(brokers_of_one: 
     for topic in sorted(TOPICS):
         make(topic, brokers_of_one)
 
-    reading, recording = read(first, Scope((NAMESPACE,), loads_topics=True))
-    assert topics_read(reading) == TOPICS
-    assert {asked for asked, _ in recording.answered} == both
-    assert recording.redirected == both - {host(first)}
+    # Nobody has them loaded now, and who is asked first sends the other one what that gets.
+    for _ in range(MOST_TRIES):
+        first.admin("PUT", f"/admin/v2/namespaces/{NAMESPACE}/unload")
+        reading, recording = read(first, Scope((NAMESPACE,), loads_topics=True))
+        assert topics_read(reading) == TOPICS, reading.gaps
+        if recording.answered[host(first), 307]:
+            break
     assert recording.answered[host(first), 307] > 0
+    assert host(brokers_of_one[1]) in recording.redirected
+    assert recording.redirected <= both
+    assert {asked for asked, _ in recording.answered} == both
 
     for broker in brokers_of_one:
         reading, recording = read(broker, Scope((NAMESPACE,)))
@@ -106,5 +114,5 @@ def test_each_broker_has_a_part_and_redirects_lead_to_the_other(brokers_of_one: 
         assert reading.topics_read == reading.topics >= len(TOPICS)
         assert {asked for asked, _ in recording.answered} == both
         assert recording.redirected <= both
-        owners = {answer.broker for answer in reading.answers if answer.path.endswith("/stats")}
-        assert owners == both
+        owners = Counter(answer.broker for answer in reading.answers if answer.path.endswith("/stats"))
+        assert owners.keys() == both, owners
