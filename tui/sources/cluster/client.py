@@ -119,21 +119,22 @@ class AdminClient:
         """Where a broker's own web service is, by its id."""
         return f"{'https' if self.access.is_encrypted else 'http'}://{broker}"
 
-    async def get(self, path: str, *, broker: str = "", json: bool = True) -> Answer | Gap:
+    async def get(self, path: str, *, broker: str = "", json: bool = True, loads: bool = False) -> Answer | Gap:
         """Ask for a path with its query, of a broker itself or at the cluster's address.
 
-        ``json``: an answer that is not JSON is a gap. What passes is asked again, with growing pauses.
+        ``json``: an answer that is not JSON is a gap. ``loads``: a broker may take what nobody owns, to answer.
+        What passes is asked again, with growing pauses.
         """
         if not path.startswith(_READ_ONLY):
             raise ValueError(f"{path} is not a request of the admin API")
         origin = self.origin_of_broker(broker) if broker else self.access.origin
         async with self._slots:
-            outcome = await self._tried(path, origin)
+            outcome = await self._tried(path, origin, loads)
             for attempt in range(self.limits.tries - 1):
                 if not isinstance(outcome, Gap) or outcome.fault not in PASSING:
                     break
                 await self.clock.sleep(wait_s(attempt, self.limits, self._chance))
-                outcome = await self._tried(path, origin)
+                outcome = await self._tried(path, origin, loads)
         if isinstance(outcome, Gap):
             self._note(outcome)
             return outcome
@@ -164,7 +165,7 @@ class AdminClient:
             if self._silent[gap.origin] >= _GIVEN_UP_AFTER:
                 self._down[gap.origin] = gap
 
-    async def _tried(self, path: str, origin: str) -> _Response | Gap:
+    async def _tried(self, path: str, origin: str, loads: bool) -> _Response | Gap:
         refusal = self._refused(path, origin)
         if refusal is not None:
             return refusal
@@ -172,12 +173,12 @@ class AdminClient:
         refusal = self._refused(path, origin)
         if refusal is not None:
             return refusal
-        response = await self._followed(path, origin)
+        response = await self._followed(path, origin, loads)
         if isinstance(response, Gap) or response.status in _OK:
             return response
         return self._gap_of(path, response)
 
-    async def _followed(self, path: str, origin: str) -> _Response | Gap:
+    async def _followed(self, path: str, origin: str, loads: bool) -> _Response | Gap:
         """The response at the end of redirects inside the cluster."""
         url = origin + path
         seen = {url}
@@ -185,7 +186,7 @@ class AdminClient:
             response = await self._once(path, url)
             if isinstance(response, Gap) or response.status not in _REDIRECTS:
                 return response
-            target = _target(url, response.location)
+            target = _target(url, response.location, loads)
             if target is None or not self._may_follow(target):
                 where = self._said(response.location.partition("?")[0])
                 return Gap(path, Fault.REDIRECT_REFUSED, f"redirected to {where}", origin, response.status)
@@ -292,8 +293,11 @@ def _reason_in(data: bytes) -> str:
     return str(found.get("reason", "")) if isinstance(found, dict) else str(found)
 
 
-def _target(url: str, location: str) -> str | None:
-    """Where a redirect leads, never with the right to take ownership of what nobody owns."""
+def _target(url: str, location: str, loads: bool) -> str | None:
+    """Where a redirect leads, with the right to take ownership of what nobody owns only where that may be loaded.
+
+    The leader gives that right to the broker that it chose, which without it would ask the leader again.
+    """
     try:
         target = urljoin(url, location)
         parts = urlsplit(target)
@@ -303,7 +307,8 @@ def _target(url: str, location: str) -> str | None:
     if not location or not parts.hostname or parts.username is not None:
         return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    query = "&".join(part for part in parts.query.split("&") if part and not part.startswith("authoritative="))
+    kept = (part for part in parts.query.split("&") if part and (loads or not part.startswith("authoritative=")))
+    query = "&".join(kept)
     return f"{parts.scheme}://{host}:{port}{parts.path}" + (f"?{query}" if query else "")
 
 

@@ -155,14 +155,19 @@ class _Reading:
         if self._keeps:
             raise _OtherTopicsError
 
-    async def _ask(self, path: str, *, broker: str = "", json: bool = True, hides: bool = False) -> Answer | Gap:
-        """An answer or a gap, kept with the others. ``hides``: it may hold secrets of the brokers."""
+    async def _ask(
+        self, path: str, *, broker: str = "", json: bool = True, hides: bool = False, loads: bool = False
+    ) -> Answer | Gap:
+        """An answer or a gap, kept with the others. ``hides``: it may hold secrets of the brokers.
+
+        ``loads``: a broker may load the topic to answer.
+        """
         known = self._earlier.answers.get((path, broker))
         if known is not None and self._keeps and changes_rarely(path):
             self._answers.append(known)
             return known
         self._total += 1
-        outcome = await self._client.get(path, broker=broker, json=json)
+        outcome = await self._client.get(path, broker=broker, json=json, loads=loads)
         if isinstance(outcome, Answer) and hides:
             clean = without_secrets(outcome.data)
             outcome = (
@@ -319,7 +324,8 @@ class _Reading:
                 topics.append(sizes[parent])
         for name in asked:
             if name.partitioned_topic not in whole and str(name) not in counts:
-                requests.append(self._ask(paths.of_topic(name, "stats"), broker=self._at(str(name))))
+                path, broker = paths.of_topic(name, "stats"), self._at(str(name))
+                requests.append(self._ask(path, broker=broker, loads=self._scope.loads_topics))
                 topics.append(1)
         outcomes = await asyncio.gather(*requests)
         return sum(size for size, outcome in zip(topics, outcomes, strict=True) if isinstance(outcome, Gap))

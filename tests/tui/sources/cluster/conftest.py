@@ -55,13 +55,18 @@ def get(clock: CountingClock) -> Get:
     """Ask a server for one path."""
 
     def getting(
-        server: PlayingServer, path: str, access: Access | None = None, trusts: tuple[str, ...] = (), **limits: float
+        server: PlayingServer,
+        path: str,
+        access: Access | None = None,
+        trusts: tuple[str, ...] = (),
+        loads: bool = False,
+        **limits: float,
     ) -> Answer | Gap:
         async def run() -> Answer | Gap:
             given = replace(Limits(), **limits)  # type: ignore[arg-type]
             async with AdminClient(access or Access(server.url), given, clock=clock, chance=random.Random(1)) as client:
                 client.trust(trusts)
-                return await client.get(path)
+                return await client.get(path, loads=loads)
 
         return asyncio.run(run())
 

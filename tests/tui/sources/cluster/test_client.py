@@ -120,6 +120,23 @@ def test_a_redirect_out_of_the_cluster_is_not_followed(get: Get, target: str) ->
         assert other.asked == []
 
 
+@pytest.mark.parametrize("loads", [False, True])
+def test_what_nobody_owns_is_taken_only_where_it_may_be_loaded(get: Get, loads: bool) -> None:
+    """The leader sends the request back to the broker that it chose, with the right to take the bundle."""
+    with playing() as server, playing() as leader:
+        server.faults = (failing("clusters$", status(307, Location=leader.url + PATH)),)
+        back = f"{server.url}{PATH}?authoritative=true"
+        leader.faults = (failing("clusters", status(307, Location=back)),)
+        server.answers[f"{PATH}?authoritative=true"] = b"[]"
+        outcome = get(server, PATH, loads=loads)
+        assert [asked.path for asked in server.asked][1:] == [f"{PATH}?authoritative=true"][: int(loads)]
+    if loads:
+        assert isinstance(outcome, Answer)
+    else:
+        assert isinstance(outcome, Gap)
+        assert outcome.fault is Fault.REDIRECT_LOOP
+
+
 def test_redirects_in_a_circle_end(get: Get) -> None:
     with playing() as server:
         server.faults = (failing("clusters", status(307, Location=f"{server.url}{PATH}")),)
