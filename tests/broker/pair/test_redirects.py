@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.broker.conftest import STEPS_VARIABLE
 from tests.broker.jars import NoBrokerError, more_jars
 from tests.broker.pair.cluster import two_brokers
 from tests.broker.standalone import Broker
+from tests.patience import HANG_S
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.reader import read_cluster
@@ -42,16 +44,23 @@ def brokers_of_one(broker_jars: Path) -> Iterator[tuple[Broker, Broker]]:
 
 
 class Recording(httpx.AsyncBaseTransport):
-    """The real network; ``answered`` counts statuses by host, ``redirected`` has where redirects lead."""
+    """The real network. ``answered`` counts statuses by host, ``redirected`` are the hosts that redirects lead to.
+
+    ``owners`` are the hosts that gave statistics of topics.
+    """
 
     def __init__(self) -> None:
         self._network = httpx.AsyncHTTPTransport()
         self.answered: Counter[tuple[str, int]] = Counter()
         self.redirected: set[str] = set()
+        self.owners: set[str] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         response = await self._network.handle_async_request(request)
-        self.answered[request.url.netloc.decode(), response.status_code] += 1
+        asked = request.url.netloc.decode()
+        self.answered[asked, response.status_code] += 1
+        if response.status_code == 200 and request.url.path.endswith("/stats"):
+            self.owners.add(asked)
         if "location" in response.headers:
             self.redirected.add(httpx.URL(response.headers["location"]).netloc.decode())
         return response
@@ -82,6 +91,17 @@ def make(topic: str, brokers: tuple[Broker, Broker]) -> None:
     broker.admin("PUT", f"/admin/v2/{path}")
 
 
+def wait_until_listed(brokers: tuple[Broker, Broker]) -> None:
+    """Return when the lists of what is loaded, which brokers write once a second, have all topics."""
+    until = time.monotonic() + HANG_S
+    while time.monotonic() < until:
+        lists = b"".join(broker.raw("/admin/v2/broker-stats/topics") for broker in brokers)
+        if all(f'"{topic}"'.encode() in lists for topic in TOPICS):
+            return
+        time.sleep(0.1)
+    raise TimeoutError("not all topics are listed")
+
+
 def topics_read(reading: ClusterReading) -> set[str]:
     """The topics of which statistics came, and were statistics."""
     paths = {f"/admin/v2/{topic.replace('://', '/')}/stats": topic for topic in TOPICS}
@@ -99,14 +119,16 @@ def test_each_broker_has_a_part_and_redirects_lead_to_the_other(brokers_of_one: 
     for _ in range(MOST_TRIES):
         first.admin("PUT", f"/admin/v2/namespaces/{NAMESPACE}/unload")
         reading, recording = read(first, Scope((NAMESPACE,), loads_topics=True))
-        assert topics_read(reading) == TOPICS, reading.gaps
-        if recording.answered[host(first), 307]:
+        if topics_read(reading) == TOPICS and recording.owners == both:
             break
+    assert topics_read(reading) == TOPICS, reading.gaps
+    assert recording.owners == both
     assert recording.answered[host(first), 307] > 0
     assert host(brokers_of_one[1]) in recording.redirected
     assert recording.redirected <= both
     assert {asked for asked, _ in recording.answered} == both
 
+    wait_until_listed(brokers_of_one)
     for broker in brokers_of_one:
         reading, recording = read(broker, Scope((NAMESPACE,)))
         assert set(reading.brokers) == both
@@ -114,5 +136,4 @@ def test_each_broker_has_a_part_and_redirects_lead_to_the_other(brokers_of_one: 
         assert reading.topics_read == reading.topics >= len(TOPICS)
         assert {asked for asked, _ in recording.answered} == both
         assert recording.redirected <= both
-        owners = Counter(answer.broker for answer in reading.answers if answer.path.endswith("/stats"))
-        assert owners.keys() == both, owners
+        assert {answer.broker for answer in reading.answers if answer.path.endswith("/stats")} == both
