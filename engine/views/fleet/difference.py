@@ -227,8 +227,8 @@ def fleet_difference(
 
 def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
     first, second = matched(*keyed(columns.subscription, columns.topic))
-    second = second[(order := np.argsort(second, kind="stable"))]
-    first = first[order]
+    order = np.argsort(second)
+    first, second = first[order], second[order]
     old, new = columns.owner.before[first], columns.owner.after[second]
     _, groups = keyed(columns.namespace, columns.subscription)
     _, example, group, partitions = np.unique(
