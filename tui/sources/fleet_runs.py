@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, overload
 
@@ -27,7 +28,7 @@ from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
 
 COMPARED: Final = ("assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers")
 """The tables that a comparison reads, of which a run may lack some."""
-_OWNERS: Final = ("namespace", "subscription", "topic", "policy", "active_consumer")
+_OWNERS: Final = ("namespace", "subscription", "topic", "active_consumer")
 _SUBSCRIPTIONS: Final = ("namespace", "subscription", "type", "verdict", *MEASURES)
 _FINDING: Final = tuple(field.name for field in fields(FindingPlace))
 _FEW: Final = (
@@ -57,8 +58,8 @@ class RunTables:
         table = read_table(self.folder, name, columns, filters or None, [name for name in columns if name in _FEW])
         if not self.run_id and len(runs := _values(table.column("run_id"))) > 1:
             raise InputError(
-                f"{self.folder}/{name} has several runs ({', '.join(sorted(runs))}); name two of them: ringside fleet"
-                f" diff {self.folder} RUN_ID RUN_ID"
+                f"{self.folder}/{name} has several runs ({', '.join(sorted(runs))}); name the folder and two of them:"
+                " ringside fleet diff OUT RUN_ID RUN_ID"
             )
         return table
 
@@ -105,15 +106,12 @@ class _ArrowNames(Sequence[str]):
 
 
 def coded(before: Any, after: Any) -> Coded:
-    """Two ``pyarrow.ChunkedArray`` of texts with codes that both share. O(rows)."""
-    chunks = [
-        chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
-        for chunk in (*before.chunks, *after.chunks)
-    ]
+    """Two ``pyarrow.ChunkedArray`` of texts, both plain or both dictionaries, with codes that they share. O(rows)."""
+    chunks = [*before.chunks, *after.chunks]
     if not chunks:
         return Coded((), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    both = pa.chunked_array([chunk.cast(pa.dictionary(pa.int32(), pa.string())) for chunk in chunks])
-    both = both.unify_dictionaries()
+    both = pa.chunked_array(chunks)
+    both = both.unify_dictionaries() if pa.types.is_dictionary(both.type) else both.dictionary_encode()
     codes = [pc.fill_null(chunk.indices, NOTHING).to_numpy(zero_copy_only=False) for chunk in both.chunks]
     every = np.concatenate(codes).astype(np.int64)
     return Coded(_ArrowNames(both.chunk(0).dictionary), every[: len(before)], every[len(before) :])
@@ -155,16 +153,16 @@ def _values(column: Any) -> set[str]:
 
 
 def columns_of(before: RunTables, after: RunTables) -> tuple[RunColumns, tuple[str, ...]]:
-    """What both runs have, and the tables that one of them lacks. Raises ``InputError``."""
+    """How to read what both runs have, and the tables that one of them lacks. Reading raises ``InputError``."""
     missing = tuple(name for name in COMPARED if not (before.has(name) and after.has(name)))
     owners = {"assignments", "subscription_loads"}.isdisjoint(missing)
     return (
         RunColumns(
-            _owners(before, after) if owners else None,
-            None if "worst_subscriptions" in missing else _subscriptions(before, after),
-            None if "findings" in missing else _findings(before, after),
-            None if "topics" in missing else _names(before, after, "topics", "topic"),
-            None if "brokers" in missing else _names(before, after, "brokers", "broker"),
+            partial(_owners, before, after) if owners else None,
+            None if "worst_subscriptions" in missing else partial(_subscriptions, before, after),
+            None if "findings" in missing else partial(_findings, before, after),
+            None if "topics" in missing else partial(_names, before, after, "topics", "topic"),
+            None if "brokers" in missing else partial(_names, before, after, "brokers", "broker"),
         ),
         missing,
     )
@@ -178,14 +176,18 @@ def _owners(before: RunTables, after: RunTables) -> OwnerColumns:
 
 def _owners_of(tables: RunTables) -> Any:
     """Assignments under the policy in force; which one that is may differ between subscriptions."""
-    names = ("namespace", "subscription", "policy")
-    in_force = tables.read("subscription_loads", names, [("in_force", "=", True)])
+    names = ("namespace", "subscription")
+    in_force = tables.read("subscription_loads", (*names, "policy"), [("in_force", "=", True)])
     policies = sorted(_values(in_force.column("policy")))
-    rows = tables.read("assignments", _OWNERS, [("policy", "in", policies)])
-    if len(policies) < 2:
-        return rows
-    mine, rules = keyed(*(coded(rows.column(name), in_force.column(name)) for name in names))
-    return rows.filter(pa.array(np.isin(mine, rules)))
+    every = []
+    for policy in policies or [""]:
+        rows = tables.read("assignments", _OWNERS, [("policy", "=", policy)])
+        if len(policies) > 1:
+            ruled = in_force.filter(pc.equal(in_force.column("policy").cast(pa.string()), policy))
+            mine, others = keyed(*(coded(rows.column(name), ruled.column(name)) for name in names))
+            rows = rows.filter(pa.array(np.isin(mine, others)))
+        every.append(rows)
+    return pa.concat_tables(every)
 
 
 def _subscriptions(before: RunTables, after: RunTables) -> SubscriptionColumns:

@@ -5,7 +5,7 @@ Owners are the active consumers that the rule in force gives each partition: com
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
@@ -67,13 +67,14 @@ class FindingColumns:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RunColumns:
-    """The columns of both runs; None for what one of them lacks."""
+    """How to read the columns of both runs, one kind after the other: a fleet's topics alone are large. None for what
+    one of the runs lacks."""
 
-    owners: OwnerColumns | None = None
-    subscriptions: SubscriptionColumns | None = None
-    findings: FindingColumns | None = None
-    topics: Coded | None = None
-    brokers: Coded | None = None
+    owners: Callable[[], OwnerColumns] | None = None
+    subscriptions: Callable[[], SubscriptionColumns] | None = None
+    findings: Callable[[], FindingColumns] | None = None
+    topics: Callable[[], Coded] | None = None
+    brokers: Callable[[], Coded] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +215,14 @@ def fleet_difference(
     sums: dict[str, Any] = {}
     lists: dict[str, Any] = {}
     if columns.owners is not None:
-        _compare_owners(columns.owners, top, sums, lists)
+        _compare_owners(columns.owners(), top, sums, lists)
     if columns.subscriptions is not None:
-        _compare_subscriptions(columns.subscriptions, top, sums, lists)
+        _compare_subscriptions(columns.subscriptions(), top, sums, lists)
     if columns.findings is not None:
-        _compare_findings(columns.findings, top, sums, lists)
-    for name, column in (("topics", columns.topics), ("brokers", columns.brokers)):
-        if column is not None:
-            _compare_names(name, column, top, sums, lists)
+        _compare_findings(columns.findings(), top, sums, lists)
+    for name, read in (("topics", columns.topics), ("brokers", columns.brokers)):
+        if read is not None:
+            _compare_names(name, read(), top, sums, lists)
     return FleetDifference(before, after, FleetSums(**sums), FleetLists(**lists), tuple(not_compared))
 
 
