@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -54,12 +55,44 @@ def path_word(path: str) -> str:
     return f"./{path}" if path.startswith("-") else path
 
 
-def counted(count: int, noun: str, one: str = "", many: str = "") -> str:
-    """A number with its noun, and if wanted the verb that goes with it.
+_SIBILANTS: Final = ("s", "ch", "sh", "x")
+_VOWELS: Final = "aeiou"
 
-    >>> counted(1, "slot"), counted(1200, "slot"), counted(1, "slot", "has", "have"), counted(2, "entry")
-    ('1 slot', '1,200 slots', '1 slot has', '2 entries')
+
+def counted(count: int, noun: str, one: str = "", many: str = "") -> str:
+    """Write a number with its noun, and the verb that goes with it if given.
+
+    >>> counted(1, "topic"), counted(1200, "topic"), counted(2, "entry"), counted(2, "branch"), counted(2, "key")
+    ('1 topic', '1,200 topics', '2 entries', '2 branches', '2 keys')
+    >>> counted(1, "slot", "has", "have"), counted(0, "slot", "has", "have")
+    ('1 slot has', '0 slots have')
     """
     verb = one if count == 1 else many
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else plural}" + (f" {verb}" if verb else "")
+    return f"{count:,} {noun if count == 1 else _plural(noun)}" + (f" {verb}" if verb else "")
+
+
+def _plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(_SIBILANTS) else f"{noun}s"
+
+
+def listed(texts: Sequence[str], at_most: int = 3) -> str:
+    """Write the first few of many texts, and how many more there are.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], 2)
+    ('a, b', 'a, b and 1 more')
+    """
+    shown = ", ".join(texts[:at_most])
+    return f"{shown} and {len(texts) - at_most} more" if len(texts) > at_most else shown
+
+
+def joined(names: Sequence[str], at_most: int = 3) -> str:
+    """Write names with "and" before the last one, or how many more there are.
+
+    >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c", "d", "e"])
+    ('a', 'a and b', 'a, b, c and 2 more')
+    """
+    if len(names) > at_most:
+        return listed(names, at_most)
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

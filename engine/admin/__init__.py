@@ -15,10 +15,10 @@ from engine.admin.facts import (
     TopicFacts,
 )
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.load_reports import decode_load_report
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
-    decode_load_report,
     decode_policies,
     decode_runtime_configuration,
     decode_topic_list,

@@ -1,6 +1,6 @@
-"""What happened between two moments of a cluster, as far as the answers at both show it.
+"""Changes between two moments of a cluster, as far as the answers at both show them.
 
-What only one of them shows is unknown, not gone: a dump may hold fewer answers than the one before.
+What only one of them shows is unknown, not removed: a dump may hold fewer answers than the one before.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ OWNER: Final = "owner"
 PARTITIONS: Final = "partitions"
 BACKLOG: Final = "backlog"
 KINDS: Final = (PARTITIONS, BUNDLES, OWNER, NEW, GONE, TYPE, LEFT, JOINED, ACTIVE, RANGES, BACKLOG)
-"""In the order in which changes between two moments are told; nothing says in which they happened."""
+"""In the order in which changes are listed; the order in which they happened is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change. ``subscription`` "" concerns all subscriptions of the namespace, or of ``topic``.
 
-    ``topic`` is the only one it was found on, "" where there are several; ``topics`` counts them, partitions singly.
+    ``topic`` is the topic concerned, "" for several; ``topics`` counts them, each partition as one.
     ``before`` and ``after`` are names (active consumers, types, brokers, bundles) or numbers as text; ``number`` counts
     slots that changed their owner, or by how much a backlog grew (negative: shrank).
     """
@@ -50,10 +50,10 @@ class Change:
 
 
 def changes_between(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
-    """The changes from one moment to the next, in the order of ``KINDS``. O(dispatchers x consumers)."""
-    found = [*_partitions(before, after), *_bundles(before, after), *_owners(before, after)]
-    found += _subscriptions(before, after)
-    return tuple(sorted(found, key=lambda change: KINDS.index(change.kind)))
+    """Return the changes from one moment to the next, in the order of ``KINDS``. O(dispatchers x consumers)."""
+    changes = [*_partitions(before, after), *_bundles(before, after), *_owners(before, after)]
+    changes += _subscriptions(before, after)
+    return tuple(sorted(changes, key=lambda change: KINDS.index(change.kind)))
 
 
 def _partitions(before: Snapshot, after: Snapshot) -> list[Change]:
@@ -67,18 +67,18 @@ def _partitions(before: Snapshot, after: Snapshot) -> list[Change]:
 
 def _partition_counts(snapshot: Snapshot) -> dict[str, int]:
     """The highest partition index + 1 that an answer names, by topic."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in (*snapshot.topics, *snapshot.known_names):
         if PARTITION_SUFFIX in name:
             parsed = parse_topic_name(name)
             if isinstance(parsed, TopicName) and parsed.partition_index >= 0:
                 parent = parsed.partitioned_topic
-                found[parent] = max(found.get(parent, 0), parsed.partition_index + 1)
-    return found
+                counts[parent] = max(counts.get(parent, 0), parsed.partition_index + 1)
+    return counts
 
 
 def _bundles(before: Snapshot, after: Snapshot) -> list[Change]:
-    """Splits: each bundle that has boundaries inside it now. Bundles are never put together again."""
+    """Return the splits: bundles with new boundaries inside. Bundles are never merged."""
     changes = []
     for namespace, now in after.bundles.items():
         then = before.bundles.get(namespace)
@@ -95,7 +95,7 @@ def _bundles(before: Snapshot, after: Snapshot) -> list[Change]:
 
 
 def _owners(before: Snapshot, after: Snapshot) -> list[Change]:
-    """Bundles, and topics where look-ups say it, that another broker serves now."""
+    """Return the bundles, and topics that were looked up, whose broker changed."""
     return [
         Change(OWNER, _namespace_of(what), topic=what, topics=1, before=before.owners[what], after=owner)
         for what, owner in after.owners.items()
@@ -110,8 +110,8 @@ def _namespace_of(what: str) -> str:
 
 
 @dataclass(slots=True)
-class _Seen:
-    """Where a change was found."""
+class _Places:
+    """The topics on which a change was seen."""
 
     first: str = ""
     count: int = 0
@@ -128,8 +128,8 @@ _Key = tuple[str, str, str, str, str]
 
 
 def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
-    seen: defaultdict[_Key, _Seen] = defaultdict(_Seen)
-    backlogs: defaultdict[tuple[str, str], _Seen] = defaultdict(_Seen)
+    seen: defaultdict[_Key, _Places] = defaultdict(_Places)
+    backlogs: defaultdict[tuple[str, str], _Places] = defaultdict(_Places)
     for name, topic in after.topics.items():
         old_topic = before.topics.get(name)
         if old_topic is None or old_topic is topic:
@@ -146,35 +146,41 @@ def _subscriptions(before: Snapshot, after: Snapshot) -> list[Change]:
             if grown:
                 backlogs[topic.namespace, sub_name].add(name, grown)
     changes = [
-        Change(kind, namespace, sub, each.first if each.count == 1 else "", each.count, was, became, each.number)
-        for (kind, namespace, sub, was, became), each in seen.items()
+        Change(
+            kind, namespace, sub, places.first if places.count == 1 else "", places.count, was, became, places.number
+        )
+        for (kind, namespace, sub, was, became), places in seen.items()
     ]
     changes += [
-        Change(BACKLOG, namespace, sub, each.first if each.count == 1 else "", each.count, number=each.number)
-        for (namespace, sub), each in backlogs.items()
-        if each.number
+        Change(BACKLOG, namespace, sub, places.first if places.count == 1 else "", places.count, number=places.number)
+        for (namespace, sub), places in backlogs.items()
+        if places.number
     ]
     return changes
 
 
 def _by_name(topic: TopicFacts) -> Mapping[str, SubscriptionFacts]:
-    return {each.name: each for each in topic.subscriptions}
+    return {subscription.name: subscription for subscription in topic.subscriptions}
 
 
 def _knows_consumers(before: TopicFacts, after: TopicFacts) -> bool:
-    """Whether both answers list consumers: one that was asked without them has none, whoever is connected."""
+    """Whether both answers list consumers: an answer requested without them has none, however many are connected."""
     return all(
-        any(each.consumers for each in topic.subscriptions) or before.kind == after.kind for topic in (before, after)
+        any(subscription.consumers for subscription in topic.subscriptions) or before.kind == after.kind
+        for topic in (before, after)
     )
 
 
 def _of_dispatcher(
     then: SubscriptionFacts, now: SubscriptionFacts, knows_consumers: bool
 ) -> Iterable[tuple[str, str, str, int]]:
-    """Kind, before, after and number of each change of one subscription on one topic."""
+    """Yield kind, before, after and number of each change of one subscription on one topic."""
     if then.type != now.type and "None" not in (then.type, now.type):
         yield TYPE, then.type, now.type, 0
-    before, after = [_identity(each) for each in then.consumers], [_identity(each) for each in now.consumers]
+    before, after = (
+        [_identity(consumer) for consumer in then.consumers],
+        [_identity(consumer) for consumer in now.consumers],
+    )
     if knows_consumers and before != after:  # nearly always they are the same
         old, new = Counter(before), Counter(after)
         for (name, *_), count in (old - new).items():
@@ -190,12 +196,12 @@ def _of_dispatcher(
 
 
 def _identity(consumer: ConsumerFacts) -> tuple[str, str, str]:
-    """What tells a consumer from one that comes back under its name."""
+    """Distinguish a consumer from another that connects later under the same name."""
     return consumer.name, consumer.connected_since, consumer.address
 
 
 def slots_moved(then: Iterable[ConsumerFacts], now: Iterable[ConsumerFacts]) -> int:
-    """How many slots another consumer has than before, by name; those of nobody count too. 0 without ranges at both."""
+    """Count the slots whose consumer changed, by name, unassigned slots included; 0 unless both have ranges."""
     old, new = _pieces(then), _pieces(now)
     if not old or not new:
         return 0
@@ -212,7 +218,9 @@ def slots_moved(then: Iterable[ConsumerFacts], now: Iterable[ConsumerFacts]) -> 
 
 
 def _pieces(consumers: Iterable[ConsumerFacts]) -> list[tuple[int, int, str]]:
-    return sorted((start, end, each.name) for each in consumers for start, end in each.key_hash_ranges if start <= end)
+    return sorted(
+        (start, end, consumer.name) for consumer in consumers for start, end in consumer.key_hash_ranges if start <= end
+    )
 
 
 def _owner(pieces: list[tuple[int, int, str]], at: int, slot: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What a reader of broker answers gets: plain values, the same for every release and every kind of answer."""
+"""Values decoded from broker answers, the same for every release and every kind of answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Decoded(Generic[T]):
-    """The good part of an answer and everything that was wrong with it. ``set_aside`` counts topics left out."""
+    """The readable part of an answer and the problems with the rest. ``set_aside`` counts topics left out."""
 
     good: T
     problems: tuple[Problem, ...] = ()
@@ -28,7 +28,7 @@ class Decoded(Generic[T]):
 
 
 LARGEST: Final = 2**53
-"""No rate or number of things is above it, and beyond it JSON readers disagree about whole numbers."""
+"""The highest rate or count that is accepted; beyond it JSON readers disagree about whole numbers."""
 Rate = Annotated[float, msgspec.Meta(ge=0, le=float(LARGEST))]
 Count = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Counter = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -75,12 +75,12 @@ class ConsumerFacts(
         "avg_messages_per_entry": "avgMessagesPerEntry",
     },
 ):
-    """One consumer as statistics show it. Brokers expose neither its priority level nor its consumer id.
+    """One consumer as reported by statistics. Brokers expose neither its priority level nor its consumer id.
 
     ``connected_since`` is the broker's ISO text. ``available_permits`` may be negative. ``range_arrays`` and
-    ``range_texts`` are the two spellings of one thing, see ``key_hash_ranges``. Times are epoch milliseconds, 0 for
-    never. What older releases do not print is None or 0. A struct and no dataclass: there are hundreds of thousands,
-    and they are decoded straight from the answer.
+    ``range_texts`` are two spellings of the same ranges, see ``key_hash_ranges``. Times are epoch milliseconds, 0 for
+    never. Members that older releases do not print are None or 0. A struct instead of a dataclass, because hundreds of
+    thousands are decoded straight from answers.
     """
 
     name: str = ""
@@ -108,21 +108,21 @@ class ConsumerFacts(
 
     @property
     def key_hash_ranges(self) -> tuple[tuple[int, int], ...]:
-        """Inclusive slots (0..65535) from either spelling, empty for other types than Key_Shared.
+        """Inclusive slots (0..65535) from either spelling, empty for types other than Key_Shared.
 
         >>> ConsumerFacts(range_texts=("[0, 16383]",)).key_hash_ranges
         ((0, 16383),)
         """
-        return self.range_arrays or tuple(found for text in self.range_texts if (found := _range(text)) is not None)
+        return self.range_arrays or tuple(ends for text in self.range_texts if (ends := _range(text)) is not None)
 
     @property
     def unreadable_range(self) -> str | None:
-        """A text among ``range_texts`` that is no range like ``[0, 16383]``."""
+        """The first of ``range_texts`` that is not a range like ``[0, 16383]``."""
         return next((text for text in self.range_texts if _range(text) is None), None)
 
 
 def _range(text: str) -> tuple[int, int] | None:
-    """The ends of ``[0, 16383]``; up to 2^31 - 1, as releases with a ring over all integers print them."""
+    """Parse ``[0, 16383]``; numbers up to 2^31 - 1, as releases with a ring over all integers print."""
     match = _RANGE_TEXT.fullmatch(text.strip())
     if match is None or max(int(match[1]), int(match[2])) >= 2**31:
         return None
@@ -195,13 +195,15 @@ class SubscriptionFacts(
 
     @property
     def latest_ms(self) -> int:
-        """The latest time that it or a consumer of it names, in epoch milliseconds; 0 for none."""
-        times = (max(each.last_consumed_ms, each.last_acked_ms, each.last_flow_ms) for each in self.consumers)
+        """The latest time among its own and its consumers', in epoch milliseconds; 0 for none."""
+        times = (
+            max(consumer.last_consumed_ms, consumer.last_acked_ms, consumer.last_flow_ms) for consumer in self.consumers
+        )
         return max(self.last_consumed_ms, self.last_acked_ms, *times, 0)
 
     @property
     def throttle_events(self) -> collections.Counter[str]:
-        """How often a limit of the dispatch rate held something back since load, by whose limit it was."""
+        """Counts of dispatches held back by a dispatch rate limit since load, by the owner of the limit."""
         return collections.Counter(
             subscription=self.throttled_msgs_by_subscription + self.throttled_bytes_by_subscription,
             topic=self.throttled_msgs_by_topic + self.throttled_bytes_by_topic,
@@ -213,9 +215,9 @@ class SubscriptionFacts(
 class TopicFacts:
     """One topic, or one partition of a topic, under its full name.
 
-    ``partition_index`` is -1 for a topic that is no partition. ``publishers`` is the number of producers.
-    ``source`` and ``kind`` say which answer told it: ``stats`` and ``partitioned-stats`` know the active consumer,
-    ``broker-stats`` does not and has its numbers cut to three decimals. Counters grow from 0 since the topic was
+    ``partition_index`` is -1 for a topic that is not a partition. ``publishers`` is the number of producers.
+    ``source`` and ``kind`` name the answer: ``stats`` and ``partitioned-stats`` report the active consumer,
+    ``broker-stats`` does not and cuts its numbers to three decimals. Counters grow from 0 since the topic was
     loaded, None where a release does not print them; ``backlog_quota_bytes`` is -1 without a limit.
     """
 
@@ -246,7 +248,7 @@ class TopicFacts:
 
     @property
     def unacked_messages(self) -> int:
-        """Messages delivered and not yet acknowledged, over all subscriptions."""
+        """Messages delivered but not yet acknowledged, over all subscriptions."""
         return sum(subscription.unacked_messages for subscription in self.subscriptions)
 
 
@@ -261,7 +263,7 @@ class Position:
 @dataclass(frozen=True, slots=True)
 class CursorFacts:
     """One subscription's cursor. ``read_position`` is the next entry to read; the first one not acknowledged follows
-    ``mark_delete_position``. ``is_active`` is True while somebody is connected.
+    ``mark_delete_position``. ``is_active`` is True while a consumer is connected.
     """
 
     mark_delete_position: Position | None
@@ -273,7 +275,7 @@ class CursorFacts:
 
 @dataclass(frozen=True, slots=True)
 class LedgerFacts:
-    """What is stored of one topic: the last entry that was confirmed, and the cursors by subscription."""
+    """Internal statistics of one topic: the last confirmed entry, and the cursors by subscription."""
 
     last_confirmed_entry: Position | None
     entries: int
@@ -284,11 +286,11 @@ class LedgerFacts:
 class BundleList:
     """The boundaries of one namespace, as numbers 0..0xffffffff; ``n`` bundles have ``n + 1`` boundaries.
 
-    ``told_count`` is the number of bundles the answer itself tells, None without one.
+    ``reported_count`` is the number of bundles that the answer names, None without one.
     """
 
     boundaries: tuple[int, ...]
-    told_count: int | None = field(default=None, compare=False)
+    reported_count: int | None = field(default=None, compare=False)
 
     @property
     def ranges(self) -> tuple[str, ...]:
@@ -303,7 +305,7 @@ class BundleList:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where broker-stats lists a topic: its namespace and the text of its bundle's range."""
+    """The namespace and bundle range under which broker-stats lists a topic."""
 
     namespace: str
     bundle: str
@@ -328,7 +330,7 @@ class HashPositions:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeConfiguration:
-    """The settings this project knows, and how many others the answer had."""
+    """The settings known here, and the number of others in the answer."""
 
     settings: BrokerSettings
     named: tuple[str, ...]
@@ -337,7 +339,7 @@ class RuntimeConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """From a load report: the broker's release and the full names of the bundles it has numbers of."""
+    """The broker's release and the full names of the bundles in its load report."""
 
     broker_version: str
     bundles: tuple[str, ...]
@@ -345,7 +347,7 @@ class LoadReport:
 
 @dataclass(frozen=True, slots=True)
 class WrittenLoad:
-    """A broker's load report and when it was made, in milliseconds of the broker's clock (0: it does not say)."""
+    """A broker's load report with its time, in milliseconds of the broker's clock (0: unknown)."""
 
     load: BrokerLoad
     updated_at_ms: int = 0
@@ -353,7 +355,7 @@ class WrittenLoad:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What was read: files by what became of them, and topics by what became of them."""
+    """Counts of files and topics by what became of them."""
 
     files_read: int = 0
     files_passed_over: int = 0
@@ -365,17 +367,17 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One moment of a cluster, as far as the answers tell it.
+    """One moment of a cluster, as far as the answers show it.
 
     ``topics`` by full name; ``bundles`` are boundaries by namespace; ``bundle_of_topic`` is the range text broker-stats
-    lists a topic under. ``settings`` and ``version`` are None where no answer tells them. ``known_names`` are topics
-    that lists and hash positions name, with or without statistics. ``ledgers`` are internal statistics by topic,
+    lists a topic under. ``settings`` and ``version`` are None where no answer has them. ``known_names`` are topics
+    in lists and hash positions, with or without statistics. ``ledgers`` are internal statistics by topic,
     ``topic_policies`` the answers about single policies by topic and name, ``namespace_policies`` those of whole
     namespaces, as JSON values; ``configuration`` all run-time settings as texts. ``loaded`` are the topics that
-    broker-stats lists, None where it was not asked or was empty, as it is until a broker's first statistics. ``owners``
-    are the brokers of bundles (``tenant/namespace/range``) and topics by what brokers and look-ups said of them.
-    ``broker_loads`` are load reports by broker, of several of one broker the last. ``ownership``: isolation policies,
-    failure domains and anti-affinity groups, None where no answer was about them.
+    broker-stats lists, None where it is missing or empty, as it is until a broker's first statistics. ``owners``
+    are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
+    ``broker_loads`` has the last load report of each broker. ``ownership``: isolation policies, failure domains and
+    anti-affinity groups, None without an answer about them.
     """
 
     source: str

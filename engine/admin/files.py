@@ -1,4 +1,4 @@
-"""Files of answers: found, read once into memory, and watched for changing under the reader."""
+"""Find files of answers, read each once into memory, and notice when one changes meanwhile."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import Intake, Source, opened
+from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
-from engine.admin.unpacking import UNMEASURED_BYTES
 from engine.errors import InputError, Problem
 
+STANDARD_INPUT: Final = "standard input"
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")
 MIRROR_FOLDERS: Final = ("admin", "lookup", "brokers")
-"""A folder of answers that mirrors the admin API has these; ``brokers/HOST:PORT`` holds what single brokers say."""
+"""Sub-folders of a folder that mirrors the admin API; ``brokers/HOST:PORT`` holds answers of single brokers."""
 _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)[-:](\d\d)[-:](\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d[-:]?\d\d)?")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """One file's name and its bytes as they were read, out of gzip."""
+    """A file's name and its bytes, unpacked."""
 
     name: str
     data: bytes
@@ -30,7 +30,7 @@ class AnswerFile:
 
 @dataclass(frozen=True, slots=True)
 class FilesRead:
-    """Files in the natural order of their names, what was wrong, and the names of those that are no answers."""
+    """Files in the natural order of their names, problems, and the names of files that are not answers."""
 
     files: tuple[AnswerFile, ...]
     problems: tuple[Problem, ...]
@@ -44,15 +44,15 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def is_answer_name(name: str) -> bool:
-    """Whether a file of this name is looked into when it lies in a folder."""
+    """Whether a file of this name in a folder is read."""
     return name.lower().endswith(ANSWER_SUFFIXES) and not name.startswith(".")
 
 
 def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
-    """A single file, or the answers in a folder: those right in it, and those of a mirror of the admin API.
+    """Read a single file, or the answers in a folder: its own files, and those of a mirror of the admin API.
 
-    Other sub-folders are not looked into. ``intake`` bounds what is read of all files together: one that is too large
-    is left out, with a problem. Raises ``InputError`` when there are no answers.
+    Other sub-folders are not searched. ``intake`` bounds the total size of all files: one that is too large is left
+    out, with a problem. Raises ``InputError`` when there are no answers.
     """
     intake = intake or Intake()
     if not path.exists():
@@ -70,20 +70,20 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
         hint = f"; it has folders, name one of them: {', '.join(folders[:5])}" if folders else ""
         raise InputError(f"no .json or .json.gz file lies in {path}{hint}")
     files: list[AnswerFile] = []
-    found: list[Problem] = []
+    faults: list[Problem] = []
     for at, name in enumerate(answers):
         if not intake.room_bytes:
             reason = f"{len(answers) - at:,} files from here on are not read, since --max-input is used up"
-            found.append(Problem(name, "$", reason, "name fewer files, or give a larger --max-input"))
+            faults.append(Problem(name, "$", reason, "name fewer files, or give a larger --max-input"))
             break
         one, problems = read_file(path / name, name, intake)
-        found += problems
+        faults += problems
         files += [one] if one is not None else []
-    return FilesRead(tuple(files), tuple(found), (*(name for name in names if not is_answer_name(name)), *more))
+    return FilesRead(tuple(files), tuple(faults), (*(name for name in names if not is_answer_name(name)), *more))
 
 
 def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
-    """The answers of a mirror of the admin API below a folder, by moments if it has them, and what else is there.
+    """List the answers of a mirror of the admin API below a folder, by moments if it has them, and the other files.
 
     Names are relative to ``path``, in natural order. Links to folders are not followed.
     """
@@ -100,7 +100,7 @@ def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _holds_mirror(path: Path) -> bool:
-    """Whether a folder mirrors the admin API itself, as one dump of several does."""
+    """Whether a folder itself mirrors the admin API, as one of several dumps does."""
     return any((path / folder).is_dir() for folder in MIRROR_FOLDERS)
 
 
@@ -116,7 +116,7 @@ def has_moments(path: Path) -> bool:
 
 
 def moment_ms(folder: str) -> int | None:
-    """The time that a folder is named by, in epoch milliseconds; None for another name. Colons may be hyphens.
+    """Read the time in a folder's name, in epoch milliseconds; None for other names. Colons may be hyphens.
 
     >>> moment_ms("2026-11-22T09-48-07.231Z") - moment_ms("2026-11-22T09:48:07+00:00")
     231
@@ -145,7 +145,10 @@ def _listed(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _kinds(entry: os.DirEntry[str]) -> tuple[bool, bool]:
-    """Whether an entry is a file and whether a folder. Reading a loop of links will tell what is wrong with it."""
+    """Whether an entry is a file, and whether a folder.
+
+    A loop of links counts as a file: reading it reports the fault.
+    """
     try:
         return entry.is_file(), entry.is_dir()
     except OSError:
@@ -153,9 +156,9 @@ def _kinds(entry: os.DirEntry[str]) -> tuple[bool, bool]:
 
 
 def read_file(path: Path, name: str, intake: Intake | None = None) -> tuple[AnswerFile | None, tuple[Problem, ...]]:
-    """Read a file once, out of gzip. A size or time that changed meanwhile is told: the text may be half old, half new.
+    """Read a file once and unpack it. A size or time that changed meanwhile is a problem: the text may be half old.
 
-    ``intake`` counts what is read, and refuses a file that has more than is left.
+    ``intake`` counts the bytes, and refuses a file larger than what is left of it.
     """
     intake = intake or Intake()
     try:
@@ -176,12 +179,12 @@ def read_file(path: Path, name: str, intake: Intake | None = None) -> tuple[Answ
 
 
 def _contents(source: Source, name: str, intake: Intake) -> tuple[bytes | None, tuple[Problem, ...]]:
-    """The bytes of an open file, None with the reason for one that is left out."""
+    """Return the bytes of an open file, or None with the reason why it is left out."""
     room = intake.room_bytes
     if source.is_regular and room > UNMEASURED_BYTES:
         data, fault = source.unpacked(UNMEASURED_BYTES)
         if data is None:
-            # Nobody edits a text of that size: one that begins like none is not worth the memory.
+            # Nobody edits a text of that size: if its beginning is not text, it is not worth the memory.
             at = nul_in(source.unpacked_head())
             if at is not None:
                 reason = f"has a NUL byte at byte {at + 1:,}, so it is no JSON"

@@ -1,4 +1,4 @@
-"""Which broker answer a text is, told by its content; its name helps only where the content cannot."""
+"""Recognise the kind of a broker answer by its content, or by its file name where the content is ambiguous."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class AnswerKind(Enum):
-    """The answers that are told apart. ``MANY`` is an object of name -> answer; ``OTHER`` is JSON of no known form."""
+    """The kinds of answers. ``MANY`` is an object of name -> answer; ``OTHER`` is JSON of an unknown form."""
 
     TOPIC_STATS = "topic-stats"
     PARTITIONED_STATS = "partitioned-stats"
@@ -40,7 +40,7 @@ class AnswerKind(Enum):
     OTHER = "other"
 
 
-# Members that only one kind of answer has, most telling first; a kind is taken when all of its members are there.
+# Members that only one kind of answer has, the most specific first; all members of a row are needed.
 _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
     (AnswerKind.SCENARIO, ("scenario", "steps")),
     (AnswerKind.SCENARIO, ("steps", "broker_settings")),
@@ -61,7 +61,7 @@ _SIGNS: Final[tuple[tuple[AnswerKind, tuple[str, ...]], ...]] = (
 
 
 def recognise(name: str, data: bytes) -> AnswerKind:
-    """The kind of one answer; ``name`` is its file name. Text that is no JSON is recognised by what it begins with.
+    """Return the kind of one answer; ``name`` is its file name. Text that is not JSON is recognised by its beginning.
 
     O(length), without decoding values.
     """
@@ -123,13 +123,13 @@ def _below(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
 
 
 def _is_internal(members: dict[str, msgspec.Raw]) -> bool:
-    """Whether the members are internal statistics, which begin with how many entries were added."""
+    """Whether the members are internal statistics, which begin with the count of added entries."""
     first = next(iter(members.values()), None)
     return first is not None and b'"entriesAddedCounter"' in bytes(first)[:512]
 
 
 def _by_beginning(name: str, text: bytes) -> AnswerKind:
-    """A damaged text: good enough to salvage topics from it."""
+    """Return the kind of a damaged text, from which topics can still be salvaged."""
     head = text[:4096]
     if re.search(rb'^\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{', head):
         return AnswerKind.BROKER_STATS_TOPICS

@@ -1,4 +1,4 @@
-"""``GET …/internalStats``: how far a topic was written, and how far each subscription has read and acknowledged."""
+"""Decode ``GET …/internalStats``: how far a topic is written, and each subscription has read."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ def decode_named_internal_stats(data: bytes, source: str = "", path: str = "$") 
     """Decode an object of full topic name -> answer, or the answer about a partitioned topic. O(length)."""
     data, problems = plain_json(data, source)
     members, more = raw_object(data, source, path)
-    found: list[Problem] = [*problems, *more]
+    faults: list[Problem] = [*problems, *more]
     if "partitions" in members:
         path = child(path, "partitions")
         members, more = raw_object(members["partitions"], source, path)
-        found += more
+        faults += more
     good: dict[str, LedgerFacts] = {}
     for name, raw in members.items():
         one = decode_internal_stats(bytes(raw), source, child(path, name))
-        found += one.problems
+        faults += one.problems
         if one.good is not None:
             good[name] = one.good
-    return Decoded(good, tuple(found))
+    return Decoded(good, tuple(faults))
 
 
 def position(text: str) -> Position | None:

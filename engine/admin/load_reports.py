@@ -1,4 +1,4 @@
-"""Load reports of both load managers: the statistics of each bundle, the broker's own totals, and its resources."""
+"""Decode load reports of both load managers: bundle statistics, the broker's totals, its resources and release."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import Count, Decoded, Rate, WrittenLoad
-from engine.admin.text import child, value_problem
+from engine.admin.facts import (
+    Count,
+    Decoded,
+    LoadReport,
+    Rate,
+    WrittenLoad,
+)
+from engine.admin.text import child, malformed, plain_json, value_problem
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
 from engine.errors import Problem
@@ -20,7 +26,7 @@ TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgR
 
 @dataclass(frozen=True, slots=True)
 class BundleReport:
-    """``bundles`` in the order of the report; ``totals`` are the sums that the broker wrote, by name."""
+    """The bundles in the order of the report; ``totals`` are the sums that the broker reported, by name."""
 
     bundles: tuple[BundleStats, ...]
     totals: Mapping[str, float]
@@ -49,20 +55,28 @@ class _ReportWire(msgspec.Struct):
 
 
 def decode_bundle_report(data: bytes, source: str = "", path: str = "$") -> Decoded[BundleReport | None]:
-    """A ``LocalBrokerData``; None for another form. A bundle whose name no bundle has is set aside. O(length)."""
+    """Decode the bundles and totals of a ``LocalBrokerData``; None for another form. O(length)."""
     try:
         wire = msgspec.json.decode(data, type=_ReportWire)
     except (msgspec.ValidationError, msgspec.DecodeError) as fault:
         return Decoded(None, (value_problem(source, path, fault),))
-    faults = {name: refusal.message for name in wire.lastStats if (refusal := refuse_bundle(name)) is not None}
-    bundles = tuple(_bundle(name, stats) for name, stats in wire.lastStats.items() if name not in faults)
+    bundles, problems = _valid_bundles(wire.lastStats, source, path)
     totals = {name: getattr(wire, name) for name in TOTALS} | {"numBundles": wire.numBundles}
+    return Decoded(BundleReport(bundles, totals), problems)
+
+
+def _valid_bundles(
+    stats: Mapping[str, _BundleWire], source: str, path: str
+) -> tuple[tuple[BundleStats, ...], tuple[Problem, ...]]:
+    """Return the statistics of bundles in the order of the report, without those of invalid names, which are
+    problems."""
+    faults = {name: refusal.message for name in stats if (refusal := refuse_bundle(name)) is not None}
     where = child(path, "lastStats")
     problems = tuple(
         Problem(source, child(where, name), fault, "this one is set aside; the rest is kept")
         for name, fault in faults.items()
     )
-    return Decoded(BundleReport(bundles, totals), problems)
+    return tuple(_bundle(name, wire) for name, wire in stats.items() if name not in faults), problems
 
 
 def _bundle(name: str, stats: _BundleWire) -> BundleStats:
@@ -112,10 +126,10 @@ class _LoadWire(msgspec.Struct):
 def decode_broker_load(
     data: bytes, source: str = "", path: str = "$", broker: str | None = None
 ) -> Decoded[WrittenLoad | None]:
-    """A ``LocalBrokerData`` whole; None for another form. O(length).
+    """Decode a whole ``LocalBrokerData``; None for another form. O(length).
 
-    ``broker``: its id, where the place of the report tells it; else host and port of the web address in it. Bundles
-    whose names no bundle has are set aside, and usages that are negative count as 0.
+    ``broker`` is its id where the place of the report shows it; else host and port of its web address are used.
+    Invalid bundle names are set aside, and negative usages count as 0.
     """
     try:
         wire = msgspec.json.decode(data, type=_LoadWire)
@@ -134,14 +148,8 @@ def decode_broker_load(
             problems.append(Problem(source, child(path, member), reason, "it is taken as 0"))
         return ResourceUsage(max(read.usage, 0.0), read.limit)
 
-    faults = {bundle: refusal.message for bundle in wire.lastStats if (refusal := refuse_bundle(bundle)) is not None}
-    where = child(path, "lastStats")
-    problems += [
-        Problem(source, child(where, bundle), fault, "this one is set aside; the rest is kept")
-        for bundle, fault in faults.items()
-    ]
-    stats = tuple(_bundle(bundle, each) for bundle, each in wire.lastStats.items() if bundle not in faults)
-    names = wire.bundles or tuple(each.bundle for each in stats)
+    stats, faults = _valid_bundles(wire.lastStats, source, path)
+    names = wire.bundles or tuple(bundle.bundle for bundle in stats)
     load = BrokerLoad(
         name,
         resource("cpu"),
@@ -161,7 +169,7 @@ def decode_broker_load(
         persistent_topics=wire.persistentTopicsEnabled,
         non_persistent_topics=wire.nonPersistentTopicsEnabled,
     )
-    return Decoded(WrittenLoad(load, wire.lastUpdate), tuple(problems))
+    return Decoded(WrittenLoad(load, wire.lastUpdate), (*problems, *faults))
 
 
 def _id_of(url: str) -> str:
@@ -169,5 +177,25 @@ def _id_of(url: str) -> str:
 
 
 def all_bundles(load: BrokerLoad) -> tuple[str, ...]:
-    """The bundles that a broker says it has: those that it lists, and those it has statistics of."""
-    return tuple(dict.fromkeys((*load.bundles, *(each.bundle for each in load.stats))))
+    """Return the bundles of a broker: those that it lists, and those with statistics."""
+    return tuple(dict.fromkeys((*load.bundles, *(stats.bundle for stats in load.stats))))
+
+
+class _LoadReportWire(msgspec.Struct):
+    brokerVersionString: str | None = None
+    lastStats: dict[str, msgspec.Raw] | None = None
+    bundleStats: dict[str, msgspec.Raw] | None = None
+    bundles: list[str] | None = None
+
+
+def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | None]:
+    """Decode the release and the bundles of ``GET /admin/v2/broker-stats/load-report``."""
+    data, problems = plain_json(data, source)
+    try:
+        wire = msgspec.json.decode(data, type=_LoadReportWire)
+    except msgspec.ValidationError as fault:
+        return Decoded(None, (*problems, value_problem(source, "$", fault)), 1)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return Decoded(None, (*problems, malformed(data, source, fault)), 1)
+    names = [*(wire.lastStats or ()), *(wire.bundleStats or ()), *(wire.bundles or ())]
+    return Decoded(LoadReport(wire.brokerVersionString or "", tuple(dict.fromkeys(names))), problems)

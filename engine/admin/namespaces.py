@@ -1,42 +1,71 @@
-"""Answers about namespaces and the broker itself: bundles, policies, hash positions, lists, settings, load reports."""
+"""Decode answers about namespaces and brokers: bundles, policies, hash positions, lists, settings, owners."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 import msgspec
 
-from engine.admin.facts import BundleList, Decoded, HashPositions, LoadReport, RuntimeConfiguration
-from engine.admin.text import child, malformed, plain_json, raw_list, raw_object, value_problem
-from engine.admin.wire import BundlesWire, HashPositionsWire
+from engine.admin.facts import (
+    BundleList,
+    Count,
+    Decoded,
+    HashPositions,
+    RuntimeConfiguration,
+)
+from engine.admin.text import (
+    child,
+    malformed,
+    plain_json,
+    raw_list,
+    raw_object,
+    value_problem,
+)
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
-from engine.names import refuse_namespace, refuse_range, topic_fault
+from engine.names import (
+    refuse_bundle,
+    refuse_namespace,
+    refuse_range,
+    topic_fault,
+)
 
-_BUNDLES: Final = msgspec.json.Decoder(BundlesWire)
-_POSITIONS: Final = msgspec.json.Decoder(HashPositionsWire)
+
+class _BundlesWire(msgspec.Struct):
+    boundaries: list[str]
+    numBundles: Count | None = None
+
+
+class _HashPositionsWire(msgspec.Struct):
+    namespace: str
+    bundle: str
+    topicHashPositions: dict[str, int]
+
+
+_BUNDLES: Final = msgspec.json.Decoder(_BundlesWire)
+_POSITIONS: Final = msgspec.json.Decoder(_HashPositionsWire)
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]{1,8}")
 _EMPTY: Final = BundleList(())
 _SET_ASIDE: Final = "this one is set aside; the rest is kept"
 
 
 def decode_bundles(data: bytes, source: str = "", path: str = "$") -> Decoded[BundleList]:
-    """``GET /admin/v2/namespaces/{tenant}/{namespace}/bundles``: ``{"boundaries": […], "numBundles": n}``.
+    """Decode ``GET /admin/v2/namespaces/{tenant}/{namespace}/bundles``: ``{"boundaries": […], "numBundles": n}``.
 
-    A list that no namespace can have (not ascending, a number missing, a wrong count) is kept as far as its numbers
-    can be read, with a problem; without readable numbers the list is empty.
+    An impossible list (not ascending, a number missing, a wrong count) is kept as far as its numbers can be read, with
+    a problem; without readable numbers the list is empty.
     """
-    data, told = plain_json(data, source)
+    data, repairs = plain_json(data, source)
     try:
         wire = _BUNDLES.decode(data)
     except msgspec.ValidationError as fault:
-        return Decoded(_EMPTY, (*told, value_problem(source, path, fault)), 1)
+        return Decoded(_EMPTY, (*repairs, value_problem(source, path, fault)), 1)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        return Decoded(_EMPTY, (*told, malformed(data, source, fault, path)), 1)
-    problems = list(told)
+        return Decoded(_EMPTY, (*repairs, malformed(data, source, fault, path)), 1)
+    problems = list(repairs)
     numbers: list[int] = []
     where = child(path, "boundaries")
     for index, text in enumerate(wire.boundaries):
@@ -58,65 +87,65 @@ def decode_bundles(data: bytes, source: str = "", path: str = "$") -> Decoded[Bu
 
 
 def decode_policies(data: bytes, source: str = "") -> Decoded[BundleList]:
-    """``GET /admin/v2/namespaces/{tenant}/{namespace}``: only the member ``bundles`` is read."""
-    data, told = plain_json(data, source)
+    """Decode the member ``bundles`` of ``GET /admin/v2/namespaces/{tenant}/{namespace}``."""
+    data, repairs = plain_json(data, source)
     members, problems = raw_object(data, source)
     if not members:
-        return Decoded(_EMPTY, told + problems, 1)
+        return Decoded(_EMPTY, repairs + problems, 1)
     raw = members.get("bundles")
     if raw is None or bytes(raw).strip() == b"null":
         missing = Problem(source, "$.bundles", "the policies name no bundles", "ask …/bundles instead")
-        return Decoded(_EMPTY, (*told, *problems, missing))
+        return Decoded(_EMPTY, (*repairs, *problems, missing))
     inner = decode_bundles(bytes(raw), source, "$.bundles")
-    return Decoded(inner.good, told + problems + inner.problems, inner.set_aside)
+    return Decoded(inner.good, repairs + problems + inner.problems, inner.set_aside)
 
 
 def decode_hash_positions(data: bytes, source: str = "") -> Decoded[HashPositions | None]:
-    """``GET …/{bundle}/topicHashPositions`` (PIP-143): decimal CRC-32 positions by full topic name."""
-    data, told = plain_json(data, source)
+    """Decode ``GET …/{bundle}/topicHashPositions`` (PIP-143): decimal CRC-32 positions by full topic name."""
+    data, repairs = plain_json(data, source)
     try:
         wire = _POSITIONS.decode(data)
     except msgspec.ValidationError as fault:
-        return Decoded(None, (*told, value_problem(source, "$", fault)), 1)
+        return Decoded(None, (*repairs, value_problem(source, "$", fault)), 1)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        return Decoded(None, (*told, malformed(data, source, fault)), 1)
+        return Decoded(None, (*repairs, malformed(data, source, fault)), 1)
     refusal = refuse_namespace(wire.namespace) or refuse_range(wire.bundle)
     if refusal is not None:
-        return Decoded(None, (*told, Problem(source, "$", refusal.message, "the answer is set aside")), 1)
+        return Decoded(None, (*repairs, Problem(source, "$", refusal.message, "the answer is set aside")), 1)
     wrong_names = {name: why for name in wire.topicHashPositions if (why := topic_fault(name))}
     where = child("$", "topicHashPositions")
     wrong = tuple(Problem(source, child(where, name), why, _SET_ASIDE) for name, why in wrong_names.items())
     positions = {name: value for name, value in wire.topicHashPositions.items() if name not in wrong_names}
-    return Decoded(HashPositions(wire.namespace, wire.bundle, positions), (*told, *wrong), len(wrong))
+    return Decoded(HashPositions(wire.namespace, wire.bundle, positions), (*repairs, *wrong), len(wrong))
 
 
 def decode_topic_list(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
-    """``GET /admin/v2/{domain}/{tenant}/{namespace}``: full topic names, each partition by itself, in listing order."""
-    data, told = plain_json(data, source)
+    """Decode ``GET /admin/v2/{domain}/{tenant}/{namespace}``: full topic names, partitions singly, in listing order."""
+    data, repairs = plain_json(data, source)
     items, problems = raw_list(data, source)
     good: list[str] = []
-    found: list[Problem] = [*told, *problems]
+    faults: list[Problem] = [*repairs, *problems]
     for index, raw in enumerate(items):
         try:
             name = msgspec.json.decode(raw, type=str)
         except (msgspec.ValidationError, UnicodeDecodeError):
-            found.append(Problem(source, f"$[{index}]", "is no topic name", _SET_ASIDE))
+            faults.append(Problem(source, f"$[{index}]", "is no topic name", _SET_ASIDE))
             continue
         wrong = topic_fault(name)
         if wrong:
-            found.append(Problem(source, f"$[{index}]", wrong, _SET_ASIDE))
+            faults.append(Problem(source, f"$[{index}]", wrong, _SET_ASIDE))
         else:
             good.append(name)
-    return Decoded(tuple(good), tuple(found), len(items) - len(good))
+    return Decoded(tuple(good), tuple(faults), len(items) - len(good))
 
 
 def decode_runtime_configuration(data: bytes, source: str = "") -> Decoded[RuntimeConfiguration | None]:
-    """``GET /admin/v2/brokers/configuration/runtime``: an object of texts; settings not known here are counted."""
-    data, told = plain_json(data, source)
+    """Decode ``GET /admin/v2/brokers/configuration/runtime``: an object of texts; unknown settings are counted."""
+    data, repairs = plain_json(data, source)
     members, problems = raw_object(data, source)
     if not members:
-        return Decoded(None, told + problems, 1)
-    found: list[Problem] = [*told, *problems]
+        return Decoded(None, repairs + problems, 1)
+    faults: list[Problem] = [*repairs, *problems]
     settings, named, others = BrokerSettings(), [], 0
     for name, raw in members.items():
         if name not in DEFAULTS:
@@ -124,11 +153,11 @@ def decode_runtime_configuration(data: bytes, source: str = "") -> Decoded[Runti
             continue
         changed = _with_setting(settings, name, raw)
         if isinstance(changed, Rejection):
-            found.append(Problem(source, child("$", name), changed.message, "the default is taken for it"))
+            faults.append(Problem(source, child("$", name), changed.message, "the default is taken for it"))
         else:
             settings = changed
             named.append(name)
-    return Decoded(RuntimeConfiguration(settings, tuple(named), others), tuple(found))
+    return Decoded(RuntimeConfiguration(settings, tuple(named), others), tuple(faults))
 
 
 def _with_setting(settings: BrokerSettings, name: str, raw: msgspec.Raw) -> BrokerSettings | Rejection:
@@ -143,21 +172,34 @@ def _with_setting(settings: BrokerSettings, name: str, raw: msgspec.Raw) -> Brok
     return settings.with_setting(name, str(text).strip("[]") if isinstance(DEFAULTS[name], tuple) else str(text))
 
 
-class _LoadReportWire(msgspec.Struct):
-    brokerVersionString: str | None = None
-    lastStats: dict[str, msgspec.Raw] | None = None
-    bundleStats: dict[str, msgspec.Raw] | None = None
-    bundles: list[str] | None = None
+@dataclass(frozen=True, slots=True)
+class LookupFacts:
+    """A broker's addresses for clients and for HTTP, as a look-up answers; "" where missing."""
+
+    broker_url: str
+    http_url: str
 
 
-def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | None]:
-    """``GET /admin/v2/broker-stats/load-report``: the release and the bundles it tells about."""
-    data, told = plain_json(data, source)
+class _LookupWire(msgspec.Struct):
+    brokerUrl: str | None = None
+    httpUrl: str | None = None
+
+
+def decode_owned(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
+    """Decode ``GET …/brokers/{cluster}/{broker}/ownedNamespaces``: full names of the bundles, in the answer's order."""
+    members, problems = raw_object(data, source)
+    faults = {name: refusal.message for name in members if (refusal := refuse_bundle(name)) is not None}
+    wrong = tuple(
+        Problem(source, child("$", name), fault, "this one is set aside; the rest is kept")
+        for name, fault in faults.items()
+    )
+    return Decoded(tuple(name for name in members if name not in faults), problems + wrong, len(wrong))
+
+
+def decode_lookup(data: bytes, source: str = "") -> Decoded[LookupFacts | None]:
+    """Decode ``GET /lookup/v2/topic/…``: the broker that serves the topic."""
     try:
-        wire = msgspec.json.decode(data, type=_LoadReportWire)
-    except msgspec.ValidationError as fault:
-        return Decoded(None, (*told, value_problem(source, "$", fault)), 1)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        return Decoded(None, (*told, malformed(data, source, fault)), 1)
-    names = [*(wire.lastStats or ()), *(wire.bundleStats or ()), *(wire.bundles or ())]
-    return Decoded(LoadReport(wire.brokerVersionString or "", tuple(dict.fromkeys(names))), told)
+        wire = msgspec.json.decode(data, type=_LookupWire)
+    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
+        return Decoded(None, (value_problem(source, "$", fault),), 1)
+    return Decoded(LookupFacts(wire.brokerUrl or "", wire.httpUrl or ""))

@@ -1,4 +1,4 @@
-"""A topic has all partitions up to the highest that is named, so names are bounded before anything is made of them."""
+"""Bound the partitions of topics: one name with a huge index would create all partitions below it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOOK: Final = "look what this file really is"
 
 
 def bounded(snapshot: Snapshot) -> Snapshot:
-    """The snapshot without topics of more partitions than the model takes; each is a problem with its place. O(n)."""
+    """Return the snapshot without partitions beyond what the model takes; each is a problem with its place. O(n)."""
     indices = {name: index for name in _partitions(snapshot) if (index := partition_index(name)) >= 0}
     beyond = {name: index for name, index in indices.items() if index >= MAX_PARTITIONS}
     sparse = _sparse({name: index for name, index in indices.items() if name not in beyond}, snapshot)
@@ -34,7 +34,7 @@ def bounded(snapshot: Snapshot) -> Snapshot:
                 f"partition {index:,} of a topic that has {bare:,} partitions without statistics: up to"
                 f" {MAX_WITHOUT_STATISTICS:,} of all topics are read"
             )
-    found = tuple(_problem(snapshot, name, reason) for name, reason in reasons.items())
+    problems = tuple(_problem(snapshot, name, reason) for name, reason in reasons.items())
     topics = {name: facts for name, facts in snapshot.topics.items() if name not in reasons}
     aside = len(snapshot.topics) - len(topics)
     return replace(
@@ -42,7 +42,7 @@ def bounded(snapshot: Snapshot) -> Snapshot:
         topics=topics,
         bundle_of_topic={name: place for name, place in snapshot.bundle_of_topic.items() if name not in reasons},
         known_names=snapshot.known_names - reasons.keys(),
-        problems=(*snapshot.problems, *found),
+        problems=(*snapshot.problems, *problems),
         counts=replace(snapshot.counts, topics=len(topics), topics_set_aside=snapshot.counts.topics_set_aside + aside),
     )
 
@@ -57,7 +57,7 @@ def _parent(name: str) -> str:
 
 
 def _sparse(indices: dict[str, int], snapshot: Snapshot) -> dict[str, int]:
-    """Topics with most partitions that have no statistics, and how many: those it takes to be within the bound."""
+    """Return the topics to leave out, largest first, until partitions without statistics are within the bound."""
     counts: Counter[str] = Counter()
     highest: dict[str, int] = {}
     for name, index in indices.items():
@@ -66,13 +66,13 @@ def _sparse(indices: dict[str, int], snapshot: Snapshot) -> dict[str, int]:
         highest[parent] = max(highest.get(parent, 0), index)
     bare = {parent: last + 1 - counts[parent] for parent, last in highest.items()}
     left = sum(bare.values())
-    found: dict[str, int] = {}
-    for parent, count in sorted(bare.items(), key=lambda each: -each[1]):
+    sparse: dict[str, int] = {}
+    for parent, count in sorted(bare.items(), key=lambda item: -item[1]):
         if left <= MAX_WITHOUT_STATISTICS:
             break
-        found[parent] = count
+        sparse[parent] = count
         left -= count
-    return found
+    return sparse
 
 
 def _problem(snapshot: Snapshot, name: str, reason: str) -> Problem:
@@ -83,7 +83,7 @@ def _problem(snapshot: Snapshot, name: str, reason: str) -> Problem:
 
 
 def _path(snapshot: Snapshot, facts: TopicFacts) -> str:
-    """Where statistics are, as far as a snapshot still knows."""
+    """Return the JSON path of statistics, as far as a snapshot still knows it."""
     if facts.kind == "partitioned-stats":
         return child("$.partitions", facts.name)
     piece = snapshot.bundle_of_topic.get(facts.name) if facts.kind == "broker-stats" else None

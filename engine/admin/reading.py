@@ -1,4 +1,7 @@
-"""Reading a path that may be anything: a file, a pipe, a device, something without an end or packed beyond measure."""
+"""Read a path that may be a file, a pipe, a device, endless, or packed beyond measure; unpack gzip in pieces.
+
+Neither a text nor the memory grows beyond the limit, and faults of packed data keep their place.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,149 @@ import os
 import re
 import select
 import stat
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from engine.admin.unpacking import GZIP_MAGIC, Gunzipped, collected, collected_if_small
 from engine.errors import InputError, Rejection
 
+GZIP_MAGIC: Final = b"\x1f\x8b"
+UNMEASURED_BYTES: Final = 64 * 1024**2
+"""Larger unpacked texts are measured before they are kept: a small file can unpack to any size."""
+_PACKED_PIECE: Final = 1 << 14
+"""Pieces are small as the bytes after each gzip member are copied: a file may have a member every 20 bytes."""
+_UNPACKED_PIECE: Final = 1 << 20
+
+
+class Gunzipped:
+    """The contents of gzip data, piece by piece; afterwards ``fault`` says what was wrong with the rest, "" for
+    nothing.
+
+    Consecutive members are one text. NUL bytes after the last member are padding, as for gzip.
+    """
+
+    def __init__(self, packed: Iterable[bytes]) -> None:
+        self.fault = ""
+        self._packed = packed
+        self._place = 0
+        """The offset of the present packed piece."""
+        self._member: zlib._Decompress | None = None
+        self._lead = b""
+        """The first byte of a member whose second one is in the next piece."""
+        self._members = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The unpacked pieces, each of at most 1 MB. O(length)."""
+        for piece in _small(self._packed):
+            rest = piece
+            while rest and not self.fault:
+                place = self._place + len(piece) - len(rest)
+                if self._member is None:
+                    rest = self._begin(rest, place)
+                else:
+                    out, rest = self._go_on(self._member, rest, place)
+                    if out:
+                        yield out
+            if self.fault:
+                return
+            self._place += len(piece)
+        if self._member is not None or self._lead:
+            self.fault = "the gzip data stops in the middle"
+
+    def _begin(self, rest: bytes, place: int) -> bytes:
+        """Begin a member with the bytes at ``place``; return the bytes to feed it with."""
+        if self._members and not self._lead and rest[:1] == b"\0":
+            return rest.lstrip(b"\0")
+        place -= len(self._lead)
+        rest, self._lead = self._lead + rest, b""
+        if rest[:2] == GZIP_MAGIC:
+            self._member = zlib.decompressobj(wbits=31)
+            self._members += 1
+            return rest
+        if rest == GZIP_MAGIC[:1]:
+            self._lead = rest
+            return b""
+        what = "what follows is not gzip data" if self._members else "it does not begin as gzip data does"
+        self.fault = f"byte {place + 1:,} of the file: {what}, and is set aside"
+        return b""
+
+    def _go_on(self, member: zlib._Decompress, rest: bytes, place: int) -> tuple[bytes, bytes]:
+        """Return the next piece of a member, and the remaining packed bytes."""
+        before = member.copy()
+        try:
+            out = member.decompress(rest, _UNPACKED_PIECE)
+        except zlib.error as error:
+            good, used = _byte_by_byte(before, rest)
+            self.fault = f"byte {place + used + 1:,} of the file: the gzip data is damaged ({error})"
+            return good, b""
+        if not member.eof:
+            return out, member.unconsumed_tail
+        self._member = None
+        return out, member.unused_data
+
+
+def _byte_by_byte(member: zlib._Decompress, packed: bytes) -> tuple[bytes, int]:
+    """Unpack up to the damaged byte, and return that with the byte's place."""
+    good = bytearray()
+    for at in range(len(packed)):
+        try:
+            good += member.decompress(packed[at : at + 1])
+        except zlib.error:
+            return bytes(good), at
+    return bytes(good), len(packed)
+
+
+def _small(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        for at in range(0, len(piece), _PACKED_PIECE):
+            yield piece[at : at + _PACKED_PIECE]
+
+
+def sliced(data: bytes) -> Iterator[bytes]:
+    """Yield bytes in memory as pieces."""
+    return (data[at : at + _PACKED_PIECE] for at in range(0, len(data), _PACKED_PIECE))
+
+
+def collected(pieces: Iterable[bytes], limit: int) -> bytes | None:
+    """Join the pieces; None for more than ``limit`` bytes. The memory is used once."""
+    buffer = BytesIO()
+    for piece in pieces:
+        if buffer.tell() + len(piece) > limit:
+            return None
+        buffer.write(piece)
+    return buffer.getvalue()
+
+
+def collected_if_small(begin: Callable[[], Iterable[bytes]], limit: int) -> bytes | None:
+    """Join pieces as ``collected`` does, of a source that can be read again: a large one is measured before it is
+    kept."""
+    data = collected(begin(), min(limit, UNMEASURED_BYTES))
+    if data is not None or limit <= UNMEASURED_BYTES:
+        return data
+    size = 0
+    for piece in begin():
+        size += len(piece)
+        if size > limit:
+            return None
+    return collected(begin(), limit)
+
+
 MAX_INPUT_BYTES: Final = 2 * 10**9
-"""What is read at most, unpacked and of all files together, unless somebody says otherwise (``--max-input``)."""
+"""The most that is read by default, unpacked and of all files together (``--max-input``)."""
 HEAD_BYTES: Final = 1 << 16
 _PIECE: Final = 1 << 18
 
 
 @dataclass(slots=True)
 class Intake:
-    """How much may be read, and how much was, over all files of one reading.
+    """The limit of one reading and what was read so far, over all its files.
 
-    A file that would cross the limit is left out and the next one may still fit. What was unpacked only to find that
-    out counts for ``worked_bytes``; when that is twice the limit, nothing more is tried.
+    A file that would cross the limit is left out, and the next one may still fit. What was unpacked in vain counts for
+    ``worked_bytes``; at twice the limit nothing more is tried.
     """
 
     limit_bytes: int = MAX_INPUT_BYTES
@@ -35,7 +160,7 @@ class Intake:
 
     @property
     def room_bytes(self) -> int:
-        """What the next file may have."""
+        """The most bytes the next file may have."""
         return max(0, min(self.limit_bytes - self.taken_bytes, 2 * self.limit_bytes - self.worked_bytes))
 
     def take(self, size_bytes: int) -> None:
@@ -44,7 +169,7 @@ class Intake:
         self.worked_bytes += size_bytes
 
     def refuse(self) -> str:
-        """Count a file that is left out for its size, and say why it is."""
+        """Count a file that is left out for its size, and return the reason."""
         before = f" and {size_text(self.taken_bytes)} of that were read before it" if self.taken_bytes else ""
         reason = f"has more than may be read: --max-input is {size_text(self.limit_bytes)}, unpacked{before}"
         self.worked_bytes += self.room_bytes
@@ -52,7 +177,7 @@ class Intake:
 
 
 def size_text(size_bytes: int) -> str:
-    """A number of bytes for a sentence.
+    """Write a number of bytes for a sentence.
 
     >>> size_text(2_000_000_000), size_text(1_234_567), size_text(999)
     ('2 GB', '1.235 MB', '999 bytes')
@@ -68,7 +193,7 @@ _MOST_BYTES: Final = 10**18
 
 
 def parse_size(text: str) -> int | Rejection:
-    """The bytes of a text such as ``500MB``, ``1.5 GB`` or ``1000000``; units are powers of 1000.
+    """Parse a text such as ``500MB``, ``1.5 GB`` or ``1000000``; units are powers of 1000.
 
     >>> parse_size("1.5 GB"), parse_size("64k"), parse_size("much").field
     (1500000000, 64000, 'max-input')
@@ -81,7 +206,7 @@ def parse_size(text: str) -> int | Rejection:
 
 
 class Source:
-    """An open file or pipe. What was taken from a pipe to look at its beginning is given again, once."""
+    """An open file or pipe. The beginning that was read from a pipe to examine it is given again, once."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -100,7 +225,7 @@ class Source:
         return self.head[: len(GZIP_MAGIC)] == GZIP_MAGIC
 
     def pieces(self) -> Iterator[bytes]:
-        """The bytes from the first one on; of a pipe that can be had only once."""
+        """Yield all bytes; a pipe can be read only once."""
         if self.is_regular:
             os.lseek(self._descriptor, 0, os.SEEK_SET)
         else:
@@ -108,7 +233,7 @@ class Source:
         yield from self._pieces(_PIECE)
 
     def read(self, limit: int) -> bytes | None:
-        """All bytes as they are; None where they are more than ``limit``."""
+        """Read all bytes without unpacking; None for more than ``limit``."""
         size = self.about.st_size
         if not self.is_regular or size == 0:
             return collected(self.pieces(), limit)
@@ -119,7 +244,7 @@ class Source:
             return file.read(size + 1)
 
     def unpacked(self, limit: int) -> tuple[bytes | None, str]:
-        """The bytes out of gzip, None where they are more than ``limit``; and what was wrong with the packing."""
+        """Read and unpack all bytes, None for more than ``limit``; and return the fault of the packing."""
         if not self.is_gzip:
             return self.read(limit), ""
         tried: list[Gunzipped] = []
@@ -132,11 +257,11 @@ class Source:
         return data, tried[-1].fault
 
     def unpacked_head(self) -> bytes:
-        """How a file begins, out of gzip."""
+        """Return the unpacked beginning of a file."""
         return next(iter(Gunzipped(self.pieces())), b"")[:HEAD_BYTES] if self.is_gzip else self.head
 
     def _first(self) -> bytes:
-        """The first bytes; of a pipe at least as many as it takes to tell what they are, unless it ends before."""
+        """Read the first bytes; of a pipe at least enough to recognise gzip, unless it ends before."""
         head = b""
         for piece in self._pieces(HEAD_BYTES):
             head += piece
@@ -158,9 +283,9 @@ class Source:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Source]:
-    """Open whatever is at a path. Never waits for a pipe to be opened for writing.
+    """Open a path of any kind. Never waits for a pipe to be opened for writing.
 
-    Raises OSError as the system does, and ``InputError`` for a device, a folder and a pipe that nobody writes to.
+    Raises OSError as the system does, and ``InputError`` for a device, a folder and a pipe without a writer.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     try:
@@ -170,7 +295,7 @@ def opened(path: Path) -> Iterator[Source]:
 
 
 def read_path(path: Path, *, limit: int = MAX_INPUT_BYTES) -> bytes:
-    """All bytes of a file or pipe as they are. Raises OSError, and ``InputError`` as ``opened`` and for more bytes."""
+    """Read all bytes of a file or pipe as they are. Raises as ``opened`` does, and ``InputError`` for more bytes."""
     with opened(path) as source:
         data = source.read(limit)
     if data is None:

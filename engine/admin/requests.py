@@ -1,15 +1,22 @@
-"""Admin requests as a recording names them: what was asked, about which topic, namespace or bundle."""
+"""Admin requests of a recording, and the topic or namespace of answers that do not name theirs.
+
+A recording's ``scenario.json`` names the request best; then the file name; then the neighbours in the folder.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
-from engine.errors import Rejection
-from engine.names import parse_topic_name, refuse_namespace
+import msgspec
+
+from engine.admin.files import moment_ms
+from engine.config import DEFAULTS, BrokerSettings
+from engine.errors import Problem, Rejection
+from engine.names import TopicName, parse_topic_name, refuse_namespace
 
 _DOMAINS = ("persistent", "non-persistent")
 TOPIC_POLICIES: Final = (
@@ -20,9 +27,9 @@ TOPIC_POLICIES: Final = (
     "delayedDelivery",
     "backlogQuotaMap",
 )
-"""Policies of a topic that say why nothing arrives; with ``?applied=true`` their answer is the limit in force."""
+"""Policies of a topic that explain why nothing arrives; with ``?applied=true`` the answer is the limit in force."""
 ANTI_AFFINITY: Final = "antiAffinity"
-"""The group of a namespace: plain text, and nothing at all for a namespace without one."""
+"""The group of a namespace: plain text, empty for a namespace without one."""
 _LONGEST_RELEASE: Final = 64
 _RELEASE: Final = re.compile(r"\d{1,4}\.\d{1,4}[-.\w]*")
 _MIRRORED: Final = re.compile(r"(?:^|/)((?:admin|lookup)/v2/.+?)\.json(?:\.gz)?$")
@@ -33,9 +40,8 @@ class AdminRequest:
     """One request. ``what`` names the resource (``stats``, ``bundles``, ``split`` …), "" if unknown.
 
     ``topic`` is a full name, ``namespace`` is ``tenant/namespace``, ``bundle`` the range text or ``LARGEST``/``HOT``,
-    ``setting`` the dynamic setting, the anti-affinity group or the failure domain it is about, ``broker`` the id of the
-    one a list of owned bundles is about.
-    ``fault`` says what is wrong with the topic or the namespace, which are "" then.
+    ``setting`` the dynamic setting, the anti-affinity group or the failure domain, ``broker`` the id of the owner of
+    listed bundles. ``fault`` says what is wrong with the topic or the namespace, which are "" then.
     """
 
     method: str
@@ -50,7 +56,7 @@ class AdminRequest:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether an answer lacks consumers or publishers because it was asked so."""
+        """Whether the answer lacks consumers or publishers because the request excluded them."""
         return "true" in (
             self.query.get("excludeConsumers", "").lower(),
             self.query.get("excludePublishers", "").lower(),
@@ -58,19 +64,19 @@ class AdminRequest:
 
 
 def parse_request(text: str) -> AdminRequest:
-    """Read ``GET /admin/v2/persistent/t/n/x/stats``; what is not known here has ``what == ""``.
+    """Parse ``GET /admin/v2/persistent/t/n/x/stats``; an unknown request has ``what == ""``.
 
     >>> parse_request("GET /admin/v2/persistent/t/n/a%20b/stats").topic
     'persistent://t/n/a b'
     >>> parse_request("PUT /admin/v2/namespaces/t/n/LARGEST/split?splitAlgorithmName=x").bundle
     'LARGEST'
     """
-    found = _parsed(text)
-    refusal = refuse_namespace(found.namespace) if found.namespace else None
-    if refusal is None and found.topic:
-        read = parse_topic_name(found.topic)
+    request = _parsed(text)
+    refusal = refuse_namespace(request.namespace) if request.namespace else None
+    if refusal is None and request.topic:
+        read = parse_topic_name(request.topic)
         refusal = read if isinstance(read, Rejection) else None
-    return found if refusal is None else replace(found, topic="", namespace="", fault=refusal.message)
+    return request if refusal is None else replace(request, topic="", namespace="", fault=refusal.message)
 
 
 def _parsed(text: str) -> AdminRequest:
@@ -108,7 +114,7 @@ def _parsed(text: str) -> AdminRequest:
 
 
 def request_of_path(name: str) -> AdminRequest | None:
-    """What a file answers by its place in a mirror of the admin API; None outside of one. A query follows after ``@``.
+    """Return the request of a file by its place in a mirror of the admin API; None outside one. A query follows ``@``.
 
     >>> request_of_path("2026-11-22T09-48-07Z/admin/v2/persistent/t/n/x/stats@getPreciseBacklog=true.json").topic
     'persistent://t/n/x'
@@ -121,7 +127,7 @@ def request_of_path(name: str) -> AdminRequest | None:
 
 
 def release_text(data: bytes) -> str:
-    """A release as brokers print it, in plain text; "" for another text.
+    """Read a release as brokers print it, in plain text; "" for another text.
 
     >>> release_text(b"4.2.4"), release_text(b"<html>")
     ('4.2.4', '')
@@ -169,3 +175,162 @@ def _about_topics(method: str, domain: str, namespace: str, rest: list[str], que
         case [topic, what] if what in TOPIC_POLICIES:
             return AdminRequest(method, what, f"{domain}://{namespace}/{topic}", namespace, "", query)
     return AdminRequest(method, "", "", namespace, "", query)
+
+
+SCENARIO_NAME: Final = "scenario.json"
+_OK: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioFacts:
+    """The release, the settings over the defaults, and the requests by file name, of a scenario.json.
+
+    ``problems`` are requests with invalid names, whose answers are set aside. ``times`` are the recording times of
+    answers, in epoch milliseconds, by file name.
+    """
+
+    version: str | None = None
+    settings: BrokerSettings | None = None
+    requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    times: Mapping[str, int] = field(default_factory=dict)
+
+
+def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
+    """Read a scenario.json; every member is optional, and values of a wrong kind are ignored."""
+    try:
+        scenario = msgspec.json.decode(data) if data else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        scenario = None
+    if not isinstance(scenario, dict):
+        return ScenarioFacts()
+    version = scenario.get("pulsar_version")
+    requests: dict[str, AdminRequest] = {}
+    problems: list[Problem] = []
+    times: dict[str, int] = {}
+    for place, step in enumerate(_dicts(scenario.get("steps"))):
+        for number, answer in enumerate(_dicts(step.get("answers"))):
+            at_ms = moment_ms(str(step.get("at", "")))
+            if "file" in answer and at_ms is not None:
+                times[str(answer["file"])] = at_ms
+            if "file" in answer and "request" in answer:
+                request = requests[str(answer["file"])] = parse_request(str(answer["request"]))
+                if request.fault and answer.get("status", _OK) == _OK:
+                    where = f"$.steps[{place}].answers[{number}].request"
+                    problems.append(Problem(source, where, request.fault, "what it answered is set aside"))
+    settings = settings_of(scenario.get("broker_settings"))
+    return ScenarioFacts(str(version) if version else None, settings, requests, tuple(problems), times)
+
+
+def refused_settings(named: object) -> tuple[Rejection, ...]:
+    """Return why :func:`settings_of` leaves known settings at their defaults; () unless ``named`` is an object."""
+    known = {name: value for name, value in named.items() if name in DEFAULTS} if isinstance(named, dict) else {}
+    changed = (BrokerSettings().with_setting(name, _written(value)) for name, value in known.items())
+    return tuple(outcome for outcome in changed if isinstance(outcome, Rejection))
+
+
+def settings_of(named: object, defaults: BrokerSettings | None = None) -> BrokerSettings | None:
+    """Return the defaults (of the current release) with the known settings of ``named``; None unless it is an
+    object."""
+    if not isinstance(named, dict):
+        return None
+    settings = defaults or BrokerSettings()
+    for name, value in named.items():
+        if name in DEFAULTS:
+            changed = settings.with_setting(name, _written(value))
+            settings = settings if isinstance(changed, Rejection) else changed
+    return settings
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _dicts(items: object) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """Finds the topic or namespace of answers that do not name it."""
+
+    requests: Mapping[str, AdminRequest]
+    known: tuple[TopicName, ...]
+
+    def topic(self, file_name: str) -> str | None:
+        """Return the full name of the topic whose statistics are in a file."""
+        request = self._request(file_name)
+        if request is not None and (request.topic or request.fault):
+            return request.topic or None
+        stem = unquote(_stem(file_name))
+        if "://" in stem:
+            stem = stem[max(stem.find("non-persistent://"), 0) :] if "non-persistent://" in stem else stem
+            stem = stem[stem.find("persistent://") :] if not stem.startswith("non-") else stem
+            name = parse_topic_name(stem.removesuffix("-stats"))
+            return None if isinstance(name, Rejection) else name.complete
+        words = [word for word in (stem, *_tails(stem)) if word]
+        for word in words:
+            candidates = {name.complete for name in self.known if name.local_name == word}
+            candidates |= {name.complete for name in self.known if name.local_name.endswith("-" + word) and "-" in word}
+            if candidates:
+                return candidates.pop() if len(candidates) == 1 else None
+        return None
+
+    def namespace(self, file_name: str) -> str | None:
+        """Return the namespace whose bundles are in a file."""
+        request = self._request(file_name)
+        if request is not None and (request.namespace or request.fault):
+            return request.namespace or None
+        stem = unquote(_stem(file_name))
+        namespaces = {name.namespace for name in self.known}
+        named = {
+            space
+            for space in namespaces
+            if space in stem or re.search(rf"(^|[-_.]){re.escape(_last(space))}[-_.]", stem)
+        }
+        # ``a/x`` and ``b/x`` differ by the tenant, however the slash is written.
+        whole = {space for space in namespaces if re.search(rf"(^|[-_.]){_spelled(space)}([-_.]|$)", stem)}
+        for candidates in (whole, named, namespaces):
+            if len(candidates) == 1:
+                return next(iter(candidates))
+        return None
+
+    def _request(self, file_name: str) -> AdminRequest | None:
+        """Return the request of a file; a scenario names its answers without the suffix of later compression."""
+        return self.requests.get(file_name) or self.requests.get(file_name.removesuffix(".gz"))
+
+
+def _last(namespace: str) -> str:
+    return namespace.rpartition("/")[2]
+
+
+def _spelled(namespace: str) -> str:
+    """Return a pattern of a namespace in a file name, which cannot contain a slash."""
+    return "[-_./]".join(re.escape(part) for part in namespace.split("/"))
+
+
+def _stem(file_name: str) -> str:
+    name = file_name.rpartition("/")[2]
+    return re.sub(r"^\d+-", "", name.removesuffix(".gz").removesuffix(".json"))
+
+
+def _tails(stem: str) -> Iterable[str]:
+    for lead in ("stats-", "topic-stats-", "stats_", "topic-"):
+        if stem.startswith(lead):
+            yield stem[len(lead) :]
+
+
+def naming_of(requests: Mapping[str, AdminRequest], known: Iterable[str]) -> Naming:
+    """Return a ``Naming`` that knows the topics in other answers of a folder."""
+    names = [parse_topic_name(name) for name in sorted(known)]
+    return Naming(requests, tuple(name for name in names if isinstance(name, TopicName)))
+
+
+def nameless_topic(file_name: str) -> str:
+    """Invent a name for an unnamed topic; a partition in the file name is kept.
+
+    >>> nameless_topic("dump/05-stats.json.gz"), nameless_topic("x-partition-3.json")
+    ('persistent://unknown/unknown/stats', 'persistent://unknown/unknown/x-partition-3')
+    """
+    stem = _stem(file_name)
+    return "persistent://unknown/unknown/" + re.sub(r"[^-=:.A-Za-z0-9_]", "_", stem)

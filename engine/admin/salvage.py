@@ -1,7 +1,7 @@
-"""What still stands on its own in an answer that is no JSON as a whole: cut short, or with objects never closed.
+"""Salvage whole topics from an answer that is not JSON as a whole: cut short, or with objects never closed.
 
 A topic is a name with ``://`` followed by an object that ends before the next such name. One that does not end there is
-broken (or is the parent of a partitioned topic, whose partitions are found by themselves).
+broken (or is the parent of a partitioned topic, whose partitions are salvaged singly).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def salvage_topics(data: bytes) -> list[tuple[str, bytes]]:
-    """Full topic name and raw object of each topic that is whole. O(length).
+    """Return full name and raw object of each whole topic. O(length).
 
     >>> salvage_topics(b'{"persistent://t/n/a": {"msgRateIn": 1.0}, "persistent://t/n/b": {"msgRa')
     [('persistent://t/n/a', b'{"msgRateIn": 1.0}')]
@@ -27,13 +27,13 @@ def salvage_topics(data: bytes) -> list[tuple[str, bytes]]:
 
 
 def salvage_broker_stats(data: bytes) -> tuple[list[tuple[str, str, str, bytes]], list[tuple[str, str, str]]]:
-    """The whole topics as (namespace, range text, full name, raw object), and the broken ones without the object.
+    """Return the whole topics as (namespace, range text, full name, raw object), the broken ones without the object.
 
-    Namespace and bundle are the last ones opened before the topic, which holds even where objects above were never
-    closed. O(length).
+    Namespace and bundle are the last ones opened before the topic, even where objects above were never closed.
+    O(length).
     """
-    namespaces = [(found.start(), found[1].decode("utf-8", "replace")) for found in _NAMESPACE.finditer(data)]
-    bundles = [(found.start(), found[1].decode()) for found in _BUNDLE.finditer(data)]
+    namespaces = [(match.start(), match[1].decode("utf-8", "replace")) for match in _NAMESPACE.finditer(data)]
+    bundles = [(match.start(), match[1].decode()) for match in _BUNDLE.finditer(data)]
     whole: list[tuple[str, str, str, bytes]] = []
     broken: list[tuple[str, str, str]] = []
     for at, name, raw in _pieces(data):
@@ -53,22 +53,22 @@ def _last_before(places: list[tuple[int, str]], at: int) -> str:
 def _pieces(data: bytes) -> list[tuple[int, str, bytes | None]]:
     starts = list(_TOPIC.finditer(data))
     pieces: list[tuple[int, str, bytes | None]] = []
-    for index, found in enumerate(starts):
+    for index, match in enumerate(starts):
         stop = starts[index + 1].start() if index + 1 < len(starts) else len(data)
-        name = found[1].decode("utf-8", "replace")
-        if b"\\" in found[1]:
+        name = match[1].decode("utf-8", "replace")
+        if b"\\" in match[1]:
             try:
-                name = str(json.loads(b'"' + found[1] + b'"'))
+                name = str(json.loads(b'"' + match[1] + b'"'))
             except ValueError:
                 continue
-        text = data[found.end() : stop].decode("utf-8", "replace")
+        text = data[match.end() : stop].decode("utf-8", "replace")
         try:
             _, end = _DECODER.raw_decode(text)
         except (ValueError, RecursionError):
-            pieces.append((found.start(), name, None))
+            pieces.append((match.start(), name, None))
             continue
         raw = text[:end].encode()
-        # Bytes that are no UTF-8 were replaced, so the name or the object is not what was recorded.
-        sound = b'"' + found[1].decode("utf-8", "ignore").encode() + b'"' == data[found.start() : found.end(1) + 1]
-        pieces.append((found.start(), name, raw if sound and data.startswith(raw, found.end()) else None))
+        # Bytes that are not UTF-8 were replaced, so the name or the object differs from the recorded one.
+        sound = b'"' + match[1].decode("utf-8", "ignore").encode() + b'"' == data[match.start() : match.end(1) + 1]
+        pieces.append((match.start(), name, raw if sound and data.startswith(raw, match.end()) else None))
     return pieces

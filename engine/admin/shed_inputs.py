@@ -1,4 +1,4 @@
-"""What a folder of answers says about shedding: load reports in the order of time, settings, who may own what."""
+"""Read the inputs of shedding from a folder of answers: load reports by time, settings, ownership policies."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
-from engine.balance.leadership.reports import reports_read
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import InputError, Problem, Rejection
 
 
 @dataclass(frozen=True, slots=True)
 class ShedInputs:
-    """``written``: every load report, the oldest first, each once. ``settings``: texts by name, as brokers have them.
+    """Every load report once, the oldest first; ``settings`` are the brokers' texts by name.
 
-    ``policies`` is None where no answer is about who may own what. ``version`` is the release that the reports name.
+    ``policies`` is None where no answer is about ownership. ``version`` is the release in the reports.
     """
 
     written: tuple[WrittenLoad, ...]
@@ -57,7 +56,7 @@ class ShedInputs:
         return named == EXTENSIBLE_CLASS or (not named and classes == {EXTENSIBLE_CLASS})
 
     def settings_over(self, defaults: LoadSettings) -> tuple[LoadSettings, tuple[Problem, ...]]:
-        """The settings in force: these over the defaults of a release. A value that cannot be read is reported."""
+        """Return these settings over the defaults of a release. An unreadable value is a problem."""
         settings, problems = defaults, []
         for name, text in self.settings.items():
             if name in LOAD_SETTING_DEFAULTS:
@@ -69,10 +68,9 @@ class ShedInputs:
         return settings, tuple(problems)
 
     def leader_state(self, leader: Leader) -> LeaderState | None:
-        """What the modular leader remembers after these reports; None where there is only one of each broker.
+        """Return the memory of the modular leader after these reports; None with only one report of each broker.
 
-        A broker whose first report comes later than others' is not taken for one that has just joined: reports do not
-        say when that was.
+        A broker whose first report is later than others' does not count as new: reports do not say when it joined.
         """
         if not self.is_series:
             return None
@@ -84,9 +82,9 @@ class ShedInputs:
 
 
 def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> ShedInputs:
-    """Everything about shedding in a folder or a file. Raises ``InputError`` without a load report.
+    """Read the inputs of shedding from a folder or a file. Raises ``InputError`` without a load report.
 
-    A bundle that two last reports name belongs to the newer one. Reports that say the same as one before are left out.
+    A bundle in the last reports of two brokers belongs to the newer one. Repeated reports are left out.
     """
     read = read_files(Path(path), Intake(limit_bytes))
     collector = _Collector(list(read.problems))
@@ -100,7 +98,7 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
     collector.written.sort(key=lambda written: written.updated_at_ms)
     written = tuple(_single_owners(list(dict.fromkeys(collector.written)), collector.problems))
     collector.problems += collector.ownership.problems
-    versions = [each.load.version for each in written if each.load.version]
+    versions = [report.load.version for report in written if report.load.version]
     return ShedInputs(
         written,
         collector.settings,
@@ -111,9 +109,9 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
 
 
 def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
-    """The same from what was read already, moment by moment; None where no load report was among it.
+    """Return the inputs of shedding in snapshots, in the order of time; None without a load report.
 
-    Of policies those of the last moment that has any count.
+    The policies are those of the last moment that has any.
     """
     written: list[WrittenLoad] = []
     settings: dict[str, str] = {}
@@ -126,7 +124,7 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
         policies = snapshot.ownership or policies
     if not written:
         return None
-    written.sort(key=lambda each: each.updated_at_ms)
+    written.sort(key=lambda report: report.updated_at_ms)
     single = tuple(_single_owners(list(dict.fromkeys(written)), problems))
     return ShedInputs(single, settings, policies, version, tuple(problems))
 
@@ -161,8 +159,8 @@ class _Collector:
 
 
 def _single_owners(written: list[WrittenLoad], problems: list[Problem]) -> Sequence[WrittenLoad]:
-    """The reports with every bundle at one broker only: of the last reports that name it the newest counts."""
-    last = {each.load.broker: at for at, each in enumerate(written)}
+    """Return the reports with every bundle at one broker only: the newest of the last reports counts."""
+    last = {report.load.broker: at for at, report in enumerate(written)}
     owner: dict[str, int] = {}
     for at in sorted(last.values()):
         for bundle in written[at].load.bundles:

@@ -1,33 +1,41 @@
-"""``read_answers``: whatever lies in a folder, told apart and put together to one moment of a cluster."""
+"""Read a folder of answers of any kinds into one moment of a cluster."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
-from engine.admin.files import MIRROR_FOLDERS, AnswerFile, FilesRead, has_moments, moment_ms, read_files
+from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
-from engine.admin.load_reports import all_bundles, decode_broker_load
+from engine.admin.load_reports import all_bundles, decode_broker_load, decode_load_report
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
-    decode_load_report,
+    decode_lookup,
+    decode_owned,
     decode_policies,
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.naming import SCENARIO_NAME, Naming, nameless_topic, naming_of, scenario_facts
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import TOPIC_POLICIES, AdminRequest, release_text, request_of_path
+from engine.admin.requests import (
+    SCENARIO_NAME,
+    TOPIC_POLICIES,
+    AdminRequest,
+    Naming,
+    nameless_topic,
+    naming_of,
+    release_text,
+    request_of_path,
+    scenario_facts,
+)
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.admin.topics import (
     decode_broker_stats_topics,
@@ -37,167 +45,17 @@ from engine.admin.topics import (
 )
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
-from engine.names import refuse_bundle
-
-STANDARD_INPUT: Final = "standard input"
-_NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What was answered at one time; ``at_ms`` is in epoch milliseconds, None where nothing says when it was."""
-
-    at_ms: int | None
-    snapshot: Snapshot
-
-
-def read_moments(
-    *sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES, title: str = ""
-) -> tuple[Moment, ...]:
-    """Read folders, files and answers in memory as moments in the order of time, one where nothing tells them apart.
-
-    Moments are told by folders named by time or holding a dump each (these in the order of the latest times that their
-    answers name), by the steps of a recording, or by the number or time that file names begin with. Files without any
-    of these belong to all moments. Statistics of a topic that nothing names get a made-up name, see
-    :func:`nameless_topic`. ``title`` is what the snapshots are called, their sources without one. Raises
-    ``InputError`` as :func:`read_answers` does.
-    """
-    intake = Intake(limit_bytes)
-    files: list[AnswerFile] = []
-    problems: list[Problem] = []
-    for source in sources:
-        if isinstance(source, bytes | AnswerFile):
-            files.append(source if isinstance(source, AnswerFile) else AnswerFile(STANDARD_INPUT, source))
-        else:
-            read = read_files(Path(source), intake)
-            files += read.files
-            problems += read.problems
-    if not title:
-        title = ", ".join(str(each) if isinstance(each, str | Path) else STANDARD_INPUT for each in sources)
-    scenario = next((file for file in files if _is_scenario(file)), None)
-    times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
-    groups: dict[str, list[AnswerFile]] = {}
-    for file in files:
-        groups.setdefault(_moment_of(file.name), []).append(file)
-    always = groups.pop("", [])
-    found: list[Moment] = []
-    left_out: list[Problem] = []
-    for group, members in groups.items() or [("", [])]:
-        collector = _Collector(limit_bytes, keeps_nameless=True)
-        collector.add(FilesRead((*always, *members), (), ()))
-        if collector.understood:
-            at_ms = moment_ms(group)
-            if at_ms is None:
-                at_ms = next((times[file.name] for file in members if file.name in times), None)
-            found.append(Moment(at_ms, collector.snapshot(title)))
-        else:
-            left_out += collector.problems
-    if not found:
-        in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
-        raise _nothing(title, len(files), (*problems, *left_out), in_folder=in_folder)
-    if problems or left_out:
-        first = found[0]
-        every = (*problems, *left_out, *first.snapshot.problems)
-        found[0] = replace(first, snapshot=replace(first.snapshot, problems=every))
-    return _in_order(found, are_numbered=any(map(_NUMBERED.match, groups)))
-
-
-def _in_order(found: list[Moment], *, are_numbered: bool) -> tuple[Moment, ...]:
-    """Moments by their times; where none has one and none is numbered, by the latest times that their answers name."""
-    times = [moment.at_ms for moment in found]
-    if all(at_ms is None for at_ms in times) and not are_numbered:
-        times = [latest_ms(moment.snapshot) or None for moment in found]
-    if None in times:
-        return tuple(found)
-    return tuple(moment for _, moment in sorted(zip(times, found, strict=True), key=lambda pair: pair[0] or 0))
-
-
-def latest_ms(snapshot: Snapshot) -> int:
-    """The latest time that answers name, in epoch milliseconds; 0 for none. They are not older than that."""
-    times = [written.updated_at_ms for written in snapshot.broker_loads.values()]
-    for topic in snapshot.topics.values():
-        times.append(topic.last_publish_ms)
-        times += (sub.latest_ms for sub in topic.subscriptions)
-    return max(times, default=0)
-
-
-def read_dump(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
-    """Read as :func:`read_moments` where a folder holds dumps of several moments, else as one moment of everything.
-
-    Files that are only numbered may be of one moment: a dashboard shows all of them. Raises ``InputError``.
-    """
-    if len(sources) == 1 and isinstance(sources[0], str | Path) and has_moments(Path(sources[0])):
-        return read_moments(*sources, limit_bytes=limit_bytes)
-    return (Moment(None, read_answers(*sources, limit_bytes=limit_bytes)),)
-
-
-def combined(moments: Sequence[Moment]) -> Snapshot:
-    """What is known at the last of moments: of two answers about one thing the later one counts."""
-    found = moments[0].snapshot
-    for moment in moments[1:]:
-        later = moment.snapshot
-        found = Snapshot(
-            later.source,
-            {**found.topics, **later.topics},
-            {**found.bundles, **later.bundles},
-            {**found.bundle_of_topic, **later.bundle_of_topic},
-            found.known_names | later.known_names,
-            later.settings or found.settings,
-            later.version or found.version,
-            (*found.problems, *later.problems),
-            _summed(found, later),
-            {**found.ledgers, **later.ledgers},
-            {**found.topic_policies, **later.topic_policies},
-            {**found.namespace_policies, **later.namespace_policies},
-            {**found.configuration, **later.configuration},
-            later.loaded if later.loaded is not None else found.loaded,
-            {**found.owners, **later.owners},
-            {**found.broker_loads, **later.broker_loads},
-        )
-    return found
-
-
-def _summed(found: Snapshot, later: Snapshot) -> Counts:
-    """The counts of both; topics once, those that are shown by both as superseded."""
-    both = found.topics.keys() & later.topics.keys()
-    return Counts(
-        found.counts.files_read + later.counts.files_read,
-        found.counts.files_passed_over + later.counts.files_passed_over,
-        found.counts.bytes_read + later.counts.bytes_read,
-        len(found.topics.keys() | later.topics.keys()),
-        found.counts.topics_set_aside + later.counts.topics_set_aside,
-        found.counts.topics_superseded + later.counts.topics_superseded + len(both),
-    )
-
-
-def _moment_of(name: str) -> str:
-    """What tells the moment in a file's name: a folder named by time, one that is a dump of its own, or the number or
-    time that the name begins with.
-
-    >>> [_moment_of(name) for name in ("2026-11-22T09-48-07Z/admin/v2/x.json", "07-stats.json", "stats.json")]
-    ['2026-11-22T09-48-07Z', '07', '']
-    >>> _moment_of("before/admin/v2/x.json"), _moment_of("admin/v2/x.json")
-    ('before', '')
-    """
-    folders = name.split("/")[:-1]
-    for folder in folders:
-        if moment_ms(folder) is not None:
-            return folder
-    if len(folders) > 1 and folders[0] not in MIRROR_FOLDERS and folders[1] in MIRROR_FOLDERS:
-        return folders[0]
-    match = _NUMBERED.match(name.rpartition("/")[2])
-    return match[1] if match else ""
 
 
 def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
-    """Folders, files and answers in memory as one ``Snapshot``; of two answers about one thing the later one counts.
+    """Read folders, files and answers in memory into one ``Snapshot``; of two answers about one thing the later counts.
 
-    Later means: later in the arguments, then in the natural order of file names (``9-…`` before ``10-…``); statistics
-    of a topic always count more than broker-stats, which lacks the active consumer. Bad input never loses good input:
-    what is wrong is in ``problems``, also a file that would make it more than ``limit_bytes`` in all. Raises
-    ``InputError`` when nothing can be read at all, or when nothing in it is a broker's answer. O(bytes).
+    Later means later in the arguments, then in the natural order of file names (``9-…`` before ``10-…``); statistics
+    of a topic always win over broker-stats, which lacks the active consumer. Bad input never loses good input: faults
+    are in ``problems``, also a file beyond ``limit_bytes`` in all. Raises ``InputError`` when nothing can be read, or
+    nothing is a broker's answer. O(bytes).
     """
-    collector = _Collector(limit_bytes)
+    collector = AnswerCollector(limit_bytes)
     intake = Intake(limit_bytes)
     titles: list[str] = []
     for source in sources:
@@ -212,19 +70,19 @@ def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
     if not collector.understood:
         problems, read = tuple(collector.problems), collector.files_read
         in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
-        raise _nothing(title, read, problems, in_folder=in_folder)
+        raise no_answer_error(title, read, problems, in_folder=in_folder)
     return collector.snapshot(title)
 
 
-def _nothing(title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool) -> InputError:
-    """What to say when no file is an answer."""
+def no_answer_error(title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool) -> InputError:
+    """Return the error for input without a single answer."""
     if read == 1 and not in_folder:
         return InputError(f"{title}: this is no answer of a broker", problems)
     return InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)
 
 
-class _Collector:
-    """Gathers facts file by file; two passes over a folder, since some answers name what others only mean."""
+class AnswerCollector:
+    """Collects facts file by file, in two passes over a folder: some answers name the topics of others."""
 
     def __init__(self, limit_bytes: int, *, keeps_nameless: bool = False) -> None:
         self._limit_bytes = limit_bytes
@@ -253,7 +111,7 @@ class _Collector:
         self.passed_over += len(read.passed_over)
         self.files_read += len(read.files)
         self.bytes_read += sum(len(file.data) for file in read.files)
-        scenario = next(((file.name, file.data) for file in read.files if _is_scenario(file)), ("", b""))
+        scenario = next(((file.name, file.data) for file in read.files if is_scenario(file)), ("", b""))
         facts = scenario_facts(scenario[1], scenario[0])
         requests = dict(facts.requests)
         answers: list[tuple[AnswerKind, str, bytes]] = []
@@ -278,7 +136,7 @@ class _Collector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
-        # Of two answers about a topic the later one counts, so what says less comes first.
+        # Of two answers about a topic the later one counts, so the less complete one comes first.
         answers.sort(key=lambda answer: answer[1] in requests and _says_less(requests[answer[1]]), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
         for kind, name, data in answers:
@@ -309,7 +167,7 @@ class _Collector:
                 Problem(file.name, "$", reason, "name a recorded answer of the admin interface")
             ]
         if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
-            # Its members were not looked into, so that nobody knows yet whether it is text.
+            # Its members were not decoded, so it may still not be text.
             try:
                 data.decode()
             except UnicodeDecodeError as fault:
@@ -317,7 +175,7 @@ class _Collector:
         return [(kind, file.name, data)]
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
-        """Take the answer about one policy of a topic, which can be a bare number or nothing at all."""
+        """Take the answer about one policy of a topic, which can be a bare number or empty."""
         if request is None or request.what not in TOPIC_POLICIES or not request.topic:
             return False
         data, _ = plain_json(file.data, file.name, limit=self._limit_bytes)
@@ -371,14 +229,15 @@ class _Collector:
                     self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
 
     def _take_owners(self, kind: AnswerKind, data: bytes, request: AdminRequest | None) -> None:
-        """Who serves a topic by a look-up, or bundles by a broker's own list; nothing without the request's words."""
+        """Take the owner of a topic from a look-up, or of bundles from a broker's list, as the request says whose it
+        is."""
         if request is None:
             return
         if kind is AnswerKind.OWNED_NAMESPACES and request.broker:
-            self.owners.update((bundle, request.broker) for bundle in _members(data) if refuse_bundle(bundle) is None)
-        url = _members(data).get("brokerUrl")
-        if kind is AnswerKind.LOOKUP and request.topic and isinstance(url, str):
-            self.owners[request.topic] = url
+            self.owners.update(dict.fromkeys(decode_owned(data).good, request.broker))
+        looked_up = decode_lookup(data).good if kind is AnswerKind.LOOKUP and request.topic else None
+        if looked_up is not None and looked_up.broker_url:
+            self.owners[request.topic] = looked_up.broker_url
 
     def _topics(self, decoded: Decoded[dict[str, TopicFacts]]) -> None:
         self.problems += decoded.problems
@@ -429,7 +288,7 @@ class _Collector:
         counts = Counts(
             self.files_read, self.passed_over, self.bytes_read, len(topics), self.set_aside, self.superseded
         )
-        found = Snapshot(
+        snapshot = Snapshot(
             title,
             topics,
             self.bundles,
@@ -448,27 +307,27 @@ class _Collector:
             self.broker_loads,
             self.ownership.gathered,
         )
-        return bounded(found)
+        return bounded(snapshot)
 
 
 _PLAIN_TEXT: Final = ("lookup-bundle",)
-"""What brokers answer in plain text, and is known from other answers."""
+"""Answers in plain text, whose content is known from other answers."""
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)
 
 
-def _is_scenario(file: AnswerFile) -> bool:
-    """Whether a file says what was asked for, by its name: whatever else has its form is recognised by its content."""
+def is_scenario(file: AnswerFile) -> bool:
+    """Whether a file lists the recorded requests, by its name; others of that form are recognised by their content."""
     return file.name.rpartition("/")[2].removesuffix(".gz") == SCENARIO_NAME
 
 
 def _says_less(request: AdminRequest) -> bool:
-    """Whether a fuller answer about the same counts more: it was asked to leave out consumers or publishers, or it
-    holds the settings that were changed and no others."""
+    """Whether a more complete answer about the same wins: the request excluded consumers or publishers, or asked only
+    for changed settings."""
     return request.what == "dynamic-values" or request.leaves_out
 
 
 def _members(data: bytes) -> Mapping[str, object]:
-    """The members of an object; none of what is no JSON, as its decoder says."""
+    """Return the members of an object; none of a text that is not JSON, whose decoder reports it."""
     try:
         value: Any = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -477,7 +336,7 @@ def _members(data: bytes) -> Mapping[str, object]:
 
 
 def _texts(data: bytes) -> dict[str, str]:
-    """The members of an object that are texts, as run-time settings are printed; numbers and flags as texts too."""
+    """Return the scalar members of an object as texts, as run-time settings are printed."""
     written = {True: "true", False: "false"}
     return {
         name: written[value] if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
-"""From the bytes of a file to the bytes of one JSON text: gzip, byte order marks and UTF-16 undone, faults located.
+"""Turn the bytes of a file into one JSON text, undoing gzip, byte order marks and UTF-16, and locate its faults.
 
-Nothing here knows what an answer means; it only tells where a text stops being JSON.
+Nothing here knows what an answer means, only where a text stops being JSON.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.reading import MAX_INPUT_BYTES, size_text
-from engine.admin.unpacking import GZIP_MAGIC, Gunzipped, collected_if_small, sliced
+from engine.admin.reading import GZIP_MAGIC, MAX_INPUT_BYTES, Gunzipped, collected_if_small, size_text, sliced
 from engine.errors import Problem
 
 _MARKS: Final = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -22,9 +21,9 @@ _OFFSET: Final = re.compile(r"\(byte (\d+)\)")
 
 
 def plain_json(data: bytes, source: str, *, limit: int = MAX_INPUT_BYTES) -> tuple[bytes, tuple[Problem, ...]]:
-    """The UTF-8 bytes of a text, out of gzip and whatever encoding a shell's redirection gave it.
+    """Return the UTF-8 bytes of a text, unpacked and decoded from any encoding of a shell's redirection.
 
-    Each repair is told as a ``Problem``; what could be read is returned, possibly ``b""``. O(length).
+    Each repair is a ``Problem``; the readable part is returned, possibly ``b""``. O(length).
     """
     problems: list[Problem] = []
     if data[:2] == GZIP_MAGIC:
@@ -69,7 +68,7 @@ def _to_utf_8(data: bytes, source: str) -> tuple[bytes, Problem | None]:
 
 
 def _encoding_of(data: bytes) -> tuple[str | None, int]:
-    """UTF-16 by its mark or by every other byte being NUL, and the bytes of the mark."""
+    """Return UTF-16 recognised by its mark or by every other byte being NUL, and the length of the mark."""
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), None)
     if encoding is not None:
         return encoding, 2
@@ -80,7 +79,7 @@ def _encoding_of(data: bytes) -> tuple[str | None, int]:
 
 
 def nul_in(head: bytes) -> int | None:
-    """Where a text has its first NUL, which JSON never has; None without one."""
+    """Return the offset of the first NUL, which JSON never has; None without one."""
     encoding, mark = _encoding_of(head)
     text = head if encoding is None else head[mark:].decode(encoding, "ignore").encode("utf-8", "replace")
     at = text.find(b"\0")
@@ -88,7 +87,7 @@ def nul_in(head: bytes) -> int | None:
 
 
 def malformed(data: bytes, source: str, fault: Exception, path: str = "$") -> Problem:
-    """A text that is no JSON, with the line and column (in characters) of the first fault, both from 1."""
+    """Return the problem of a text that is not JSON: the first fault with line and column (in characters), from 1."""
     advice = "record the answer again, whole"
     if isinstance(fault, RecursionError):
         return _too_deep(data, source, path)
@@ -102,13 +101,13 @@ def malformed(data: bytes, source: str, fault: Exception, path: str = "$") -> Pr
 
 
 _DEEPEST: Final = 100
-"""Levels of lists and objects; a broker's answers have about ten."""
+"""The most levels of lists and objects that are read; a broker's answers have about ten."""
 _SEARCHED_BYTES: Final = 1 << 24
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 
 
 def _too_deep(data: bytes, source: str, path: str) -> Problem:
-    """The place of the bracket that opens one level too many, where it is not too far to look for."""
+    """Locate the bracket that opens one level too many, unless it is beyond the searched bytes."""
     reason, advice = f"is nested more than {_DEEPEST} levels deep", "look what this file really is"
     depth = 0
     for token in _TOKEN.finditer(data, 0, _SEARCHED_BYTES):
@@ -120,7 +119,7 @@ def _too_deep(data: bytes, source: str, path: str) -> Problem:
 
 
 def _line_and_column(data: bytes, offset: int) -> tuple[int, int]:
-    """Both from 1, the column in characters."""
+    """Return line and column from 1, the column in characters."""
     line = data.count(b"\n", 0, offset) + 1
     return line, len(data[data.rfind(b"\n", 0, offset) + 1 : offset].decode("utf-8", "replace")) + 1
 
@@ -136,7 +135,7 @@ def _reason(data: bytes, fault: Exception) -> tuple[str, int]:
     if place is not None:
         offset = min(int(place[1]), len(data))
         reason = text[: place.start()].removeprefix("JSON is malformed: ").strip()
-        # msgspec points behind a literal it gave up on; the place that helps is where the literal begins.
+        # msgspec points behind a literal it refused; the useful place is the beginning of the literal.
         while offset > 0 and data[offset - 1 : offset].isalpha() and not data[:offset].endswith(b'"'):
             offset -= 1
         return reason, offset
@@ -146,7 +145,8 @@ def _reason(data: bytes, fault: Exception) -> tuple[str, int]:
 
 
 def value_problem(source: str, path: str, fault: Exception) -> Problem:
-    """A value of a wrong kind, from msgspec's own words (``Expected `float`, got `str` - at `$.msgRateIn` ``)."""
+    """Return the problem of a wrong value, from msgspec's message (``Expected `float`, got `str` - at `$.msgRateIn`
+    ``)."""
     reason, _, place = str(fault).partition(" - at ")
     inner = place.strip("`").removeprefix("$")
     return Problem(source, path + inner, _plain(reason), "this one is set aside; the rest is kept")
@@ -177,7 +177,7 @@ _KINDS: Final = {
 
 
 def child(path: str, key: str) -> str:
-    """The JSON path of a member: ``$.a`` for plain names, ``$["persistent://t/n/x"]`` for others.
+    """Return the JSON path of a member: ``$.a`` for plain names, ``$["persistent://t/n/x"]`` for others.
 
     >>> child("$", "partitions")
     '$.partitions'
@@ -193,10 +193,10 @@ _RAW_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
 def raw_object(
     data: bytes | msgspec.Raw, source: str, path: str = "$", *, check_names: bool = True
 ) -> tuple[RawObject, tuple[Problem, ...]]:
-    """The members of one object, each still undecoded, and what is wrong with it as an object.
+    """Split one object into undecoded members, and return the problems of the object itself.
 
-    A name that stands there twice is a problem (the later one counts, as for Pulsar's own reader), unless
-    ``check_names`` is off. O(length).
+    A repeated name is a problem (the later one counts, as for Pulsar's own reader), unless ``check_names`` is off.
+    O(length).
     """
     try:
         members = _RAW_OBJECT.decode(data)
@@ -218,10 +218,10 @@ _STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"')
 
 
 def duplicate_names(data: bytes, members: RawObject) -> tuple[str, ...]:
-    """Names that occur more than once in the object ``data``, whose members msgspec has split already.
+    """Return the names that occur more than once in the object ``data``, whose members msgspec has split already.
 
-    Walks name by name and skips each value by comparing it with the one kept. From the first value on that was
-    displaced, all are parsed instead. O(length).
+    Goes from name to name and skips each value by comparing it with the kept one. From the first replaced value on,
+    all are parsed instead. O(length).
     """
     seen: set[str] = set()
     at = data.index(b"{") + 1
@@ -246,11 +246,11 @@ def duplicate_names(data: bytes, members: RawObject) -> tuple[str, ...]:
 
 _SPACES: Final = re.compile(r"[\s,]*")
 _DECODER: Final = json.JSONDecoder(strict=False, parse_int=len, parse_float=len)
-"""Only names matter to it, and Python refuses numbers of thousands of digits."""
+"""Numbers are not parsed: only names matter, and Python refuses numbers of thousands of digits."""
 
 
 def _duplicates_from(data: bytes, seen: set[str]) -> tuple[str, ...]:
-    """The same for what is left of an object, parsed member by member; ``seen`` are the names before."""
+    """Return the repeated names in the rest of an object, parsed member by member; ``seen`` are the names before."""
     text = data.decode("utf-8", "replace")
     twice: dict[str, None] = {}
     at = 0
@@ -266,14 +266,14 @@ def _duplicates_from(data: bytes, seen: set[str]) -> tuple[str, ...]:
 
 
 def _after_space(text: str, at: int) -> int:
-    """The place of what follows, commas passed over."""
+    """Return the next place that is neither space nor a comma."""
     space = _SPACES.match(text, at)
     assert space is not None
     return space.end()
 
 
 def raw_list(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[list[msgspec.Raw], tuple[Problem, ...]]:
-    """The items of one list, each still undecoded, and what is wrong with it as a list."""
+    """Split one list into undecoded items, and return the problems of the list itself."""
     try:
         return _RAW_LIST.decode(data), ()
     except msgspec.ValidationError:
@@ -287,24 +287,24 @@ WHOLE_CHECK_BYTES: Final = 16 * 1024**2
 
 
 def repeated_members(data: bytes | msgspec.Raw, source: str, path: str) -> tuple[Problem, ...]:
-    """Members that stand twice in one object anywhere below ``data``; the later one counts.
+    """Return the repeated members of any object below ``data``; the later one counts.
 
-    Decoding and writing again loses a repeated member: only where the number of names then differs does a slow reader
-    look for the place. O(length).
+    Decoding and encoding again loses repeated members: only if the number of names then differs, a slow parser looks
+    for them. O(length).
     """
     raw = bytes(data)
     if raw.count(b'":') <= msgspec.json.encode(msgspec.json.decode(raw)).count(b'":'):
         return ()
-    found: list[str] = []
+    repeated: list[str] = []
 
     def look(pairs: list[tuple[str, object]]) -> dict[str, object]:
         members = dict(pairs)
         if len(members) != len(pairs):
-            found.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+            repeated.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         return members
 
     json.loads(raw, object_pairs_hook=look)
     return tuple(
         Problem(source, path, f"{name!r} stands twice in one object; the later one counts", "keep one of them")
-        for name in dict.fromkeys(found)
+        for name in dict.fromkeys(repeated)
     )

@@ -1,6 +1,6 @@
-"""Statistics of topics: one topic, a partitioned topic, one broker's loaded topics.
+"""Decode statistics of topics: one topic, a partitioned topic, one broker's loaded topics.
 
-Each topic is decoded on its own from its raw bytes, so a bad one costs only itself.
+Each topic is decoded on its own from its raw bytes, so a bad one loses only itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from engine.admin.facts import BrokerStats, Decoded, Place, SubscriptionFacts, TopicFacts
+from engine.admin.facts import BrokerStats, Count, Counter, Decoded, Place, Rate, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
     WHOLE_CHECK_BYTES,
@@ -23,7 +23,6 @@ from engine.admin.text import (
     repeated_members,
     value_problem,
 )
-from engine.admin.wire import TopicWire
 from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
 from engine.errors import Problem, Rejection
 from engine.names import (
@@ -35,53 +34,77 @@ from engine.names import (
     refuse_subscription,
 )
 
+
+class TopicWire(msgspec.Struct):
+    """The members of topic statistics that are read, by Pulsar's exact names; all are optional.
+
+    ``without_nulls`` removes the nulls of older releases. msgspec refuses a number given as text, a negative rate or a
+    number beyond a double, with its place.
+    """
+
+    msgRateIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+    storageSize: Count = 0
+    backlogSize: Count = 0
+    producerCount: Count | None = None
+    publishers: tuple[msgspec.Raw, ...] = ()
+    subscriptions: dict[str, SubscriptionFacts] = {}
+    msgInCounter: Counter | None = None
+    msgOutCounter: Counter | None = None
+    backlogQuotaLimitSize: Counter = -1
+    waitingPublishers: Count = 0
+    lastPublishTimeStamp: Counter = 0
+
+
 STATS: Final = "stats"
 PARTITIONED_STATS: Final = "partitioned-stats"
 BROKER_STATS: Final = "broker-stats"
 _TOPIC: Final = msgspec.json.Decoder(TopicWire)
-# Nearly all names are of this form; the others are read by the full rules, which take ten times as long.
+# Nearly all names have this form; the full rules for the others take ten times as long.
 _PLAIN_NAME: Final = re.compile(r"(persistent|non-persistent)://([-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+)/[^/\s]+")
 _SET_ASIDE: Final = "this one is set aside; the rest is kept"
 _PARTITION_LISTS: Final = ("persistent", "non-persistent")
 
 
 def decode_topic_stats(data: bytes, topic: str, source: str = "") -> Decoded[TopicFacts | None]:
-    """``GET …/{topic}/stats``: the answer does not name its topic, so ``topic`` is its full name."""
-    data, told = plain_json(data, source)
+    """Decode ``GET …/{topic}/stats``, which does not name its topic: ``topic`` is its full name."""
+    data, repairs = plain_json(data, source)
     facts, problems = _one_topic(data, topic, source, "", STATS, whole=True)
-    return Decoded(facts, told + problems, 0 if facts else 1)
+    return Decoded(facts, repairs + problems, 0 if facts else 1)
 
 
 def decode_partitioned_stats(
     data: bytes, source: str = "", path: str = "$", *, whole: bool = True
 ) -> Decoded[dict[str, TopicFacts]]:
-    """``GET …/{topic}/partitioned-stats``: the partitions by full name; the aggregate is not used.
+    """Decode the partitions of ``GET …/{topic}/partitioned-stats`` by full name, without the aggregate.
 
     The aggregate attaches names to other consumers' numbers and loses the active consumer (``TopicStatsImpl.add``),
-    so an answer without partitions (``perPartition=false``) gives none, and says so. ``whole`` False spares the search
-    for members of the aggregate that stand there twice. O(length).
+    so an answer without partitions (``perPartition=false``) is empty, with a problem. ``whole`` False omits the search
+    for repeated members of the aggregate. O(length).
     """
-    data, told = plain_json(data, source)
+    data, repairs = plain_json(data, source)
     members, problems = raw_object(data, source, path, check_names=whole)
     if not members:
         salvaged = _decode_all(salvage_topics(data), source, path, PARTITIONED_STATS)
-        return Decoded(salvaged.good, told + problems + salvaged.problems, salvaged.set_aside)
+        return Decoded(salvaged.good, repairs + problems + salvaged.problems, salvaged.set_aside)
     partitions = members.get("partitions")
     if partitions is None or bytes(partitions).strip() in (b"null", b"{}"):
         reason = "has no statistics of single partitions"
         advice = "ask with perPartition=true: the sums do not tell whose they are"
-        return Decoded({}, (*told, *problems, Problem(source, child(path, "partitions"), reason, advice)))
+        return Decoded({}, (*repairs, *problems, Problem(source, child(path, "partitions"), reason, advice)))
     decoded = decode_named_stats(bytes(partitions), source, child(path, "partitions"), PARTITIONED_STATS)
-    return Decoded(decoded.good, told + problems + decoded.problems, decoded.set_aside)
+    return Decoded(decoded.good, repairs + problems + decoded.problems, decoded.set_aside)
 
 
 def decode_named_stats(
     data: bytes, source: str = "", path: str = "$", kind: str = STATS
 ) -> Decoded[dict[str, TopicFacts]]:
-    """An object of full topic name -> answer, each either the statistics of a topic or of a partitioned topic."""
-    data, told = plain_json(data, source)
+    """Decode an object of full topic name -> statistics of a topic or of a partitioned topic."""
+    data, repairs = plain_json(data, source)
     members, problems = raw_object(data, source, path)
-    problems = told + problems
+    problems = repairs + problems
     if problems and not members:
         salvaged = _decode_all(salvage_topics(data), source, path, kind)
         return Decoded(salvaged.good, problems + salvaged.problems, salvaged.set_aside)
@@ -90,18 +113,18 @@ def decode_named_stats(
 
 
 def decode_broker_stats_topics(data: bytes, source: str = "") -> Decoded[BrokerStats]:
-    """``GET /admin/v2/broker-stats/topics``: namespace -> bundle -> domain -> topic.
+    """Decode ``GET /admin/v2/broker-stats/topics``: namespace -> bundle -> domain -> topic.
 
-    Rates in it are cut to three decimals. A topic whose statistics failed while being written leaves its objects
-    unclosed and the whole is no JSON then: what still stands on its own is kept. O(length).
+    Its rates are cut to three decimals. A topic whose statistics failed while being written leaves objects unclosed,
+    and the whole is not JSON then: whole topics are salvaged. O(length).
     """
-    data, told = plain_json(data, source)
+    data, repairs = plain_json(data, source)
     namespaces, problems = raw_object(data, source)
-    out: list[Problem] = [*told, *problems]
-    found: list[tuple[str, bytes | msgspec.Raw, Place, str]] = []
+    out: list[Problem] = [*repairs, *problems]
+    entries: list[tuple[str, bytes | msgspec.Raw, Place, str]] = []
     if problems and not namespaces:
         salvaged, broken = salvage_broker_stats(data)
-        found = [(name, raw, Place(namespace, bundle), "$") for namespace, bundle, name, raw in salvaged]
+        entries = [(name, raw, Place(namespace, bundle), "$") for namespace, bundle, name, raw in salvaged]
         out += [
             Problem(source, child(child(child("$", namespace), bundle), name), "is not closed", "it is set aside")
             for namespace, bundle, name in broken
@@ -121,15 +144,15 @@ def decode_broker_stats_topics(data: bytes, source: str = "") -> Decoded[BrokerS
                     topics, more = raw_object(lists[domain], source, path)
                     out += more
                     place = Place(namespace, bundle)
-                    # One name that is no UTF-8 makes the list unreadable, not the topics beside it.
-                    found += [(name, raw, place, path) for name, raw in topics.items()]
+                    # One name that is not UTF-8 makes the list unreadable; its other topics are salvaged.
+                    entries += [(name, raw, place, path) for name, raw in topics.items()]
                     if more and not topics:
-                        found += [(name, raw, place, path) for name, raw in salvage_topics(bytes(lists[domain]))]
-    return _broker_stats(found, source, out, len(broken), whole=len(data) <= WHOLE_CHECK_BYTES)
+                        entries += [(name, raw, place, path) for name, raw in salvage_topics(bytes(lists[domain]))]
+    return _broker_stats(entries, source, out, len(broken), whole=len(data) <= WHOLE_CHECK_BYTES)
 
 
 def _broker_stats(
-    found: list[tuple[str, bytes | msgspec.Raw, Place, str]],
+    entries: list[tuple[str, bytes | msgspec.Raw, Place, str]],
     source: str,
     problems: list[Problem],
     broken: int,
@@ -139,7 +162,7 @@ def _broker_stats(
     topics: dict[str, TopicFacts] = {}
     places: dict[str, Place] = {}
     faults: dict[Place, str] = {}
-    for name, raw, place, path in found:
+    for name, raw, place, path in entries:
         if place not in faults:
             refusal = refuse_namespace(place.namespace) or refuse_range(place.bundle) or _refuse_ends(place.bundle)
             faults[place] = "" if refusal is None else refusal.message
@@ -162,7 +185,7 @@ def _broker_stats(
 
 
 def _refuse_ends(bundle: str) -> Rejection | None:
-    """None for a range that a bundle can have: its ends ascend, and are no more than the hash has."""
+    """Refuse a range that no bundle can have: its ends ascend and are within the hash."""
     read = parse_range(bundle)
     if isinstance(read, Rejection):
         return read
@@ -172,12 +195,12 @@ def _refuse_ends(bundle: str) -> Rejection | None:
 
 
 def _decode_all(
-    found: Sequence[tuple[str, bytes | msgspec.Raw]], source: str, path: str, kind: str, *, whole: bool = True
+    entries: Sequence[tuple[str, bytes | msgspec.Raw]], source: str, path: str, kind: str, *, whole: bool = True
 ) -> Decoded[dict[str, TopicFacts]]:
     good: dict[str, TopicFacts] = {}
     problems: list[Problem] = []
     aside = 0
-    for name, undecoded in found:
+    for name, undecoded in entries:
         raw = bytes(undecoded)  # copied one by one: all at once would double the memory
         if kind != PARTITIONED_STATS and _is_partitioned(raw):
             inner = decode_partitioned_stats(raw, source, child(path, name), whole=whole)
@@ -195,7 +218,7 @@ def _decode_all(
 
 
 def _is_partitioned(raw: bytes) -> bool:
-    # Statistics of one topic have no such member; looking for the word first spares most topics a second reading.
+    # Statistics of one topic have no such member; searching the word first avoids decoding most topics twice.
     if b'"partitions"' not in raw:
         return False
     try:
@@ -207,7 +230,7 @@ def _is_partitioned(raw: bytes) -> bool:
 def _one_topic(
     raw: bytes, topic: str, source: str, parent: str, kind: str, *, whole: bool
 ) -> tuple[TopicFacts | None, tuple[Problem, ...]]:
-    """Facts of one topic. ``parent`` is the path of the object it stands in, "" for an answer of its own."""
+    """Decode one topic. ``parent`` is the path of the enclosing object, "" for an answer of its own."""
     domain, namespace, index = _parsed(topic)
     if not namespace:
         return None, (Problem(source, _path(parent, topic), domain, _SET_ASIDE),)
@@ -258,7 +281,7 @@ def _path(parent: str, topic: str) -> str:
 
 
 def _parsed(topic: str) -> tuple[str, str, int]:
-    """Domain, namespace and partition index; for a name that is none its fault, "" and -1."""
+    """Return domain, namespace and partition index; for an invalid name its fault, "" and -1."""
     plain = _PLAIN_NAME.fullmatch(topic)
     if plain is not None:
         return plain[1], plain[2], partition_index(topic) if PARTITION_SUFFIX in topic else -1
@@ -278,7 +301,7 @@ def _decoded(raw: bytes) -> TopicWire:
 
 
 def without_nulls(value: object) -> object:
-    """The value without members and items that are null: older releases write them where newer ones write nothing.
+    """Return the value without null members and items, which older releases write where newer ones write nothing.
 
     >>> without_nulls({"type": None, "consumers": [None, {"address": None}]})
     {'consumers': [{}]}
@@ -291,9 +314,9 @@ def without_nulls(value: object) -> object:
 
 
 def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) -> Problem:
-    """msgspec writes ``[...]`` for a key of a map; decode the subscriptions one by one to name the right one.
+    """Locate a wrong value; msgspec writes ``[...]`` for a key of a map, so subscriptions are decoded one by one.
 
-    What comes after the wrong value was not read before, and may be no JSON.
+    What follows the wrong value was not read before, and may not be JSON.
     """
     try:
         members = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
@@ -304,7 +327,7 @@ def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) 
                 except msgspec.ValidationError as inner:
                     return value_problem(source, child(child(path, "subscriptions"), name), inner)
     except msgspec.ValidationError:
-        pass  # it is no object at all, as the fault says
+        pass  # not an object at all, as the fault says
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
         return malformed(raw, source, worse, path)
     return value_problem(source, path, fault)

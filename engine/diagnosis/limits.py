@@ -1,4 +1,4 @@
-"""Which limit is in force, and who says so: a policy of the topic, of its namespace, or the broker's configuration."""
+"""Limits in force and their source: a policy of the topic, of its namespace, or the broker's configuration."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NOT_MODELLED: Final[Mapping[str, float | str]] = {
     "delayedDeliveryEnabled": "true",
     "dispatcherMaxRoundRobinBatchSize": 20,
 }
-"""Defaults of ``ServiceConfiguration`` in 4.2 for settings that no rule of the model reads. Limits of 0 are none."""
+"""Defaults of ``ServiceConfiguration`` in 4.2 for settings that the model does not read. 0 means no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits from the answers of all moments; a later answer counts more. ``defaults`` are those of the release."""
+    """Limits from the answers of all moments; later answers win. ``defaults`` are those of the release."""
 
     configuration: Mapping[str, str]
     topic_policies: Mapping[str, Mapping[str, object]]
@@ -36,7 +36,7 @@ class Limits:
     defaults: BrokerSettings
 
     def of_broker(self, name: str) -> Setting:
-        """A setting of the broker by its name."""
+        """Return a setting of the broker by its name."""
         default = NOT_MODELLED.get(name, _written(self.defaults, name))
         text = self.configuration.get(name)
         if text is not None:
@@ -45,13 +45,13 @@ class Limits:
         return Setting(name, modelled, default, BROKER if modelled is not None else "")
 
     def number(self, name: str) -> float:
-        """A setting of the broker as a number, its default where no answer says it."""
+        """Return a setting of the broker as a number, its default where no answer has it."""
         setting = self.of_broker(name)
         value = setting.value if setting.value is not None else setting.default
         return float(value) if isinstance(value, int | float) else 0.0
 
     def unacked_per_consumer(self, topic: str) -> Setting:
-        """How many unacknowledged messages stop a consumer of Shared or Key_Shared."""
+        """Return the number of unacknowledged messages that stops a consumer of Shared or Key_Shared."""
         return self._unacked(
             topic,
             "maxUnackedMessagesPerConsumer",
@@ -60,7 +60,7 @@ class Limits:
         )
 
     def unacked_per_subscription(self, topic: str) -> Setting:
-        """How many unacknowledged messages stop a whole subscription of Shared or Key_Shared."""
+        """Return the number of unacknowledged messages that stops a whole subscription of Shared or Key_Shared."""
         return self._unacked(
             topic,
             "maxUnackedMessagesPerSubscription",
@@ -82,7 +82,8 @@ class Limits:
         return broker
 
     def dispatch_rate(self, topic: str, policy: str) -> Setting:
-        """``dispatchRate`` or ``subscriptionDispatchRate``, such as ``10 messages/s``; None where no limit is known."""
+        """Return ``dispatchRate`` or ``subscriptionDispatchRate``, such as ``10 messages/s``; value None if unlimited
+        or unknown."""
         applied = self._of_topic(topic, policy)
         if not isinstance(applied, dict):
             return Setting(policy)
@@ -100,7 +101,7 @@ class Limits:
         return Setting(policy, " and ".join(limits) or None, None, by if limits else "")
 
     def backlog_policy(self, topic: str, kind: str = "destination_storage") -> str:
-        """What happens at the quota, by Pulsar's name: ``producer_request_hold`` is its default."""
+        """Return the action at the quota by Pulsar's name; the default is ``producer_request_hold``."""
         policy = self._quota(topic, kind).get("policy")
         if isinstance(policy, str):
             return policy
@@ -108,7 +109,7 @@ class Limits:
         return str(setting.value or setting.default)
 
     def backlog_age_limit_s(self, topic: str) -> int:
-        """How old a backlog may become in seconds, -1 without a limit."""
+        """Return the highest age of a backlog in seconds, -1 without a limit."""
         limit = self._quota(topic, "message_age").get("limitTime")
         return limit if isinstance(limit, int) else -1
 
@@ -132,7 +133,7 @@ class Limits:
 
 
 def limits_of(snapshots: Sequence[Snapshot], behaviour: ReleaseBehaviour = CURRENT) -> Limits:
-    """Put together what snapshots in the order of time say; ``behaviour`` is that of the brokers' release."""
+    """Collect the limits from snapshots in the order of time; ``behaviour`` is that of the brokers' release."""
     configuration: dict[str, str] = {}
     topics: dict[str, dict[str, object]] = {}
     namespaces: dict[str, Mapping[str, object]] = {}
@@ -147,13 +148,13 @@ def limits_of(snapshots: Sequence[Snapshot], behaviour: ReleaseBehaviour = CURRE
 
 
 def _written(settings: BrokerSettings | None, name: str) -> float | str | None:
-    """A setting of the model as broker.conf writes it, None where there is none."""
+    """Return a setting of the model as broker.conf writes it, None where it is unknown."""
     value = getattr(settings, name, None)
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
 
 
 def _parsed(text: str) -> float | str:
-    """A number where a text is one.
+    """Return a number if the text is one, else the text.
 
     >>> _parsed("45000"), _parsed("0.16"), _parsed("false")
     (45000, 0.16, 'false')

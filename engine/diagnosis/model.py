@@ -1,4 +1,4 @@
-"""What a decider answers: a cause with its verdict and numbers, or the reason why it is ruled out."""
+"""Diagnoses of subscriptions: causes with verdict and numbers, and the reasons against other causes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Numbers = tuple[tuple[str, Value], ...]
 
 
 class Verdict(Enum):
-    """What a cause does to a subscription, the worst first."""
+    """The effect of a cause on a subscription, the worst first."""
 
     BLOCKS = "blocks"
     SLOWS = "slows"
@@ -31,7 +31,7 @@ class Verdict(Enum):
 
     @property
     def harms(self) -> bool:
-        """Whether somebody has to do something."""
+        """Whether somebody has to act."""
         return self in (Verdict.BLOCKS, Verdict.SLOWS, Verdict.UNEVEN)
 
 
@@ -40,8 +40,8 @@ _RANKS: Final = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The setting that rules a cause. ``value`` is what is in force, None where no answer says it; ``source`` says
-    where it was read, "" where nowhere. ``default`` is Pulsar's, None for settings of clients.
+    """The setting that controls a cause. ``value`` is the one in force, None where no answer has it; ``source`` says
+    where it was read, "" if unknown. ``default`` is Pulsar's, None for settings of clients.
     """
 
     name: str
@@ -54,11 +54,10 @@ class Setting:
 class Cause:
     """One named cause.
 
-    ``what`` is a sentence without a full stop. ``topic`` is the one where it is worst, by full name, "" for a cause of
-    the subscription as a whole, and ``topics`` on how many (partitions count singly) it was found. ``blocked`` are
-    consumers that get nothing because of it, ``by`` those that make it so. ``waiting`` is the number of messages that
-    wait for it. ``fix`` says what to do, a command line where there is one; ``fields`` are the members of the answers
-    that it was read from.
+    ``what`` is a sentence without a full stop. ``topic`` is the most affected one, by full name, "" for a cause of the
+    whole subscription, and ``topics`` counts the affected ones (partitions singly). ``blocked`` are consumers that get
+    nothing because of it, ``by`` those that cause it. ``waiting`` counts the messages that wait for it. ``fix`` says
+    what to do, with a command line where there is one; ``fields`` are the members of answers it was read from.
     """
 
     id: str
@@ -75,37 +74,37 @@ class Cause:
     fields: tuple[str, ...] = ()
 
     def number(self, name: str) -> Value:
-        """One of ``numbers`` by its name; it must be there."""
+        """Return one of ``numbers`` by its name, which must exist."""
         return dict(self.numbers)[name]
 
 
 def in_order_of_verdict(causes: Iterable[Cause]) -> list[Cause]:
-    """The worst first; what is fine is left out where something is not."""
-    found = list(causes)
-    harmed = any(cause.verdict.harms for cause in found)
+    """Sort causes, the worst first, without fine ones if another does harm."""
+    ordered = list(causes)
+    harmed = any(cause.verdict.harms for cause in ordered)
     return sorted(
-        (cause for cause in found if not harmed or cause.verdict is not Verdict.FINE),
+        (cause for cause in ordered if not harmed or cause.verdict is not Verdict.FINE),
         key=lambda cause: cause.verdict.rank,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RuledOut:
-    """A cause that the answers speak against, and how."""
+    """A cause that the answers contradict, and how."""
 
     id: str
     why: str
 
 
 Judgement = Cause | str
-"""A cause, or a few words on why it is none."""
+"""A cause, or a few words why it does not apply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """A cause that can be found. ``types`` are the subscription types that can have it, as Pulsar writes them.
+    """The test for one cause. ``types`` are the subscription types that can have it, as Pulsar writes them.
 
-    ``also_quiet``: whether a subscription can have it where nothing waits and nobody is stopped.
+    ``also_quiet``: whether it is possible where nothing waits and no consumer is stopped.
     """
 
     id: str
@@ -116,18 +115,18 @@ class Decider:
 
 
 Rank = tuple[int, int, str, str]
-"""Sorts the worst first: by verdict, then by how much waits, then by name."""
+"""Sorts the worst first: by verdict, then by the number of waiting messages, then by name."""
 
 
 def rank_of(first: Cause | None, backlog: int, namespace: str, subscription: str) -> Rank:
-    """The rank of a subscription by its first cause, None for none."""
+    """Return the rank of a subscription by its first cause, if any."""
     rank = Verdict.FINE.rank if first is None else first.verdict.rank
     return rank, -max(backlog, first.waiting if first else 0), namespace, subscription
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A cause that stood at an earlier moment, counted from 1, and no more at the last; ``at_ms`` is when, if known."""
+    """A cause at an earlier moment, counted from 1, that is gone at the last; ``at_ms`` is the time, if known."""
 
     moment: int
     at_ms: int | None
@@ -136,9 +135,9 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What was found about one subscription, the answer first. ``moments`` is how often it was looked at.
+    """The causes of one subscription, the most important first. ``moments`` is the number of moments examined.
 
-    ``earlier`` is what was wrong at the latest moment at which something was, where now nothing is.
+    ``earlier`` is the latest harmful cause of an earlier moment, where now none does harm.
     """
 
     namespace: str
@@ -154,7 +153,7 @@ class Diagnosis:
 
     @property
     def first(self) -> Cause | None:
-        """The answer; None where nothing is to be said."""
+        """The most important cause, if any."""
         return self.causes[0] if self.causes else None
 
     @property
@@ -168,5 +167,5 @@ class Diagnosis:
 
 
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:
-    """Sort what was found about many subscriptions."""
-    return sorted(diagnoses, key=lambda each: each.rank)
+    """Sort diagnoses, the worst first."""
+    return sorted(diagnoses, key=lambda diagnosis: diagnosis.rank)

@@ -1,4 +1,4 @@
-"""A subscription as brokers reported it, at one moment or at two: what deciders look at."""
+"""Subscriptions as brokers reported them at one moment or two: the input of deciders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
-from engine.admin.snapshot import Moment
+from engine.admin.moments import Moment
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.diagnosis.limits import Limits, limits_of
 from engine.errors import Rejection
@@ -21,7 +21,7 @@ KEY_SHARED: Final = "Key_Shared"
 FAILOVER: Final = "Failover"
 EXCLUSIVE: Final = "Exclusive"
 STILL_AFTER_MS: Final = 10_000
-"""With one moment alone: somebody who was served within this time is taken to be served still."""
+"""With a single moment, a consumer that was served within this time counts as being served."""
 SYSTEM_TOPICS: Final = ("__change_events", "__transaction_buffer_snapshot", "transaction_coordinator_assign")
 INTERNAL_SUBSCRIPTIONS: Final = ("__compaction",)
 
@@ -42,9 +42,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSeen:
-    """One consumer of a dispatcher. ``out`` is how many messages it was sent between the moments, None with one.
+    """One consumer of a dispatcher. ``out`` counts the messages sent to it between the moments, None with one moment.
 
-    ``stands_still`` is whether nothing was sent to it; None where one moment alone does not say.
+    ``stands_still`` is whether nothing was sent to it; None where a single moment does not show it.
     """
 
     facts: ConsumerFacts
@@ -66,19 +66,19 @@ class ConsumerSeen:
 
     @property
     def lacks_permits(self) -> bool:
-        """Whether it asked for no message at any of the moments."""
+        """Whether it had no permits at any of the moments."""
         return self.permits <= 0 and (self.before is None or self.before.available_permits <= 0)
 
     @property
     def acknowledged(self) -> bool | None:
-        """Whether it acknowledged anything between the moments; None with one."""
+        """Whether it acknowledged anything between the moments; None with one moment."""
         return None if self.before is None else self.facts.last_acked_ms > self.before.last_acked_ms
 
 
-# Not slotted: what several deciders need is computed when it is first asked for.
+# Not slotted: cached properties keep what several deciders need.
 @dataclass(frozen=True)
 class Dispatcher:
-    """A subscription of one topic or partition: how it was last seen, and how it was before that, if ever."""
+    """A subscription of one topic or partition, at the last moment and at the one before, if any."""
 
     last: Reading
     before: Reading | None = None
@@ -93,7 +93,7 @@ class Dispatcher:
 
     @cached_property
     def restarted(self) -> bool:
-        """Whether the topic was loaded anew between the moments: then counters begin from 0."""
+        """Whether the topic was reloaded between the moments, which resets its counters."""
         if self.before is None:
             return False
         pairs = (
@@ -104,20 +104,20 @@ class Dispatcher:
 
     @property
     def seconds(self) -> float | None:
-        """The time between the moments."""
+        """The time between the moments in seconds, if known."""
         if self.before is None or self.before.at_ms is None or self.last.at_ms is None:
             return None
         return (self.last.at_ms - self.before.at_ms) / 1000
 
     @cached_property
     def out(self) -> int | None:
-        """Messages sent out between the moments; None where that is not known."""
+        """Messages sent between the moments; None if unknown."""
         before = None if self.before is None else self.before.subscription.msg_out_counter
         return self._grown(before, self.sub.msg_out_counter)
 
     @cached_property
     def came_in(self) -> int | None:
-        """Messages published between the moments; None where that is not known."""
+        """Messages published between the moments; None if unknown."""
         before = None if self.before is None else self.before.topic.msg_in_counter
         return self._grown(before, self.last.topic.msg_in_counter)
 
@@ -134,12 +134,12 @@ class Dispatcher:
 
     @property
     def replay(self) -> int:
-        """Messages that were read and wait to be sent, most of all for one consumer."""
+        """Messages that were read and wait to be sent, usually to a single consumer."""
         return self.sub.msg_in_replay or 0
 
     @cached_property
     def unread(self) -> int:
-        """Entries that the dispatcher has not read yet; where no cursor says so, at most so many."""
+        """Entries that the dispatcher has not read yet; without a cursor an upper bound."""
         cursor, ledger = self.last.cursor, self.last.ledger
         if cursor is not None and ledger is not None:
             written, read = ledger.last_confirmed_entry, cursor.read_position
@@ -152,17 +152,17 @@ class Dispatcher:
 
     @cached_property
     def throttled(self) -> Counter[str]:
-        """How often a limit of the dispatch rate held something back between the moments, or since load with one."""
+        """Counts of dispatches held back by a rate limit between the moments, or since load with one moment."""
         return self.sub.throttle_events - (self.before.subscription.throttle_events if self.before else Counter())
 
     @property
     def has_read_all(self) -> bool:
-        """Whether nothing is left to read, but for what was published a moment ago."""
+        """Whether nothing is left to read, except what was published just now."""
         return self.unread <= max(2, (self.came_in or 0) // 20)
 
     @property
     def stands_still(self) -> bool | None:
-        """Whether nothing was sent to anybody; None where one moment alone does not say."""
+        """Whether nothing was sent to any consumer; None where a single moment does not show it."""
         if self.out is not None:
             return self.out == 0
         still = [consumer.stands_still for consumer in self.consumers]
@@ -174,8 +174,10 @@ class Dispatcher:
     def consumers(self) -> tuple[ConsumerSeen, ...]:
         old: dict[tuple[str, str], ConsumerFacts] = {}
         if self.before is not None and not self.restarted:
-            old = {(each.name, each.address): each for each in self.before.subscription.consumers}
-        return tuple(self._seen(each, old.get((each.name, each.address))) for each in self.sub.consumers)
+            old = {(consumer.name, consumer.address): consumer for consumer in self.before.subscription.consumers}
+        return tuple(
+            self._seen(consumer, old.get((consumer.name, consumer.address))) for consumer in self.sub.consumers
+        )
 
     def _seen(self, facts: ConsumerFacts, before: ConsumerFacts | None) -> ConsumerSeen:
         if before is not None and before.msg_out_counter is not None and facts.msg_out_counter is not None:
@@ -189,30 +191,32 @@ class Dispatcher:
 
     @cached_property
     def active(self) -> ConsumerSeen | None:
-        """The active consumer that the broker names, if it is connected."""
+        """The reported active consumer, if it is connected."""
         if self.active_name is None:
             return None
-        return next(each for each in self.consumers if each.name == self.active_name)
+        return next(consumer for consumer in self.consumers if consumer.name == self.active_name)
 
     @cached_property
     def active_name(self) -> str | None:
-        """Its name."""
+        """The name of the active consumer, if it is connected."""
         name = self.sub.active_consumer_name
-        return name if any(each.name == name for each in self.sub.consumers) else None
+        return name if any(consumer.name == name for consumer in self.sub.consumers) else None
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing waits and nobody is stopped, whatever the counters say."""
+        """Whether nothing waits and no consumer is stopped, regardless of counters."""
         sub = self.sub
         if self.backlog or sub.unacked_messages or sub.msg_in_replay or sub.msg_delayed or sub.blocked_on_unacked:
             return False
-        if any(each.blocked_on_unacked or each.draining or each.unacked_messages for each in sub.consumers):
+        if any(
+            consumer.blocked_on_unacked or consumer.draining or consumer.unacked_messages for consumer in sub.consumers
+        ):
             return False
-        # Without a cursor the backlog says what is unread.
+        # Without a cursor the backlog shows what is unread.
         return self.last.ledger is None or not self.unread
 
     def consumer_at(self, slot: int) -> ConsumerSeen | None:
-        """Who owns a slot by the reported ranges."""
+        """Return the owner of a slot by the reported ranges."""
         for consumer in self.consumers:
             if any(start <= slot <= end for start, end in consumer.facts.key_hash_ranges):
                 return consumer
@@ -221,9 +225,9 @@ class Dispatcher:
 
 @dataclass(frozen=True)
 class SubscriptionSeen:
-    """One subscription of a namespace on all topics that have it, and what limits it.
+    """One subscription of a namespace on all its topics, with the limits in force.
 
-    ``unloaded`` are its topics that a broker did not have loaded at an earlier moment, since its list lacks them.
+    ``unloaded`` are its topics that some broker's list of loaded topics lacks.
     """
 
     namespace: str
@@ -236,32 +240,32 @@ class SubscriptionSeen:
 
     @cached_property
     def type(self) -> str:
-        """Pulsar's word; that of the dispatchers somebody is connected to, ``None`` where nobody is."""
-        types = [each.sub.type for each in self.dispatchers if each.sub.type != NOBODY]
+        """The type, as Pulsar writes it, of dispatchers with consumers; ``None`` without any consumer."""
+        types = [dispatcher.sub.type for dispatcher in self.dispatchers if dispatcher.sub.type != NOBODY]
         return types[0] if types else NOBODY
 
     @cached_property
     def backlog(self) -> int:
-        return sum(each.backlog for each in self.dispatchers)
+        return sum(dispatcher.backlog for dispatcher in self.dispatchers)
 
     @cached_property
     def busy(self) -> tuple[Dispatcher, ...]:
-        """Where something waits or somebody is stopped."""
-        return tuple(each for each in self.dispatchers if not each.is_quiet)
+        """The dispatchers where something waits or a consumer is stopped."""
+        return tuple(dispatcher for dispatcher in self.dispatchers if not dispatcher.is_quiet)
 
     @cached_property
     def largest(self) -> Dispatcher:
-        """The dispatcher with the largest backlog, the first of several."""
-        return max(self.dispatchers, key=lambda each: each.backlog)
+        """The first dispatcher with the largest backlog."""
+        return max(self.dispatchers, key=lambda dispatcher: dispatcher.backlog)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
         """The topics without partition suffixes."""
-        return tuple(dict.fromkeys(parent_of(each.topic) for each in self.dispatchers))
+        return tuple(dict.fromkeys(parent_of(dispatcher.topic) for dispatcher in self.dispatchers))
 
 
 def parent_of(topic: str) -> str:
-    """A topic's name without the suffix of a partition.
+    """Return a topic's name without the suffix of a partition.
 
     >>> parent_of("persistent://t/n/x-partition-3")
     'persistent://t/n/x'
@@ -270,46 +274,49 @@ def parent_of(topic: str) -> str:
 
 
 def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
-    """Put together what moments in the order of time say of each subscription. O(dispatchers x moments).
+    """Collect each subscription from moments in the order of time. O(dispatchers x moments).
 
-    The last two moments that show a dispatcher count. Topics and subscriptions that a broker keeps for itself are left
-    out, unless they are all there is.
+    The last two moments of a dispatcher count. Internal topics and subscriptions of brokers are left out.
     """
     snapshots = [moment.snapshot for moment in moments]
-    version = next((each.version for each in reversed(snapshots) if each.version), None)
-    told = behaviour_of(version) if version is not None else CURRENT
-    behaviour = CURRENT if isinstance(told, Rejection) else told
+    version = next((snapshot.version for snapshot in reversed(snapshots) if snapshot.version), None)
+    known = behaviour_of(version) if version is not None else CURRENT
+    behaviour = CURRENT if isinstance(known, Rejection) else known
     limits = limits_of(snapshots, behaviour)
     readings: defaultdict[tuple[str, str, str], list[Reading]] = defaultdict(list)
     for moment in moments:
         for topic in moment.snapshot.topics.values():
-            # Lists of loaded topics know less than statistics, and must not hide what those said before.
+            # Lists of loaded topics are less complete than statistics, and must not replace earlier ones.
             for sub in topic.subscriptions:
                 ledger = moment.snapshot.ledgers.get(topic.name)
                 key = (topic.namespace, sub.name, topic.name)
                 readings[key].append(Reading(moment.at_ms, topic, sub, ledger))
     grouped: defaultdict[tuple[str, str], list[Dispatcher]] = defaultdict(list)
-    for (namespace, name, topic_name), found in readings.items():
+    for (namespace, name, topic_name), reading in readings.items():
         if not _is_internal(topic_name, name):
-            grouped[namespace, name].append(_dispatcher(found))
+            grouped[namespace, name].append(_dispatcher(reading))
     return [
         SubscriptionSeen(
             namespace,
             name,
-            tuple(sorted(dispatchers, key=lambda each: (parent_of(each.topic), partition_index(each.topic)))),
+            tuple(
+                sorted(
+                    dispatchers, key=lambda dispatcher: (parent_of(dispatcher.topic), partition_index(dispatcher.topic))
+                )
+            ),
             limits,
             behaviour,
             len(moments),
-            _unloaded(snapshots, (each.topic for each in dispatchers)),
+            _unloaded(snapshots, (dispatcher.topic for dispatcher in dispatchers)),
         )
         for (namespace, name), dispatchers in grouped.items()
     ]
 
 
-def _dispatcher(found: Sequence[Reading]) -> Dispatcher:
-    fuller = [reading for reading in found if reading.topic.kind != "broker-stats"]
-    found = fuller or found
-    return Dispatcher(found[-1], found[-2] if len(found) > 1 else None)
+def _dispatcher(readings: Sequence[Reading]) -> Dispatcher:
+    fuller = [reading for reading in readings if reading.topic.kind != "broker-stats"]
+    readings = fuller or readings
+    return Dispatcher(readings[-1], readings[-2] if len(readings) > 1 else None)
 
 
 def _is_internal(topic: str, subscription: str) -> bool:
@@ -317,7 +324,7 @@ def _is_internal(topic: str, subscription: str) -> bool:
 
 
 def _unloaded(snapshots: Sequence[Snapshot], topics: Iterable[str]) -> frozenset[str]:
-    """Topics that some list of loaded topics lacks while another answer of the same moment names them."""
+    """Return the topics missing from a list of loaded topics while another answer of the same moment has them."""
     return frozenset(
         topic
         for topic in topics

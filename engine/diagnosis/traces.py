@@ -1,4 +1,4 @@
-"""What a trace of keys adds to a diagnosis: statistics show who is busy, and a trace shows by which key."""
+"""Hot keys in a trace: statistics show which consumer is busy, and the trace shows by which key."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import HOT_TIMES
 from engine.keyshared.model import RANGE_SIZE, RING_SLOTS, SlotSpace
-from engine.lint.words import counted
+from engine.text import counted
 
 HALVES: Final = SlotSpace(0, RANGE_SIZE - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class HotKey:
-    """The heaviest key of a trace by the ranges that a dispatcher reports. Shares are of all messages of the trace."""
+    """The most frequent key of a trace and its owner by the reported ranges.
+
+    Shares are of all messages of the trace.
+    """
 
     key: bytes
     slot: int
@@ -33,23 +36,23 @@ class HotKey:
 
 
 def hottest(dispatcher: Dispatcher, counts: Mapping[bytes, float]) -> HotKey | None:
-    """The heaviest key, None where its slot is nobody's. It is hot where it alone is more than a fair part.
+    """Return the most frequent key, None if nobody owns its slot. It is hot if it exceeds a fair share on its own.
 
-    It also has to carry at least three times what other keys carry on average. O(keys x consumers).
+    It also has to carry at least three times the average of the other keys. O(keys x consumers).
     """
     total = sum(counts.values())
     if not total or not dispatcher.consumers:
         return None
     slots = slots_of(dispatcher)
-    key = max(counts, key=lambda each: (counts[each], each))
+    key = max(counts, key=lambda other: (counts[other], other))
     slot = slots.slot_of_key(key)
     owner = dispatcher.consumer_at(slot)
     if owner is None:
         return None
     carried: defaultdict[str, float] = defaultdict(float)
     keys: Counter[str] = Counter()
-    for each, count in counts.items():
-        its = dispatcher.consumer_at(slots.slot_of_key(each))
+    for other, count in counts.items():
+        its = dispatcher.consumer_at(slots.slot_of_key(other))
         if its is not None:
             carried[its.name] += count
             keys[its.name] += 1
@@ -68,22 +71,22 @@ def hottest(dispatcher: Dispatcher, counts: Mapping[bytes, float]) -> HotKey | N
 
 
 def slots_of(dispatcher: Dispatcher) -> SlotSpace:
-    """The slots that keys fall on: those of the ring where a consumer has several ranges that it did not declare."""
-    several = any(len(each.key_hash_ranges) > 1 for each in dispatcher.sub.consumers)
+    """Return the slots of keys: those of the ring where a consumer has several ranges that it did not declare."""
+    several = any(len(consumer.key_hash_ranges) > 1 for consumer in dispatcher.sub.consumers)
     return RING_SLOTS if several and dispatcher.sub.mode != "STICKY" else HALVES
 
 
 def with_trace(diagnosis: Diagnosis, seen: SubscriptionSeen, counts: Mapping[bytes, float]) -> Diagnosis:
-    """The diagnosis with what a trace says about hot keys; as it is for other types than Key_Shared.
+    """Add the hot key of a trace to a diagnosis of a Key_Shared subscription.
 
-    A cause ``hot_key`` gets the key's name and share, or is told to be none of one key. A hot key that slows nobody
-    yet is a cause that is uneven.
+    A cause ``hot_key`` gets the key's name and share, or the statement that no single key is hot. A hot key that slows
+    nobody yet is an uneven cause.
     """
     if seen.type != KEY_SHARED:
         return diagnosis
-    found = next((each for each in diagnosis.causes if each.id == HOT_KEY), None)
-    topic = found.topic if found is not None else seen.largest.topic
-    dispatcher = next(each for each in seen.dispatchers if each.topic == topic)
+    known = next((item for item in diagnosis.causes if item.id == HOT_KEY), None)
+    topic = known.topic if known is not None else seen.largest.topic
+    dispatcher = next(item for item in seen.dispatchers if item.topic == topic)
     hot = hottest(dispatcher, counts)
     if hot is None:
         return diagnosis
@@ -96,15 +99,15 @@ def with_trace(diagnosis: Diagnosis, seen: SubscriptionSeen, counts: Mapping[byt
         ("keys", len(counts)),
     )
     name = text_of_key(hot.key)
-    if found is not None:
-        guilty = hot.is_hot and hot.owner in found.by
+    if known is not None:
+        guilty = hot.is_hot and hot.owner in known.by
         what = (
-            f"{found.what}; in the trace the key {name} carries {hot.share:.0%}"
+            f"{known.what}; in the trace the key {name} carries {hot.share:.0%}"
             if guilty
-            else f"{found.what}; no single key of the trace is hot, so {hot.owner if hot.is_hot else 'it'} is slow"
+            else f"{known.what}; no single key of the trace is hot, so {hot.owner if hot.is_hot else 'it'} is slow"
         )
-        added = replace(found, what=what, numbers=(*found.numbers, *numbers, ("hot_key", name if guilty else "")))
-        causes = [added if each is found else each for each in diagnosis.causes]
+        added = replace(known, what=what, numbers=(*known.numbers, *numbers, ("hot_key", name if guilty else "")))
+        causes = [added if item is known else item for item in diagnosis.causes]
         return replace(diagnosis, causes=tuple(causes))
     if not hot.is_hot:
         return diagnosis
@@ -119,5 +122,5 @@ def with_trace(diagnosis: Diagnosis, seen: SubscriptionSeen, counts: Mapping[byt
         fix="a finer key; more consumers do not help, since a key has one",
         fields=("keyHashRangeArrays",),
     )
-    ruled_out: tuple[RuledOut, ...] = tuple(each for each in diagnosis.ruled_out if each.id != HOT_KEY)
+    ruled_out: tuple[RuledOut, ...] = tuple(item for item in diagnosis.ruled_out if item.id != HOT_KEY)
     return replace(diagnosis, causes=tuple(in_order_of_verdict([*diagnosis.causes, cause])), ruled_out=ruled_out)

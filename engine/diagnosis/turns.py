@@ -1,4 +1,4 @@
-"""Who is served next where no key and no partition decides: the consumers of a Shared or an Exclusive subscription.
+"""The next consumers of a Shared or an Exclusive subscription, where neither key nor partition decides.
 
 Source: ``AbstractDispatcherMultipleConsumers.getNextConsumer`` and ``isConsumerAvailable``.
 """
@@ -23,14 +23,15 @@ from engine.diagnosis.seen import (
     parent_of,
 )
 from engine.errors import Rejection
+from engine.text import listed
 
 ROUND_ROBIN_BATCH: Final = "dispatcherMaxRoundRobinBatchSize"
-"""How many entries at most one consumer gets before it is the next one's turn."""
+"""The setting with the most entries that a consumer gets before the next one's turn."""
 _NAMED: Final = 4
 
 
 class WhyNot(Enum):
-    """What keeps a consumer of a Shared subscription from being next."""
+    """The reason why a consumer of a Shared subscription cannot be next."""
 
     NO_PERMITS = "it asked for no more messages"
     UNACKED = "it holds too many unacknowledged messages"
@@ -50,9 +51,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnExplanation:
-    """Who gets the next message of a topic, in the dispatcher's order, as it was seen ``at_ms`` (None: not known).
+    """The consumers that can get the next message of a topic, in the dispatcher's order, at ``at_ms`` (None: unknown).
 
-    ``batch`` is how many entries at most one consumer gets before it is the next one's turn; 0 where one has them all.
+    ``batch`` is the most entries that a consumer gets before the next one's turn; 0 where one consumer gets all.
     """
 
     topic: str
@@ -66,18 +67,18 @@ class TurnExplanation:
 
     @property
     def next_ones(self) -> tuple[Turn, ...]:
-        """Those that can be next."""
+        """The consumers that can be next."""
         return tuple(turn for turn in self.turns if turn.why_not is None)
 
 
 def explain_turn(
     subscriptions: Sequence[SubscriptionSeen], topic: str, subscription: str | None = None
 ) -> TurnExplanation | Rejection:
-    """Explain a topic or partition by its full or short name, of the named subscription or of the only one that fits.
+    """Explain a topic or partition by its full or short name, for the named subscription or the only one that fits.
 
-    Only Shared and Exclusive subscriptions are explained; what explains another type is in the refusal.
+    Only Shared and Exclusive subscriptions are explained; the refusal says what explains another type.
     """
-    found = [
+    matches = [
         (seen, dispatcher)
         for seen in subscriptions
         if subscription in (None, seen.name)
@@ -90,18 +91,21 @@ def explain_turn(
         for dispatcher in seen.dispatchers
         if topic in (parent_of(dispatcher.topic), parent_of(dispatcher.topic).rpartition("/")[2])
     ]
-    if not found:
+    if not matches:
         return _unknown(subscriptions, topic, subscription)
-    fitting = [(seen, each) for seen, each in found if each.sub.type in (SHARED, EXCLUSIVE)]
+    fitting = [(seen, match) for seen, match in matches if match.sub.type in (SHARED, EXCLUSIVE)]
     if not fitting:
-        return _other_type(*found[0])
-    names = dict.fromkeys(each.topic for _, each in fitting)
+        return _other_type(*matches[0])
+    names = dict.fromkeys(match.topic for _, match in fitting)
     if len(names) > 1:
-        return Rejection("Ambiguous", f"{topic!r} is not one topic: {_some(list(names))}", "topic", 404)
+        return Rejection("Ambiguous", f"{topic!r} is not one topic: {listed(list(names), _NAMED)}", "topic", 404)
     keys = dict.fromkeys(seen.name for seen, _ in fitting)
     if len(keys) > 1:
         return Rejection(
-            "Ambiguous", f"{topic!r} has several subscriptions, name one: {_some(list(keys))}", "subscription", 404
+            "Ambiguous",
+            f"{topic!r} has several subscriptions, name one: {listed(list(keys), _NAMED)}",
+            "subscription",
+            404,
         )
     seen, dispatcher = fitting[0]
     blocked = dispatcher.sub.blocked_on_unacked
@@ -113,7 +117,7 @@ def explain_turn(
         dispatcher.backlog,
         dispatcher.last.at_ms,
         int(seen.limits.number(ROUND_ROBIN_BATCH)) if dispatcher.sub.type == SHARED else 0,
-        tuple(_turn(each, dispatcher.sub.type, blocked=blocked) for each in dispatcher.consumers),
+        tuple(_turn(match, dispatcher.sub.type, blocked=blocked) for match in dispatcher.consumers),
     )
 
 
@@ -145,8 +149,3 @@ def _unknown(subscriptions: Sequence[SubscriptionSeen], topic: str, subscription
     near = get_close_matches(topic.rpartition("/")[2], list(dict.fromkeys(known)), n=_NAMED)
     hint = f"; did you mean {', '.join(near)}?" if near else ""
     return Rejection("NotFound", f"no topic {topic!r}{hint}", "topic", 404)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

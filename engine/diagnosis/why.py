@@ -1,24 +1,14 @@
-"""Which cause it is: all deciders asked about each subscription, the worst and most specific one first."""
+"""Find the causes why messages do not arrive: all deciders on each subscription, the worst and most specific first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Final
 
-from engine.admin.snapshot import Moment
-from engine.diagnosis.causes import (
-    absent,
-    draining,
-    failover,
-    fine,
-    pace,
-    permits,
-    producers,
-    ranges,
-    slots,
-    unacked_limits,
-)
+from engine.admin.moments import Moment
+from engine.diagnosis.causes import consumers, draining, failover, pace, reached_limits, slots
 from engine.diagnosis.model import (
     Cause,
     Decider,
@@ -31,7 +21,17 @@ from engine.diagnosis.model import (
     rank_of,
     worst_first,
 )
-from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, KEY_SHARED, NOBODY, SHARED, SubscriptionSeen, subscriptions_seen
+from engine.diagnosis.seen import (
+    EXCLUSIVE,
+    FAILOVER,
+    KEY_SHARED,
+    NOBODY,
+    SHARED,
+    SubscriptionSeen,
+    parent_of,
+    subscriptions_seen,
+)
+from engine.errors import Rejection
 
 LOOKED_BACK: Final = 10
 _ALL: Final = frozenset({SHARED, KEY_SHARED, FAILOVER, EXCLUSIVE, NOBODY})
@@ -41,29 +41,31 @@ _ONE: Final = frozenset({FAILOVER, EXCLUSIVE})
 _FAILOVER: Final = frozenset({FAILOVER})
 
 DECIDERS: Final = (
-    Decider(absent.TOPIC_NOT_LOADED, "a broker lost the topic, and nobody is back", _ALL, absent.topic_not_loaded),
-    Decider(absent.NO_CONSUMERS, "nobody is connected", _ALL, absent.no_consumers),
-    Decider(unacked_limits.BROKER, "the whole broker has too many unacknowledged messages", _SPREAD,
-            unacked_limits.broker_limit),
-    Decider(unacked_limits.SUBSCRIPTION, "the subscription has too many unacknowledged messages", _SPREAD,
-            unacked_limits.subscription_limit),
-    Decider(producers.QUOTA, "the backlog quota keeps producers out", _ALL, producers.backlog_quota, also_quiet=True),
+    Decider(consumers.TOPIC_NOT_LOADED, "a broker lost the topic, and no consumer is back", _ALL,
+            consumers.topic_not_loaded),
+    Decider(consumers.NO_CONSUMERS, "nobody is connected", _ALL, consumers.no_consumers),
+    Decider(reached_limits.BROKER, "the whole broker has too many unacknowledged messages", _SPREAD,
+            reached_limits.broker_limit),
+    Decider(reached_limits.SUBSCRIPTION, "the subscription has too many unacknowledged messages", _SPREAD,
+            reached_limits.subscription_limit),
+    Decider(reached_limits.QUOTA, "the backlog quota keeps producers out", _ALL, reached_limits.backlog_quota,
+            also_quiet=True),
     Decider(draining.LOOK_AHEAD, "too much waits for single consumers, so nothing more is read", _KEYS,
             draining.look_ahead),
-    Decider(unacked_limits.KEY_SHARED_CONSUMER, "a consumer has too many unacknowledged messages", _KEYS,
-            unacked_limits.consumer_limit),
-    Decider(unacked_limits.SHARED_CONSUMER, "a consumer has too many unacknowledged messages", frozenset({SHARED}),
-            unacked_limits.consumer_limit),
+    Decider(reached_limits.KEY_SHARED_CONSUMER, "a consumer has too many unacknowledged messages", _KEYS,
+            reached_limits.consumer_limit),
+    Decider(reached_limits.SHARED_CONSUMER, "a consumer has too many unacknowledged messages", frozenset({SHARED}),
+            reached_limits.consumer_limit),
     Decider(draining.DRAINING, "slots wait for their former owner", _KEYS, draining.draining),
-    Decider(permits.KEY_SHARED, "the owner of keys asks for nothing", _KEYS, permits.of_key_owner),
+    Decider(consumers.OWNER_NO_PERMITS, "the owner of keys asks for nothing", _KEYS, consumers.of_key_owner),
     Decider(slots.STICKY_GAP, "messages wait for slots of nobody", _KEYS, slots.sticky_gap),
-    Decider(absent.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE, absent.active_not_connected,
-            also_quiet=True),
-    Decider(permits.FAILOVER_ACTIVE, "the active consumer asks for nothing", _ONE, permits.of_active),
+    Decider(consumers.ACTIVE_NOT_CONNECTED, "the active consumer is not connected", _ONE,
+            consumers.active_not_connected, also_quiet=True),
+    Decider(consumers.ACTIVE_NO_PERMITS, "the active consumer asks for nothing", _ONE, consumers.of_active),
     Decider(failover.HAND_OVER, "a hand-over is under way", _FAILOVER, failover.hand_over),
     Decider(failover.TAKES_NOTHING, "the active consumer asks and is not served", _FAILOVER,
             failover.active_not_served),
-    Decider(permits.ALL, "no consumer asks for anything", _SPREAD, permits.of_all),
+    Decider(consumers.NO_PERMITS, "no consumer asks for anything", _SPREAD, consumers.of_all),
     Decider(pace.RATE_LIMITED, "the dispatch rate is limited", _ALL, pace.dispatch_rate),
     Decider(pace.HOT_KEY, "one consumer's keys are more than it can do", _KEYS, pace.hot_key),
     Decider(pace.SLOW_CONSUMER, "one consumer holds what others could do", _SPREAD, pace.slow_consumer),
@@ -74,19 +76,19 @@ DECIDERS: Final = (
     Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys, also_quiet=True),
     Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs,
             also_quiet=True),
-    Decider(ranges.DIFFER, "no rule gives the reported hash ranges", _KEYS, ranges.ranges_differ),
+    Decider(slots.DIFFER, "no rule gives the reported hash ranges", _KEYS, slots.ranges_differ),
     Decider(pace.DELAYED, "messages were sent to be delivered later", _ALL, pace.delayed),
     Decider(failover.STANDBY, "consumers stand by", _FAILOVER, failover.standby, also_quiet=True),
     Decider(slots.AUTO_SPLIT_SKEW, "auto-split gives uneven shares", _KEYS, slots.auto_split_skew, also_quiet=True),
-    Decider(ranges.BATCHES, "batches go by their first key", _KEYS, ranges.batches),
-    Decider(fine.CATCHING_UP, "the backlog shrinks", _ALL, fine.catching_up),
-    Decider(fine.IDLE, "nothing waits", _ALL, fine.idle, also_quiet=True),
+    Decider(slots.BATCHES, "batches go by their first key", _KEYS, slots.batches),
+    Decider(pace.CATCHING_UP, "the backlog shrinks", _ALL, pace.catching_up),
+    Decider(pace.IDLE, "nothing waits", _ALL, pace.idle, also_quiet=True),
 )  # fmt: skip
-"""In the order in which they count among causes of one verdict: what explains more comes first."""
+"""In the order among causes of one verdict: the one that explains more comes first."""
 
 
 def diagnose(seen: SubscriptionSeen) -> Diagnosis:
-    """Ask all deciders about one subscription. O(deciders x dispatchers x consumers)."""
+    """Run all deciders on one subscription. O(deciders x dispatchers x consumers)."""
     causes: list[Cause] = []
     ruled_out: list[RuledOut] = []
     for decider in DECIDERS:
@@ -119,16 +121,16 @@ def diagnose_all(subscriptions: Iterable[SubscriptionSeen]) -> list[Diagnosis]:
 
 
 def with_earlier(diagnoses: Sequence[Diagnosis], moments: Sequence[Moment]) -> list[Diagnosis]:
-    """Add to diagnoses without harm what did harm at an earlier moment: that it was mended, or went by.
+    """Add the latest harmful cause of an earlier moment to diagnoses without harm.
 
-    At most ``LOOKED_BACK`` moments are looked at. O(dispatchers x moments) for each of them.
+    At most ``LOOKED_BACK`` moments are examined. O(dispatchers x moments) for each of them.
     """
-    found = list(diagnoses)
+    results = list(diagnoses)
     for moment in range(len(moments) - 1, max(0, len(moments) - 1 - LOOKED_BACK), -1):
         open_ones = {
-            (each.namespace, each.subscription): place
-            for place, each in enumerate(found)
-            if each.earlier is None and not (each.first is not None and each.first.verdict.harms)
+            (diagnosis.namespace, diagnosis.subscription): place
+            for place, diagnosis in enumerate(results)
+            if diagnosis.earlier is None and not (diagnosis.first is not None and diagnosis.first.verdict.harms)
         }
         if not open_ones:
             break
@@ -136,59 +138,115 @@ def with_earlier(diagnoses: Sequence[Diagnosis], moments: Sequence[Moment]) -> l
             place = open_ones.get((seen.namespace, seen.name))
             first = diagnose(seen).first if place is not None else None
             if place is not None and first is not None and first.verdict.harms:
-                found[place] = replace(found[place], earlier=Earlier(moment, moments[moment - 1].at_ms, first))
-    return found
+                results[place] = replace(results[place], earlier=Earlier(moment, moments[moment - 1].at_ms, first))
+    return results
 
 
 def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:
-    """The first of ``diagnose_all``; there must be one.
+    """Return the first of ``diagnose_all``; there must be one.
 
-    What each can be at worst is known at a glance, so those that cannot come first are not looked at, and of quiet ones
-    only what quiet ones can have.
+    A cheap bound of each subscription excludes those that cannot come first, and quiet ones get only the deciders for
+    quiet ones.
     """
     waiting = sorted(
-        ((_at_worst(seen), place, seen) for place, seen in enumerate(subscriptions)), key=lambda each: each[:2]
+        ((_at_worst(seen), place, seen) for place, seen in enumerate(subscriptions)), key=lambda item: item[:2]
     )
-    found: tuple[Rank, int, SubscriptionSeen] | None = None
+    answer: tuple[Rank, int, SubscriptionSeen] | None = None
     for bound, place, seen in waiting:
-        if found is not None and found[0] < bound:
+        if answer is not None and answer[0] < bound:
             break
         rank = _rank(seen)
-        if found is None or (rank, place) < found[:2]:
-            found = rank, place, seen
-    assert found is not None, "there is a subscription"
-    return diagnose(found[2])
+        if answer is None or (rank, place) < answer[:2]:
+            answer = rank, place, seen
+    assert answer is not None, "there is a subscription"
+    return diagnose(answer[2])
 
 
 def _rank(seen: SubscriptionSeen) -> Rank:
-    """The rank of ``diagnose(seen)``, for less."""
+    """Return the rank of ``diagnose(seen)`` at a lower cost."""
     quiet = not seen.busy
-    asked = (each for each in DECIDERS if seen.type in each.types and (each.also_quiet or not quiet))
-    causes = [judgement for each in asked if isinstance(judgement := each.decide(seen), Cause)]
+    asked = (decider for decider in DECIDERS if seen.type in decider.types and (decider.also_quiet or not quiet))
+    causes = [judgement for decider in asked if isinstance(judgement := decider.decide(seen), Cause)]
     first = next(iter(in_order_of_verdict(causes)), None)
     return rank_of(first, seen.backlog, seen.namespace, seen.name)
 
 
 def _at_worst(seen: SubscriptionSeen) -> Rank:
-    """A rank that ``diagnose(seen)`` is not worse than."""
+    """Return a rank that is at least as bad as that of ``diagnose(seen)``."""
     name = (seen.namespace, seen.name)
     if seen.busy:
         # No cause has more waiting than this.
-        most = sum(each.backlog + each.replay + each.unread + each.sub.msg_delayed for each in seen.busy)
+        most = sum(
+            busyatcher.backlog + busyatcher.replay + busyatcher.unread + busyatcher.sub.msg_delayed
+            for busyatcher in seen.busy
+        )
         return Verdict.BLOCKS.rank, -max(seen.backlog, most), *name
     return _quiet_at_worst(seen).rank, 0, *name
 
 
 def _quiet_at_worst(seen: SubscriptionSeen) -> Verdict:
-    if any(each.last.topic.backlog_quota_bytes > 0 for each in seen.dispatchers):
+    if any(dispatcher.last.topic.backlog_quota_bytes > 0 for dispatcher in seen.dispatchers):
         return Verdict.BLOCKS
-    if seen.type in _ONE and any(each.sub.active_consumer_name != each.active_name for each in seen.dispatchers):
+    if seen.type in _ONE and any(
+        dispatcher.sub.active_consumer_name != dispatcher.active_name for dispatcher in seen.dispatchers
+    ):
         return Verdict.SLOWS
-    if seen.type in _SPREAD and any((each.out or 0) > (each.came_in or 0) for each in seen.dispatchers):
+    if seen.type in _SPREAD and any(
+        (dispatcher.out or 0) > (dispatcher.came_in or 0) for dispatcher in seen.dispatchers
+    ):
         return Verdict.SLOWS
     return Verdict.UNEVEN if seen.type in _KEYS | _FAILOVER else Verdict.FINE
 
 
 def why(moments: Sequence[Moment]) -> list[Diagnosis]:
-    """Diagnose every subscription that moments in the order of time show, the worst first."""
+    """Diagnose every subscription in moments in the order of time, the worst first."""
     return diagnose_all(subscriptions_seen(moments))
+
+
+def selected(subscriptions: Sequence[SubscriptionSeen], word: str) -> list[SubscriptionSeen] | Rejection:
+    """Select subscriptions named ``word``; else those on a topic of that full or short name; else by a consumer's name.
+
+    A subscription selected by a partition's name keeps only that partition. If nothing has the name, the refusal has
+    the nearest names. O(dispatchers x consumers).
+    """
+    named = [subscription for subscription in subscriptions if subscription.name == word]
+    if named:
+        return named
+    on_topic = [kept for subscription in subscriptions if (kept := _on_topic(subscription, word)) is not None]
+    if on_topic:
+        return on_topic
+    consuming = [
+        subscription
+        for subscription in subscriptions
+        if any(
+            consumer.name == word for dispatcher in subscription.dispatchers for consumer in dispatcher.sub.consumers
+        )
+    ]
+    if consuming:
+        return consuming
+    known = dict.fromkeys(
+        name
+        for subscription in subscriptions
+        for name in (
+            subscription.name,
+            *(topic.rpartition("/")[2] for topic in subscription.topics),
+            *_consumers(subscription),
+        )
+    )
+    near = get_close_matches(word, list(known))
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return Rejection("NotFound", f"no subscription, topic or consumer is named {word!r}{hint}", "what")
+
+
+def _on_topic(seen: SubscriptionSeen, word: str) -> SubscriptionSeen | None:
+    def matches(topic: str) -> bool:
+        return word in (topic, parent_of(topic), topic.rpartition("/")[2], parent_of(topic).rpartition("/")[2])
+
+    kept = tuple(dispatcher for dispatcher in seen.dispatchers if matches(dispatcher.topic))
+    if not kept:
+        return None
+    return SubscriptionSeen(seen.namespace, seen.name, kept, seen.limits, seen.behaviour, seen.moments, seen.unloaded)
+
+
+def _consumers(seen: SubscriptionSeen) -> list[str]:
+    return [consumer.name for dispatcher in seen.dispatchers for consumer in dispatcher.sub.consumers]

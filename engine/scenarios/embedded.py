@@ -8,7 +8,8 @@ from importlib.resources import files
 from typing import Final
 
 from engine.admin.facts import Snapshot
-from engine.admin.snapshot import Moment, read_answers
+from engine.admin.moments import Moment
+from engine.admin.snapshot import read_answers
 from engine.errors import InputError
 from engine.scenarios.opening import Opened, open_moments
 

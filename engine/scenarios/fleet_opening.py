@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.admin.facts import Snapshot
+from engine.admin.inference import infer_priority_levels
 from engine.admin.partitions import bounded
-from engine.admin.priorities import infer_priority_levels
 from engine.config import FLAG
 from engine.errors import InputError
 from engine.scenarios.opening import DIFFERS_FROM_RECORD, Opened, open_snapshot, topics_of

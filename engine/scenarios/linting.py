@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
-from engine.admin.clients import ClientFacts
 from engine.admin.facts import Snapshot
+from engine.admin.publishers import ClientFacts
 from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState
 from engine.config import behaviour_of

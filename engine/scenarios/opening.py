@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
+from engine.admin.inference import ObservedActives, rules_in_force
 from engine.admin.load_reports import all_bundles
+from engine.admin.moments import Moment, combined, read_dump
 from engine.admin.reading import MAX_INPUT_BYTES
-from engine.admin.rules_in_force import ObservedActives, rules_in_force
-from engine.admin.snapshot import Moment, combined, read_dump
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
-from engine.admin.priorities import InferredLevels, infer_priority_levels
+from engine.admin.inference import InferredLevels, infer_priority_levels
 from engine.cluster.state import Subscription
 from engine.cluster.tables.topics import NOTHING_REPORTED, Load, Topic
 from engine.config import FLAG, ReleaseBehaviour

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from engine.admin.publishers import PublishedPartitions, PublishedTopic
-from engine.balance.modular import visiting_order
+from engine.balance.splitting.modular import visiting_order
 from engine.config import ReleaseBehaviour
 from engine.routing.publishers import PublisherGroups, PublisherStats
 from engine.routing.stats import ConsumerStats, SubscriptionStats, TopicStats, aggregate

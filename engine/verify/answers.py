@@ -16,15 +16,18 @@ import msgspec
 
 from engine.admin.files import FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.namespaces import (
-    decode_hash_positions,
-    decode_load_report,
-    decode_runtime_configuration,
-    decode_topic_list,
-)
-from engine.admin.naming import Naming, ScenarioFacts, naming_of, scenario_facts
+from engine.admin.load_reports import decode_load_report
+from engine.admin.namespaces import decode_hash_positions, decode_runtime_configuration, decode_topic_list
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import ANTI_AFFINITY, release_text, request_of_path
+from engine.admin.requests import (
+    ANTI_AFFINITY,
+    Naming,
+    ScenarioFacts,
+    naming_of,
+    release_text,
+    request_of_path,
+    scenario_facts,
+)
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
 from engine.bundles.boundaries import BundleRange, parse_range

@@ -9,7 +9,7 @@ from typing import Final
 from engine.admin.facts import BrokerStats, BundleList, HashPositions
 from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_bundles, decode_policies
-from engine.admin.naming import Naming
+from engine.admin.requests import Naming
 from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, boundary_text, namespace_bundles, parse_range
 from engine.errors import Rejection
@@ -43,9 +43,9 @@ def validity(answer: BundleList, bundles: NamespaceBundles | Rejection) -> str:
     if isinstance(bundles, Rejection):
         return "not a valid list"
     count = len(bundles.boundaries) - 1
-    if answer.told_count in (None, count):
+    if answer.reported_count in (None, count):
         return "valid"
-    return f"numBundles {answer.told_count}, but boundaries of {count}"
+    return f"numBundles {answer.reported_count}, but boundaries of {count}"
 
 
 def compare_positions(ledger: Ledger, subject: str, answer: HashPositions, bundle: str = "") -> None:

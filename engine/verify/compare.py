@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from engine.admin.facts import Decoded
+from engine.admin.inference import InferredLevels
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_bundle_report
-from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_policies
-from engine.admin.owners import decode_owned
-from engine.admin.priorities import InferredLevels
+from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_owned, decode_policies
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.text import raw_object
 from engine.admin.topics import decode_broker_stats_topics

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
-from engine.admin.priorities import InferredLevels, infer_priority_levels
+from engine.admin.inference import InferredLevels, infer_priority_levels
 from engine.failover.choose import Choice, Rule, choose
 from engine.failover.model import Consumer
 from engine.names import NON_PERSISTENT

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from engine.admin.load_reports import BundleReport
-from engine.balance.modular import visiting_order
+from engine.balance.splitting.modular import visiting_order
 from engine.hashing import java_string_hash
 from engine.verify.report import FactKind, Ledger
 

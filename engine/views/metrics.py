@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from engine.admin.moments import Moment
 from engine.admin.shed_inputs import shed_inputs_of
-from engine.admin.snapshot import Moment
 from engine.cluster.state import ClusterState
 from engine.compare.evenness import Evenness, evenness
 from engine.diagnosis.model import Diagnosis

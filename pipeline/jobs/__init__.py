@@ -21,7 +21,7 @@ MODULES: Final = {
     "assign": "assign",
     "keys": "keys",
     "bundles": "bundles",
-    "lint": "linting",
+    "lint": "lint",
     "report": "reporting",
     "run": "everything",
     "watch": "watching",

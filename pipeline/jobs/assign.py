@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.admin.priorities import ObservedActive, levels_of, list_of
-from engine.admin.rules_in_force import Basis, ObservedActives, RulesInForce, rules_in_force
+from engine.admin.inference import (
+    Basis,
+    ObservedActive,
+    ObservedActives,
+    RulesInForce,
+    levels_of,
+    list_of,
+    rules_in_force,
+)
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.failover.bulk_lists import Changes, ConsumerList, Key, slots_of

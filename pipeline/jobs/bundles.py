@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from engine.balance.modular import visiting_order
+from engine.balance.splitting.modular import visiting_order
 from engine.config import DEFAULTS, BrokerSettings
 from pipeline.broker_groups import settings_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults

@@ -13,11 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.admin.rules_in_force import RulesInForce, rules_in_force
+from engine.admin.inference import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.model import Consumer
@@ -32,7 +31,7 @@ from pipeline.jobs.keys_judging import (
     inseparable_rows,
     space_words,
 )
-from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldPlan, folder_of_keys, trace_reader
+from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldWork, trace_reader
 from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
@@ -52,10 +51,11 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
+from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_files, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
 from pipeline.transforms.keys import parts_together
-from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, replacing, write_json, write_rows
+from pipeline.writing import Draft, PartWriter, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -146,9 +146,9 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     problems: list[Problem] = []
     if not any(key[1] for key in asked.lists) or has_traces(source):
         pieces, problems = find_traces(source, target)
-    with replacing(target, JOB) as draft, spark_faults(JOB):
-        stamp = Stamp(options.run_id, asked.snapshot_time or time_of_files(source, {piece.name for piece in pieces}))
-        this = _Keys(spark, draft, asked, stamp, [quarantine_row(each, "key_events", 0, BAD) for each in problems])
+    stamp = Stamp(options.run_id, asked.snapshot_time or time_of_files(source, {piece.name for piece in pieces}))
+    with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
+        this = _Keys(spark, draft, asked, [quarantine_row(each, "key_events", 0, BAD) for each in problems])
         this.fold(pieces)
         options.say(f"keys: {this.account['good']:,} rows of traces, {this.account['keys']:,} keys")
         this.judge()
@@ -165,7 +165,6 @@ class _Keys:
     spark: SparkSession
     draft: Draft
     asked: Asked
-    stamp: Stamp
     quarantine: list[Row]
     account: Counter[str] = field(default_factory=Counter)
     folds: dict[str, dict[int, Folded]] = field(default_factory=dict)
@@ -182,18 +181,14 @@ class _Keys:
         """Read, put equal keys together, fold: one pass over the trace for all modes."""
         if not pieces:
             return
-        folder = self.draft.aside("staged")
-        for table in (FOLDED, HOTTEST):
-            (folder / table.name).mkdir()
         cores = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 4)
         hands = deal_pieces(pieces, 2 * cores)
         numbers = self.spark.range(0, len(hands), 1, len(hands))
         spread = self.asked.behaviour.keyless_messages == "spread"
         parts = max(cores // 2, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
         blocks = numbers.mapInArrow(trace_reader(hands, parts, spread=spread), BLOCK_COLUMNS)
-        plan = FoldPlan(self.functions, self.asked.top, folder)
-        answers = parts_together(blocks, parts).mapInArrow(folder_of_keys(plan), "account binary").collect()
-        accounts = [msgspec.msgpack.decode(bytes(row.account), type=FoldAccount) for row in answers]
+        fold = FoldWork(self.functions, self.asked.top)
+        accounts = write_by_engine(parts_together(blocks, parts), self.draft, fold, FoldAccount, aside=True)
         readers = [reader for each in accounts for reader in each.readers]
         assert len(readers) == len(hands), f"{len(readers)} of {len(hands)} readers gave an account"
         for each in accounts:
@@ -202,9 +197,7 @@ class _Keys:
             self.account.update(rows=reader.rows, good=reader.good)
         self.quarantine += sorted((tuple(row) for reader in readers for row in reader.quarantine), key=repr)
         self._check()
-        for table in (FOLDED, HOTTEST):
-            keep_only(folder / table.name, {part for each in accounts for part in each.parts.get(table.name, ())})
-        self._load(folder)
+        self._load(self.draft.aside("tables"))
 
     def _check(self) -> None:
         account = self.account
@@ -217,7 +210,7 @@ class _Keys:
         self.folds = by_space([pq.read_table(for_arrow(part), read_dictionary=["space"]) for part in parts])
         found: dict[str, list[tuple[int, bytes, int]]] = {}
         for part in parts_of(folder / HOTTEST.name):
-            rows = pq.read_table(for_arrow(part)).to_pydict()
+            rows = pq.read_table(for_arrow(part), columns=list(HOTTEST.names)).to_pydict()
             for space, key, hash_value, msgs in zip(*rows.values(), strict=True):
                 found.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
         self.hottest = {
@@ -261,10 +254,9 @@ class _Keys:
     def write(self) -> None:
         """All tables."""
         for table in (KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
-            write_rows(table, self.draft.table(table), self.rows[table.name], self.stamp)
-        write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine, self.stamp)
-        place = self.draft.table(KEY_SLOTS)
-        writer = PartWriter(KEY_SLOTS, place, 0, self.stamp)
+            self.draft.write(table, self.rows[table.name])
+        self.draft.write(KEY_QUARANTINE, self.quarantine)
+        writer = PartWriter(KEY_SLOTS, self.draft.table(KEY_SLOTS), 0, self.draft.stamp)
         for space, folds in sorted(self.folds.items()):
             namespace, _, subscription = space.partition(SPACE_SEPARATOR)
             for number, fold in sorted(folds.items()):
@@ -274,7 +266,7 @@ class _Keys:
                 columns += [pa.array(each) for each in (fold.slots, fold.keys, fold.rows, fold.msgs)]
                 writer.write(pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names)))
         writer.close()
-        ensure_part(KEY_SLOTS, place, self.stamp)
+        self.draft.fill(KEY_SLOTS)
 
 
 def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:

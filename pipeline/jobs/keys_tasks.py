@@ -26,8 +26,7 @@ from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import TraceAccount
 from pipeline.reading.traces import TracePiece
 from pipeline.schemas import Table
-from pipeline.storage import Place
-from pipeline.writing import PartWriter
+from pipeline.sink import Parts
 
 BLOCK_COLUMNS: Final = "part int, block binary"
 FOLDED: Final = Table(
@@ -56,19 +55,9 @@ class ReadAccount(msgspec.Struct):
 class FoldAccount(msgspec.Struct):
     """What one folding task wrote, and the accounts of readers that came its way."""
 
-    parts: dict[str, list[str]] = {}
     rows: int = 0
     keys: int = 0
     readers: list[ReadAccount] = []
-
-
-@dataclass(frozen=True)
-class FoldPlan:
-    """The slot functions that are wanted, how many hot keys of each subscription, and where to write."""
-
-    functions: tuple[SlotSpace, ...]
-    top: int
-    folder: Place
 
 
 def trace_reader(
@@ -117,50 +106,42 @@ def _one(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
-def folder_of_keys(plan: FoldPlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of the folding tasks: all blocks of some parts in, one account out."""
+@dataclass(frozen=True)
+class FoldWork:
+    """The work of the folding tasks, inside a data source: all blocks of some parts in, each key folded to slots.
 
-    def run(batches: Iterator[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext  # noqa: PLC0415
+    ``functions`` are the slot functions that are wanted, ``top`` is how many hot keys of each subscription.
+    """
 
-        context = TaskContext.get()
-        task = FoldTask(plan, context.partitionId() if context is not None else 0)
-        yield pa.RecordBatch.from_pydict({"account": [msgspec.msgpack.encode(task.run(batches))]})
+    functions: tuple[SlotSpace, ...]
+    top: int
 
-    return run
+    def __call__(self, batches: Iterator[Any], parts: Parts) -> FoldAccount:
+        task = _FoldTask(self)
+        waiting: dict[int, list[bytes]] = defaultdict(list)
+        for batch in batches:
+            for part, block in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                waiting[part].append(block)
+        for block in waiting.pop(ACCOUNT_PART, ()):
+            task.account.readers.append(msgspec.msgpack.decode(block, type=ReadAccount))
+        for part in sorted(waiting):
+            task.take(distinct(joined_keys([opened(block) for block in waiting.pop(part)])))
+        task.write(parts)
+        return task.account
 
 
 @dataclass
-class FoldTask:
+class _FoldTask:
     """Sums by space, slot function and slot, held until the end: at most one row for each slot that occurs."""
 
-    plan: FoldPlan
-    number: int
+    plan: FoldWork
     account: FoldAccount = field(default_factory=FoldAccount)
     _spaces: dict[str, int] = field(default_factory=dict)
     _folded: list[list[Any]] = field(default_factory=list)
     _hottest: dict[int, list[tuple[int, bytes, int]]] = field(default_factory=dict)
 
-    def run(self, batches: Iterator[Any]) -> FoldAccount:
-        """Take every part whole, then write; a failure leaves no file behind."""
+    def __post_init__(self) -> None:
         self._folded = [[] for _ in self.plan.functions]
-        writers = [PartWriter(table, self.plan.folder / table.name, self.number) for table in (FOLDED, HOTTEST)]
-        waiting: dict[int, list[bytes]] = defaultdict(list)
-        try:
-            for batch in batches:
-                for part, block in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                    waiting[part].append(block)
-            for block in waiting.pop(ACCOUNT_PART, ()):
-                self.account.readers.append(msgspec.msgpack.decode(block, type=ReadAccount))
-            for part in sorted(waiting):
-                self.take(distinct(joined_keys([opened(block) for block in waiting.pop(part)])))
-            self._write(*writers)
-            self.account.parts = {each.table.name: [part] for each in writers if (part := each.close())}
-        except BaseException:
-            for writer in writers:
-                writer.discard()
-            raise
-        return self.account
 
     def take(self, keys: Keys) -> None:
         """Some keys, each of which comes once: one fold for each slot function."""
@@ -189,11 +170,11 @@ class FoldTask:
             fresh = list(zip((-keys.msgs[heaviest]).tolist(), texts, keys.hash[heaviest].tolist(), strict=True))
             self._hottest[number] = nsmallest(self.plan.top, self._hottest.get(number, []) + fresh)
 
-    def _write(self, slots: PartWriter, hottest: PartWriter) -> None:
+    def write(self, parts: Parts) -> None:
         names = pa.array(list(self._spaces), pa.string())
-        for place, parts in enumerate(self._folded):
-            if parts:
-                code, keys, rows, msgs = _merged(parts)
+        for place, folds in enumerate(self._folded):
+            if folds:
+                code, keys, rows, msgs = _merged(folds)
                 bits = _bits(self.plan.functions[place])
                 columns = {
                     "function": pa.array(np.full(len(code), place, dtype=np.int32)),
@@ -203,14 +184,14 @@ class FoldTask:
                     "rows": pa.array(rows),
                     "msgs": pa.array(msgs),
                 }
-                slots.write(pa.table(columns))
+                parts.write(FOLDED, pa.table(columns))
         spaces = list(self._spaces)
         rows_of_hot = [
             (spaces[number], key.hex(), hash_value, -weight)
             for number, found in sorted(self._hottest.items())
             for weight, key, hash_value in found
         ]
-        hottest.write(HOTTEST.columns_of(rows_of_hot))
+        parts.write(HOTTEST, HOTTEST.columns_of(rows_of_hot))
 
 
 def folded(code: Any, *values: Any) -> tuple[Any, ...]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.admin.clients import load_manager_class
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.namespaces import (
     decode_bundles,
@@ -16,9 +15,9 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.naming import Naming, naming_of, scenario_facts
+from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
-from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest
+from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, naming_of, scenario_facts
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings

@@ -11,8 +11,7 @@ import msgspec
 
 from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind
-from engine.admin.naming import Naming, naming_of, scenario_facts
-from engine.admin.requests import AdminRequest, request_of_path
+from engine.admin.requests import AdminRequest, Naming, naming_of, request_of_path, scenario_facts
 from engine.admin.topics import without_nulls
 from pipeline.reading.answers import FileContext, naming_of_kind
 from pipeline.reading.files import FoundFile

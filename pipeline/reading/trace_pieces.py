@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from engine.admin.unpacking import Gunzipped
+from engine.admin.reading import Gunzipped
 from engine.errors import Problem
 from pipeline.reading.rows import BAD, quarantine_row
 from pipeline.reading.trace_rows import COUNTS, KEY_COLUMNS, KNOWN, TEXTS, TraceAccount, events_of

@@ -10,9 +10,8 @@ from typing import Final
 import pyarrow as pa
 
 from engine.admin.files import AnswerFile, read_file
-from engine.admin.reading import MAX_INPUT_BYTES, Intake, size_text
+from engine.admin.reading import MAX_INPUT_BYTES, Intake, collected_if_small, size_text
 from engine.admin.text import plain_json
-from engine.admin.unpacking import collected_if_small
 from engine.errors import Problem
 from pipeline.storage import File, StorePath, first_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from engine.admin.facts import Count, Rate
-from engine.admin.wire import TopicWire
+from engine.admin.topics import TopicWire
 
 
 class PublisherWire(msgspec.Struct, gc=False):

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from engine.admin.priorities import MOST_ACTIVES
+from engine.admin.inference import MOST_ACTIVES
 from pipeline.broker_groups import BrokerGroups
 
 UNIT: Final = ("namespace", "subscription", "consumer_set", "group")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from engine.admin.priorities import MOST_ACTIVES
+from engine.admin.inference import MOST_ACTIVES
 
 FAILOVER = "Failover"
 KEY_SHARED = "Key_Shared"

@@ -10,12 +10,12 @@ import random
 from functools import partial
 from typing import Final
 
+from engine.balance.ahead.bundle_explained import explain_bundle
+from engine.balance.ahead.forecast import shed_ahead
+from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
-from engine.balance.bundle_explained import explain_bundle
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
-from engine.balance.shed_ahead import shed_ahead
-from engine.balance.shed_ahead_model import ShedStart
 from engine.errors import Rejection
 from engine.views.brokers.heirs import losses_from
 from tests.bench.table import Row, median_ms

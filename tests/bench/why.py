@@ -14,10 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from engine.admin.facts import LedgerFacts, TopicFacts
-from engine.admin.snapshot import Moment, read_moments
+from engine.admin.moments import Moment, read_moments
 from engine.diagnosis.seen import subscriptions_seen
-from engine.diagnosis.selecting import selected
-from engine.diagnosis.why import diagnose, why, worst
+from engine.diagnosis.why import diagnose, selected, why, worst
 from engine.errors import Rejection
 from tests.bench.table import Row, median_ms
 from tests.engine.diagnosis.samples import FAULTS, HEALTHY, dump

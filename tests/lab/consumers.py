@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.admin.facts import SubscriptionFacts, TopicFacts
-from engine.admin.priorities import InferredLevels
+from engine.admin.inference import InferredLevels
 from engine.failover.choose import Rule, choose, sort_consumers
 from engine.failover.model import Consumer
 from engine.names import partition_index

@@ -10,9 +10,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.namespaces import decode_load_report
-from engine.admin.naming import refused_settings, settings_of
-from engine.admin.requests import AdminRequest, parse_request
+from engine.admin.load_reports import decode_load_report
+from engine.admin.requests import AdminRequest, parse_request, refused_settings, settings_of
 from engine.admin.text import plain_json
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem, Rejection

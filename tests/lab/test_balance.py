@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engine.balance.modular import BrokerReport
+from engine.balance.splitting.modular import BrokerReport
 from engine.hashing import java_string_hash
 from tests.lab.balance.reading_order import Agreement, Events, best_order
 from tests.lab.balance.replay import AveragesStored, ReportWritten

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from engine.balance.limits import BundleStats
-from engine.balance.modular import BrokerReport
+from engine.balance.splitting.modular import BrokerReport
 from engine.bundles.boundaries import NamespaceBundles
 from engine.config import BrokerSettings
 from tests.lab.balance.replay import (

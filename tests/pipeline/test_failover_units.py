@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 from pyspark.testing import assertDataFrameEqual
 
-from engine.admin.priorities import MOST_ACTIVES, levels_of
+from engine.admin.inference import MOST_ACTIVES, levels_of
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from pipeline.broker_groups import BrokerGroups

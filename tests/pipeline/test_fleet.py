@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin.priorities import list_of
+from engine.admin.inference import list_of
 from engine.balance.limits import BundleStats, exceeded_limit
 from engine.bundles.boundaries import NamespaceBundles, default_boundaries
 from engine.bundles.loads import TopicLoad, topic_load
@@ -474,7 +474,7 @@ def test_a_job_that_fails_costs_its_own_tables_only(
     def broken(*_: object) -> None:
         raise RingsideError("no memory")
 
-    monkeypatch.setattr("pipeline.jobs.linting.run", broken)
+    monkeypatch.setattr("pipeline.jobs.lint.run", broken)
     result = run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
     assert result.summary["failed"] == {"lint": "no memory"}
     summary = read_summary((out / "summary.json").read_bytes())

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.admin import read_answers
-from engine.admin.clients import client_facts
-from engine.admin.snapshot import read_moments
-from engine.diagnosis.doctor import findings_of
+from engine.admin.moments import read_moments
+from engine.admin.publishers import client_facts
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.lint import Finding, lint
@@ -23,9 +23,9 @@ from engine.scenarios.linting import told_by
 from engine.scenarios.opening import open_snapshot
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
-from pipeline.jobs.lint_tasks import finding_row
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import FINDINGS, SUBSCRIPTIONS, WORST_NAMESPACES, WORST_SUBSCRIPTIONS
+from pipeline.transforms.findings import finding_row
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 

@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin.snapshot import read_moments
-from engine.diagnosis.doctor import CAUSE_RULES, findings_of
+from engine.admin.moments import read_moments
+from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.why import why
 from engine.lint.model import Severity
 from pipeline.jobs import job_called
-from pipeline.jobs.lint_tasks import finding_row, root_of
 from pipeline.jobs.result import JobOptions
 from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.schemas import ANSWERS, FINDINGS
+from pipeline.transforms.findings import finding_row, root_of
 from tests.engine.diagnosis.samples import NAMES, dump, sample
 
 RULES = {rule.id for rule in CAUSE_RULES}

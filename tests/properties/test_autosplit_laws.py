@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.balance.averages import TimeAverageMessageData
-from engine.balance.extensible import cycle
-from engine.balance.extensible_model import CycleLimits, CycleObservation, SplitMemory
 from engine.balance.limits import BundleStats
-from engine.balance.modular import BrokerReport, ModularObservation, modular_decision
+from engine.balance.splitting.extensible import CycleLimits, CycleObservation, SplitMemory, cycle
+from engine.balance.splitting.modular import BrokerReport, ModularObservation, modular_decision
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.loads import TopicLoad
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings

@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.balance.forecast import Forecast, forecast
-from engine.balance.model import BalanceCycle
-from engine.balance.start import BalancedTopic, BalanceStart, balance_start
-from engine.balance.topic_columns import TopicColumns
+from engine.balance.splitting.forecast import Forecast, forecast
+from engine.balance.splitting.model import BalanceCycle
+from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.splitting.topics import TopicColumns
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.curve import flow_curve, flow_curve_of_columns
 from engine.bundles.flow import FlowLimits

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.balance.averages import BundleData, new_bundle_data
-from engine.balance.forecast import simulate
-from engine.balance.leader import LeaderMemory, report_written
-from engine.balance.leader_runs import RunningLeader
 from engine.balance.limits import BundleStats
-from engine.balance.model import Balance
-from engine.balance.modular import BrokerReport
-from engine.balance.start import BalanceStart
+from engine.balance.splitting.forecast import simulate
+from engine.balance.splitting.leader import LeaderMemory, RunningLeader, report_written
+from engine.balance.splitting.model import Balance
+from engine.balance.splitting.modular import BrokerReport
+from engine.balance.splitting.start import BalanceStart
 from engine.config import BrokerSettings
 from tests.oracles.balance import simulated
 from tests.properties.test_balance_laws import RATES, starts

@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.balance.forecast import Forecast, forecast, simulate
-from engine.balance.loops import find_loops
-from engine.balance.model import Balance
-from engine.balance.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.splitting.forecast import Forecast, forecast, simulate
+from engine.balance.splitting.loops import find_loops
+from engine.balance.splitting.model import Balance
+from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.curve import FlowCurve, flow_curve
 from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide

@@ -5,14 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.balance.broker_changes import broker_dies, every_broker_dies
+from engine.balance.ahead.broker_changes import broker_dies, every_broker_dies
+from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.reports import broker_gone, brokers_changed, reports_read
-from engine.balance.leadership.state import ClusterPolicies, Leader, elected
+from engine.balance.leadership.state import ClusterPolicies, Leader, broker_gone, brokers_changed, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
-from engine.balance.shed_ahead_model import ShedStart
 from engine.load_rules import load_rules
 from tests.engine.balance.shedding_world import broker, first, name
 

@@ -9,20 +9,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from engine.balance.ahead.forecast import shed_ahead
+from engine.balance.ahead.model import LoadWorld, ShedAhead, ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.reports import reports_read
 from engine.balance.leadership.shedding import shed
-from engine.balance.leadership.state import ClusterPolicies, Leader, elected
+from engine.balance.leadership.state import ClusterPolicies, Leader, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
 from engine.balance.settings import MODULAR_CLASS, LoadSettings
-from engine.balance.shed_ahead import shed_ahead
-from engine.balance.shed_ahead_model import ShedAhead, ShedStart
-from engine.balance.shed_world import LoadWorld
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS
 from engine.errors import Rejection
 

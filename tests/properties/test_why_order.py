@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.diagnosis.causes import ranges
+from engine.diagnosis.causes import slots
 from engine.diagnosis.seen import SubscriptionSeen, subscriptions_seen
 from engine.diagnosis.why import diagnose, diagnose_all, worst
 from tests.engine.diagnosis.made import consumer, moments
@@ -94,9 +94,9 @@ def test_quiet_topics_need_not_be_asked(seen: list[SubscriptionSeen]) -> None:
         every.__dict__["busy"] = every.dispatchers
         asked, spared = diagnose(every), diagnose(each)
         # A ring takes long to make, so ranges are judged only where something waits.
-        assert [cause for cause in asked.causes if cause.id != ranges.DIFFER] == [
-            cause for cause in spared.causes if cause.id != ranges.DIFFER
+        assert [cause for cause in asked.causes if cause.id != slots.DIFFER] == [
+            cause for cause in spared.causes if cause.id != slots.DIFFER
         ]
-        assert {out for out in asked.ruled_out if out.id != ranges.DIFFER} == {
-            out for out in spared.ruled_out if out.id != ranges.DIFFER
+        assert {out for out in asked.ruled_out if out.id != slots.DIFFER} == {
+            out for out in spared.ruled_out if out.id != slots.DIFFER
         }

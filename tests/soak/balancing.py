@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from random import Random
 
-from engine.balance.forecast import simulate
-from engine.balance.model import Balance
-from engine.balance.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.splitting.forecast import simulate
+from engine.balance.splitting.model import Balance
+from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
 from engine.cluster.bundles import topic_loads
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of
 from engine.errors import Rejection

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Tooltip
 from textual.widgets._toast import Toast
 
+from engine.text import counted
 from engine.views.bundles.model import BalanceView
 from engine.views.bundles.view import balance_frame, balance_view
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
@@ -27,7 +28,7 @@ from tui.keys.words import keys_hint
 from tui.kit.layouts import Layout
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.screen import DashboardScreen
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 from tui.producers.words import producers_hint
 
 Document = Mapping[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import Moment, read_moments
+from engine.admin.moments import Moment, read_moments
 from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import Opened, open_moments
 from tests.engine.diagnosis.samples import sample

@@ -18,6 +18,7 @@ from engine.balance.settings import LoadSettings
 from engine.balance.shedding.strategies import TRANSFER
 from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.brokers.model import (
     BrokerRow,
     BrokersFrame,
@@ -46,7 +47,7 @@ from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
 from tui.kit.text_panels import WordsPanel, written
 from tui.kit.typed_commands import Typed, choice, number
-from tui.kit.wording import counted, quantity, safe_name
+from tui.kit.wording import quantity, safe_name
 
 QUICK_BUNDLES: Final = 300
 """With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""

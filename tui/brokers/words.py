@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from engine.balance.ahead.model import Assumption
 from engine.balance.leadership.shedding import UnloadOutcome
-from engine.balance.shed_ahead_model import Assumption
 from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
 from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome
+from engine.text import counted
 from engine.views.brokers.model import (
     BrokersFrame,
     BrokersView,
@@ -20,7 +21,7 @@ from engine.views.brokers.model import (
     NextMove,
     Resource,
 )
-from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name
+from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name
 
 ASSUMED_TEXTS: Final[dict[Assumption, str]] = {
     "traffic-stays": "traffic stays as it is reported",

@@ -18,6 +18,7 @@ from engine.bundles.occupancy import MAX_BROKERS
 from engine.bundles.plan import LoadManager
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.bundles.model import BalanceFrame, BalanceQuestion, BalanceView, TreeRow
 from engine.views.bundles.view import balance_frame, balance_view, curve_after, known_balance_view
 from themes import stylesheet
@@ -46,7 +47,7 @@ from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
 from tui.kit.text_panels import WordsPanel, written
 from tui.kit.typed_commands import Typed, choice, number
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}

@@ -19,7 +19,7 @@ from textual.style import Style
 from textual.visual import Visual
 
 from engine.errors import Rejection
-from engine.text import visible
+from engine.text import counted, visible
 from engine.views.failover.splits import SplitOption, SplitPreviewView
 from themes import stylesheet
 from themes.palettes import Palette
@@ -31,7 +31,7 @@ from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity
 
 HEADING_LINES: Final = 1
 

@@ -12,11 +12,12 @@ from engine.bundles.curve import CurvePoints, FlowCurve
 from engine.bundles.occupancy import CountedOccupancy
 from engine.bundles.plan import SplitWarning, WarningCode
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import assumed_text, curve_texts, span_text, topics_text
 from engine.views.failover.splits import SplitOption
 from tui.drawing.flow_cells import FlowPicture
-from tui.kit.wording import Line, bytes_per_sec, counted, msgs_per_sec, quantity, safe_name
+from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, quantity, safe_name
 
 SHORT_NAMES: Final = {
     "range_equally_divide": "range",

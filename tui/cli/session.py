@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from engine.admin.snapshot import Moment
+from engine.admin.moments import Moment
 from engine.bundles.split import resolve_target
 from engine.cluster.bundles import topic_loads
 from engine.cluster.commands import TimelineCommand
@@ -50,7 +50,8 @@ class Session:
     """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
 
     ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``; ``script`` is what the
-    screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster.
+    screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster, and
+    ``stopped_at`` is how many topics of how many were read of it, where the reading was stopped.
     """
 
     timeline: Timeline
@@ -62,6 +63,7 @@ class Session:
     script: Script | None = None
     seen: tuple[Moment, ...] = ()
     feed: Feed | None = None
+    stopped_at: tuple[int, int] | None = None
 
     @property
     def view(self) -> DashboardView:

@@ -14,11 +14,12 @@ from textual.reactive import reactive
 from textual.widgets import Tree
 from textual.widgets.tree import TreeNode
 
+from engine.text import counted
 from engine.views.failover.model import BundleNode, BundleTopic, NamespaceNode
 from engine.views.reported.model import ReportedLoad
 from tui.kit.plain_text import plain_label
 from tui.kit.reported import REPORTED_SIGN
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 TOPICS_AT_ONCE = 100
 """How many topics a bundle shows before its last line offers the next ones."""

@@ -15,6 +15,7 @@ from textual.widgets import Input
 from engine.cluster.commands import AddConsumer
 from engine.compare.verdict import Verdict
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.failover.model import PartitionRow
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column, Columns, NameColumn, Value, fitting, table_lines
@@ -23,7 +24,7 @@ from tui.kit.plain_text import PlainLabel, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import counted, fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 _NAME_CELLS: Final = (10, 38)
 """The least width of names, and the one at which they let other columns in."""

@@ -14,6 +14,7 @@ from textual.message import Message
 
 from engine.errors import InputError
 from engine.exporting import path_typed
+from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.fleet.bindings import BINDINGS, help_groups
@@ -31,7 +32,6 @@ from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out, choice
-from tui.kit.wording import counted
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults

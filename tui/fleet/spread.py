@@ -7,12 +7,12 @@ from typing import Final
 from rich.console import Group
 from rich.text import Text
 
+from engine.text import counted
 from themes.palettes import Palette
 from tui.fleet.columns import FleetList
 from tui.fleet.lines import BAR_CELLS, axis_line, histogram_lines
 from tui.fleet.words import about_row, wrapped
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
-from tui.kit.wording import counted
 from tui.sources.fleet_histogram import Histogram, Spread
 
 ABOUT_LINES: Final = 2

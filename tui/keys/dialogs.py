@@ -18,6 +18,7 @@ from engine.cluster.commands import AddConsumer, SendKeys, ShareKeys
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.keys.model import ConsumerKeysView, KeyConsumerRow, KeyRow
 from themes.palettes import Palette
 from tui.keys.lines import owned_cell, owned_columns, owned_value, piece_heading, piece_line
@@ -28,7 +29,7 @@ from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import NEW_LINE, PlainLabel, PlainStatic, assembled, set_subtitle, set_title
 from tui.kit.prompt import Prompt, TypedLine
 from tui.kit.table_screens import TableDialog
-from tui.kit.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import percent, safe_name, shorten_middle
 
 Ranges = tuple[tuple[int, int], ...]
 WITH_POINTS = "consistent-sticky"

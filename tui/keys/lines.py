@@ -8,13 +8,14 @@ from typing import Final
 from rich.cells import cell_len
 from rich.text import Text
 
+from engine.text import counted
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, WaitRow
 from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
 from tui.keys.words import key_shown, keys_shown
 from tui.kit.columns import Column, Columns, Value
 from tui.kit.reported import REPORTED_SIGN, name_at, pair_words, seen_text
-from tui.kit.wording import counted, cut_end, fit, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import cut_end, fit, quantity, safe_name, short_topic, shorten_middle
 
 _SINCE_FROM: Final = 52
 """From this width on a wait says since when."""

@@ -15,6 +15,7 @@ from textual.widget import Widget
 from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, SendKeys, ShareKeys
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
+from engine.text import counted
 from engine.views.failover.model import RingView
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
 from engine.views.reported.model import ReportedView
@@ -56,7 +57,7 @@ from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import counted, next_name
+from tui.kit.wording import next_name
 
 NOTICES_AT_ONCE: Final = 5
 """How many waits and gaps the notices describe in full."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from engine.keyshared.explain import KeyExplanation, Rival, WhyNot
+from engine.text import counted
 from engine.views.failover.model import EventLine
 from engine.views.keys.model import GapRow, KeyAnswer, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
 from engine.views.keys.words import verdict_text
-from tui.kit.wording import Remark, bytes_text, counted, quantity, safe_name, shorten_middle
+from tui.kit.wording import Remark, bytes_text, quantity, safe_name, shorten_middle
 
 MODES: Final = {
     "consistent-auto-split": (

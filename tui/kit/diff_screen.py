@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
 
+from engine.text import counted
 from engine.views.comparing.handovers import ChangeView
 from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
@@ -24,7 +25,6 @@ from tui.kit.ring_panel import RingPanel
 from tui.kit.store import Side, Sides, Store
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
-from tui.kit.wording import counted
 
 
 class DiffScreen(TableDialog):

@@ -11,11 +11,11 @@ from textual.screen import Screen
 
 from engine.errors import InputError
 from engine.exporting import export_records, path_typed, saved
-from engine.text import visible
+from engine.text import counted, visible
 from tui.kit.columns import Value
 from tui.kit.line_table import RowsTable
 from tui.kit.prompt import Prompt
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 PICTURE: Final = ".svg"
 PIXELS: Final = ".png"

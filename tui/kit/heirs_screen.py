@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.comparing.heirs import HeirsView, LossesView, LossRow
 from themes.palettes import Palette, hex_colour
@@ -19,7 +20,7 @@ from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fi
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
-from tui.kit.wording import counted, fit, percent, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import fit, percent, quantity, safe_name, short_topic, shorten_middle
 
 NOBODY: Final = "nobody"
 HEIRS_NAMED: Final = 6

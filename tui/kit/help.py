@@ -13,9 +13,12 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
+from engine.cluster.timeline import BranchSummary
+from engine.text import counted
 from themes import stylesheet
 from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
 from tui.kit.single_paint import SinglePaintModal
+from tui.kit.wording import safe_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,22 @@ def _content(groups: Sequence[Group], cells: int) -> Content:
             rows += [assembled(" " * (width + 3), other) for other in others]
         blocks.append(below_each_other(rows))
     return below_each_other(blocks, EMPTY_LINE)
+
+
+def branch_lines(summaries: Sequence[BranchSummary]) -> list[KeyHelp]:
+    """The branches by number, each with what sets it apart; a star marks the one that is shown."""
+    lines = []
+    for summary in summaries:
+        text = f"{counted(summary.length, 'step')}"
+        if summary.place > 1:
+            text += f", its own ones from step {summary.leaves_at + 1} on"
+        steps = (
+            safe_name(summary.first)
+            if summary.first == summary.last
+            else f"{safe_name(summary.first)} … {safe_name(summary.last)}"
+        )
+        lines.append(KeyHelp(f"{'* ' * summary.current}{summary.place}", f"{steps} ({text})"))
+    return lines or [KeyHelp("", "no step was taken yet")]
 
 
 def key_groups(bindings: Sequence[tuple[str, Sequence[Binding]]]) -> list[tuple[str, list[KeyHelp]]]:

@@ -14,6 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
+from engine.text import counted
 from engine.views.finding import MOST_FOUND, Found
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
@@ -23,7 +24,7 @@ from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
 from tui.kit.single_paint import SinglePaintModal
-from tui.kit.wording import counted, fit, safe_name
+from tui.kit.wording import fit, safe_name
 
 _KIND_CELLS: Final = 13
 _NAME_CELLS: Final = (14, 30)

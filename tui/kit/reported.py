@@ -11,6 +11,7 @@ from rich.style import Style
 from rich.text import Text
 
 from engine.diagnosis.model import Earlier, Setting, Verdict
+from engine.text import counted
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
@@ -22,7 +23,7 @@ from engine.views.reported.model import (
 )
 from themes.palettes import Palette, hex_colour
 from tui.kit.columns import Column, Value
-from tui.kit.wording import counted, quantity, safe_name
+from tui.kit.wording import quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
 """Before whatever cannot be served, on the ring and in tables."""

@@ -24,6 +24,7 @@ from engine.compare.verdict import Verdict
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import parent_of
 from engine.errors import Rejection
+from engine.text import counted
 from engine.views.failover.model import Notice, TimelineView
 from engine.views.finding import Found
 from themes.palettes import Palette, palette
@@ -33,7 +34,7 @@ from tui.kit.diff_screen import DiffScreen
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.heirs_screen import HeirsScreen
-from tui.kit.help import Group, HelpScreen, KeyHelp
+from tui.kit.help import Group, HelpScreen, KeyHelp, branch_lines
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.list_panel import AnyList, ListPanel
@@ -48,10 +49,10 @@ from tui.kit.store import Store
 from tui.kit.suggesting import FORM as SUGGEST_FORM
 from tui.kit.suggesting import SUGGEST_LINES, WORD, Question, answer_to, question_of
 from tui.kit.text_panels import ExplainPanel
-from tui.kit.timeline_line import TimelineLine, branch_lines
+from tui.kit.timeline_line import TimelineLine
 from tui.kit.verdict_words import suggestion_remarks, verdict_text
 from tui.kit.why_panel import WhyPanel
-from tui.kit.wording import FLAG, Remark, counted, not_saved, safe_name, shorten_middle
+from tui.kit.wording import FLAG, Remark, not_saved, safe_name, shorten_middle
 
 COMMAND_LINES: Final = (
     *(f"{word} " for word in COMMAND_FORMS),

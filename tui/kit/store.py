@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from textual.message import Message
 
 from engine.admin.facts import Snapshot
-from engine.admin.snapshot import Moment, combined
+from engine.admin.moments import Moment, combined
 from engine.cluster.commands import Command, End, Home, SubscribeKeyShared, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.state import ClusterState, shown_places
@@ -485,7 +485,7 @@ class Store:
         if scene is None:
             self.submit(End())
             return
-        self._live = replace(self._live, shown_ms=read_ms(scene))
+        self._live = replace(self._live, shown_ms=read_ms(scene), stopped_at=None)
         self._reported = scene.reported or Reported(scene.seen)
         self._moment = self._reported.last
         self._earlier, self._others = {}, {}

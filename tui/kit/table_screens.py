@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from engine.text import counted
 from themes import stylesheet
 from tui.kit.columns import Lines, Order, Value
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
@@ -19,7 +20,7 @@ from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
 from tui.kit.single_paint import SinglePaintModal, SinglePaintScreen
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out
-from tui.kit.wording import counted, shorten_middle
+from tui.kit.wording import shorten_middle
 
 
 class TableDialog(SinglePaintModal[str]):

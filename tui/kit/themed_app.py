@@ -28,7 +28,7 @@ from tui.drawing.glyphs import ascii_text
 from tui.kit.command_palette import PALETTE_ID, PlainCommandPalette, PlainCommands
 
 CONSUMER_COLOURS: Final = 24
-"""How many ``$consumer-N`` variables every theme has; palettes with fewer colours repeat."""
+"""How many ``consumer-N`` variables every theme has; palettes with fewer colours repeat."""
 _DEPTH_OF_COLOUR_SYSTEM: Final[dict[str | None, Depth]] = {
     "truecolor": "truecolor",
     "256": "256",

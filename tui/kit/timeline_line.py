@@ -1,19 +1,16 @@
-"""The timeline as one line of steps, and the list of its branches in words."""
+"""The timeline as one line of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from engine.cluster.timeline import BranchSummary
+from engine.text import counted
 from engine.views.failover.model import TimelineView
 from tui.drawing.timeline import StepMark, TimelinePicture, draw_timeline
-from tui.kit.help import KeyHelp
 from tui.kit.line_widget import LineWidget
-from tui.kit.wording import counted, safe_name
 
 MARKS: Final = {
     "add": StepMark("+", "good"),
@@ -67,19 +64,3 @@ class TimelineLine(LineWidget):
         moment, moments = self.moments
         which = f" moment {moment}/{moments}" if moments > 1 else ""
         return f" {state} ", f"{which}{branches} [ ] step "
-
-
-def branch_lines(summaries: Sequence[BranchSummary]) -> list[KeyHelp]:
-    """The branches by number, each with what sets it apart; a star marks the one that is shown."""
-    lines = []
-    for summary in summaries:
-        text = f"{counted(summary.length, 'step')}"
-        if summary.place > 1:
-            text += f", its own ones from step {summary.leaves_at + 1} on"
-        steps = (
-            safe_name(summary.first)
-            if summary.first == summary.last
-            else f"{safe_name(summary.first)} … {safe_name(summary.last)}"
-        )
-        lines.append(KeyHelp(f"{'* ' * summary.current}{summary.place}", f"{steps} ({text})"))
-    return lines or [KeyHelp("", "no step was taken yet")]

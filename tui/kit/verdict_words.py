@@ -10,18 +10,9 @@ from engine.compare.names import Fit, Score
 from engine.compare.sizes import Goal, Sizing
 from engine.compare.suggestion import Suggestion
 from engine.compare.verdict import Judgement, Verdict
+from engine.text import counted
 from themes.palettes import Palette, Rgb
-from tui.kit.wording import (
-    FLAG,
-    Remark,
-    bytes_per_sec,
-    counted,
-    msgs_per_sec,
-    percent,
-    quantity,
-    safe_name,
-    short_topic,
-)
+from tui.kit.wording import FLAG, Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
 
 
 def shares_text(verdict: Verdict) -> str:

@@ -14,17 +14,16 @@ from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.reactive import reactive, var
 
-from engine.diagnosis.causes.worst import listed
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.diagnosis.seen import parent_of
-from engine.text import visible
+from engine.text import counted, joined, visible
 from themes.palettes import Palette, hex_colour, palette
 from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.reported import SIGNS, setting_text, verdict_word
 from tui.kit.text_panels import remark_lines
-from tui.kit.wording import Remark, counted, fit, quantity, safe_name, short_topic
+from tui.kit.wording import Remark, fit, quantity, safe_name, short_topic
 
 NAMED: Final = 6
 """Consumers that are named in full; of more the others are counted."""
@@ -142,9 +141,9 @@ def _of_cause(cause: Cause) -> list[Remark]:
     if cause.topic and cause.topics > 1:
         remarks.append(Remark("worst", safe_name(f"{cause.topic} of {cause.topics:,}")))
     if cause.blocked:
-        remarks.append(Remark("blocked", safe_name(listed(cause.blocked, NAMED))))
+        remarks.append(Remark("blocked", safe_name(joined(cause.blocked, NAMED))))
     if cause.by:
-        remarks.append(Remark("by", safe_name(listed(cause.by, NAMED))))
+        remarks.append(Remark("by", safe_name(joined(cause.by, NAMED))))
     if cause.setting is not None:
         remarks.append(Remark("setting", safe_name(setting_text(cause.setting))))
     remarks.append(Remark("from", ", ".join(cause.fields)))

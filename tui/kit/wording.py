@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, chop_cells
 
-from engine.text import visible
+from engine.text import counted, visible
 
 if TYPE_CHECKING:
     from engine.views.failover.model import EventLine
@@ -138,18 +138,6 @@ def msgs_per_sec(value: float) -> str:
 def bytes_per_sec(value: float) -> str:
     """A throughput with its unit (1 kB is 1000 bytes)."""
     return f"{quantity(value)}B/s"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 topic``, ``2 topics``; thousands are set apart.
-
-    >>> counted(1, "topic"), counted(12000, "bundle"), counted(2, "branch")
-    ('1 topic', '12,000 bundles', '2 branches')
-    """
-    if number == 1:
-        return f"1 {noun}"
-    plural = f"{noun}es" if noun.endswith(("s", "ch", "sh", "x")) else f"{noun}s"
-    return f"{number:,} {plural}"
 
 
 def short_topic(topic: str) -> str:

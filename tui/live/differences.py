@@ -8,11 +8,12 @@ from typing import ClassVar
 from rich.text import Text
 from textual.binding import Binding, BindingType
 
+from engine.text import counted
 from engine.views.reported.model import Agreement, Disagreement
 from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fitting, table_lines
 from tui.kit.plain_text import set_subtitle, set_title
 from tui.kit.table_screens import TableDialog
-from tui.kit.wording import counted, fit, safe_name
+from tui.kit.wording import fit, safe_name
 
 
 class DifferencesScreen(TableDialog):

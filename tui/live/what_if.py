@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from engine.text import counted
 from engine.views.admin_lines import AdminLine, pasted
 from engine.views.comparing.handovers import ChangeView
 from themes.palettes import Palette, hex_colour
@@ -16,7 +17,7 @@ from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fi
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
-from tui.kit.wording import counted, fit, safe_name
+from tui.kit.wording import fit, safe_name
 
 BEGUN = (
     "what-if: this picture stays while the cluster goes on; add, kill, set and split as usual,"

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.reactive import reactive, var
 from textual.strip import Strip
 
+from engine.text import counted
 from engine.views.producers.model import CountsView, PartitionsView, ProducerRow, ProducersStatus, ProducersView
 from themes.palettes import hex_colour
 from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
@@ -20,7 +21,7 @@ from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
 from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, set_subtitle
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
-from tui.kit.wording import counted, short_topic, shorten_middle
+from tui.kit.wording import short_topic, shorten_middle
 from tui.producers.words import cost_rows, costs_text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from engine.text import counted
 from engine.views.producers.answers import KeyGrowth
 from engine.views.producers.model import (
     CountsView,
@@ -13,7 +14,7 @@ from engine.views.producers.model import (
     StatisticsRow,
     StatisticsView,
 )
-from tui.kit.wording import BYTES_SHOWN, Remark, counted, percent, quantity, safe_name, shorten_middle
+from tui.kit.wording import BYTES_SHOWN, Remark, percent, quantity, safe_name, shorten_middle
 
 
 def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from engine.text import counted
 from engine.views.reported.subscription import SubscriptionRow, SubscriptionStatus, SubscriptionView
 from tui.kit.reported import moment_text, obstacle_texts, seen_text, sums_text
 from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
-from tui.kit.wording import Remark, counted, namespace_suffix, safe_name, shorten_middle
+from tui.kit.wording import Remark, namespace_suffix, safe_name, shorten_middle
 
 NOBODY = "nobody connected"
 

@@ -10,12 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from engine.admin.files import STANDARD_INPUT as STDIN_NAME
 from engine.admin.files import AnswerFile, read_file
-from engine.admin.reading import MAX_INPUT_BYTES, Intake, size_text
-from engine.admin.snapshot import STANDARD_INPUT as STDIN_NAME
-from engine.admin.snapshot import Moment, read_dump, read_moments
+from engine.admin.moments import Moment, read_dump, read_moments
+from engine.admin.reading import MAX_INPUT_BYTES, Intake, collected, size_text
 from engine.admin.text import plain_json, raw_object
-from engine.admin.unpacking import collected
 from engine.errors import InputError, Problem, Rejection
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import DEFAULT_SCENE, embedded_answers, embedded_default

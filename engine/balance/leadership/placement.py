@@ -23,9 +23,8 @@ from engine.balance.filters import (
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.state import Leader, LeaderState, namespace_of
 from engine.balance.placement import strategies as placements
-from engine.balance.placement.average import placed_average
 from engine.balance.placement.model import Placement
-from engine.balance.placement.round_robin import place_round_robin
+from engine.balance.placement.strategies import place_round_robin, placed_average
 from engine.balance.shedding.average import AverageMemory
 from engine.balance.top_bundles import SYSTEM_NAMESPACE
 from engine.errors import Rejection

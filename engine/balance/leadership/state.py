@@ -1,17 +1,18 @@
-"""What the leader works by and what it keeps, as values."""
+"""What the leader works by and what it keeps, as values, and what load reports change in it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from engine.balance.averages import BundleData
+from engine.balance.averages import BundleData, TimeAverageMessageData, new_bundle_data
+from engine.balance.brokers import BrokerLoad, overload_usage, time_average
 from engine.balance.filters import IsolationPolicy
 from engine.balance.java_maps import MapOrder
 from engine.balance.placement import strategies as placements
 from engine.balance.placement.model import KnownBroker
-from engine.balance.placement.round_robin import RoundRobinMemory
+from engine.balance.placement.strategies import RoundRobinMemory
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding import strategies as shedders
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
@@ -88,3 +89,111 @@ def elected(leader: Leader) -> LeaderState:
 def namespace_of(bundle: str) -> str:
     """The namespace of a bundle's full name."""
     return bundle.rpartition("/")[0]
+
+
+def reports_read(
+    leader: Leader, state: LeaderState, reports: Sequence[BrokerLoad], leader_owns: Collection[str] = ()
+) -> LeaderState:
+    """The state after the leader has read all reports (``updateAll``), which any written report makes it do.
+
+    ``reports`` are those of all living brokers; ``leader_owns``: the bundles of the leader itself. A broker that
+    appears or disappears makes it read everything twice (:func:`brokers_changed`). O(reported bundles).
+    """
+    alive = {load.broker: load for load in reports}
+    shedder, placement = state.shedder, state.placement
+    if any(broker not in alive for broker in state.brokers):
+        shedder = shedders.with_active(shedder, alive, leader.rules)
+        placement = placements.with_active(placement, alive, leader.rules)
+    brokers = state.brokers.replaced(alive)
+    data = dict(state.data)
+    reported: dict[str, None] = {}
+    long_term: dict[str, TimeAverageMessageData] = {}
+    kept: dict[str, tuple[str, ...]] = {}
+    for broker in brokers:
+        load = alive[broker]
+        for stats in load.stats:
+            reported[stats.bundle] = None
+            known = data.get(stats.bundle)
+            data[stats.bundle] = (new_bundle_data() if known is None else known).update(stats)
+        placed = state.known[broker].preallocated if broker in state.known else {}
+        kept[broker] = _still_placed(leader, placed, load, data, leader_owns)
+        long_term[broker] = time_average((stats.bundle for stats in load.stats), data)
+    known_brokers: dict[str, KnownBroker] = {}
+    tables: dict[str, MapOrder] = {}
+    for broker in brokers:
+        tables[broker] = state.tables.get(broker, MapOrder("concurrent")).replaced(kept[broker])
+        placed = state.known[broker].preallocated if kept[broker] else {}
+        still = {
+            # What was placed is the leader's own record of the bundle, so it goes on with it.
+            bundle: data.get(bundle, placed[bundle]) if state.data.get(bundle) is placed[bundle] else placed[bundle]
+            for bundle in tables[broker]
+        }
+        usage = overload_usage(alive[broker], leader.settings, leader.rules)
+        known_brokers[broker] = KnownBroker(alive[broker], long_term[broker], still, usage)
+    return replace(
+        state,
+        brokers=brokers,
+        known=known_brokers,
+        tables=tables,
+        bundles=state.bundles.updated(reported).replaced(
+            [bundle for bundle in (*state.bundles, *reported) if bundle in reported]
+        ),
+        data={bundle: data[bundle] for bundle in reported},
+        served={broker: frozenset((*alive[broker].bundles, *kept[broker])) for broker in brokers},
+        # They leave this table even where they stay with their broker.
+        preallocations={},
+        shedder=shedder,
+        placement=placement,
+    )
+
+
+def broker_gone(
+    leader: Leader, state: LeaderState, sampled: LeaderState, reports: Sequence[BrokerLoad], gone: BrokerLoad
+) -> LeaderState:
+    """:func:`brokers_changed` for one broker that is gone, by what all reports with its own came to. O(bundles).
+
+    ``sampled`` is the state that ``brokers_changed`` makes of ``state`` while all are alive, the same for every broker
+    that may go: a bundle's averages do not depend on who else reports. Where they do, because two brokers report the
+    same bundle or placements are pending, everything is read again.
+    """
+    lost = dict.fromkeys(stats.bundle for stats in gone.stats)
+    pending = any(broker.preallocated for broker in state.known.values())
+    if gone.broker not in state.brokers or pending or any(not lost.keys().isdisjoint(each.bundles) for each in reports):
+        return brokers_changed(leader, state, reports)
+    alive = {load.broker: load for load in reports}
+    brokers = state.brokers.replaced(alive)
+    return replace(
+        sampled,
+        brokers=brokers,
+        known={broker: sampled.known[broker] for broker in brokers},
+        tables={broker: sampled.tables[broker] for broker in brokers},
+        bundles=sampled.bundles.updated(remove=lost),
+        data={bundle: data for bundle, data in sampled.data.items() if bundle not in lost},
+        served={broker: sampled.served[broker] for broker in brokers},
+        shedder=shedders.with_active(state.shedder, alive, leader.rules),
+        placement=placements.with_active(state.placement, alive, leader.rules),
+    )
+
+
+def _still_placed(
+    leader: Leader,
+    placed: Collection[str],
+    load: BrokerLoad,
+    data: Collection[str],
+    leader_owns: Collection[str],
+) -> tuple[str, ...]:
+    """The bundles placed on a broker that still count there after its report; ``data``: those with averages."""
+    if leader.rules.placements_kept == "leaders-own":
+        return tuple(
+            bundle for bundle in placed if bundle in leader_owns and not (bundle in load.bundles and bundle in data)
+        )
+    if not any(bundle in load.bundles for bundle in placed):
+        return tuple(placed)
+    return tuple(bundle for bundle in placed if bundle not in data)
+
+
+def brokers_changed(
+    leader: Leader, state: LeaderState, reports: Sequence[BrokerLoad], leader_owns: Collection[str] = ()
+) -> LeaderState:
+    """The state after a broker appeared or disappeared: its node and the list above it, so all is read twice."""
+    return reports_read(leader, reports_read(leader, state, reports, leader_owns), reports, leader_owns)

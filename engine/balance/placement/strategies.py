@@ -1,26 +1,157 @@
-"""The placement strategies of the modular manager by the names of their classes."""
+"""The placement strategies: least long-term rate, least resource usage of both managers, round robin, planned ones."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engine.balance.averages import BundleData
-from engine.balance.placement.average import place_average
-from engine.balance.placement.least_resource import ResourceMemory, place_least_resource
 from engine.balance.placement.model import KnownBroker, Placement
-from engine.balance.placement.round_robin import RoundRobinMemory, place_round_robin
 from engine.balance.settings import LoadSettings
-from engine.balance.shedding.average import AverageMemory
+from engine.balance.shedding.average import AverageMemory, destination_key
 from engine.balance.shedding.strategies import AVERAGE
+from engine.balance.shedding.threshold import with_history
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
+
+def place_average(
+    memory: AverageMemory,
+    bundle: str,
+    data: BundleData,
+    candidates: Sequence[str],
+    rules: LoadRules = CURRENT_LOAD_RULES,
+) -> Placement | Rejection:
+    """The planned destination while it is a candidate, else any candidate. Refused: no candidates at all."""
+    if not candidates:
+        return Rejection("ArithmeticException", f"no broker may own {bundle}: a division by 0", field="candidates")
+    destination = memory.destinations.get(destination_key(bundle, data, rules))
+    if destination is not None and destination in candidates:
+        return Placement((destination,), "planned")
+    return Placement(tuple(sorted(candidates)), "random")
+
+
+def placed_average(
+    memory: AverageMemory, bundle: str, data: BundleData, broker: str, rules: LoadRules = CURRENT_LOAD_RULES
+) -> AverageMemory:
+    """The memory once a broker was drawn: it is the planned destination from now on."""
+    if rules.avg_destinations == "attempt":
+        return memory
+    destinations = {**memory.destinations, destination_key(bundle, data, rules): broker}
+    return replace(memory, destinations=destinations)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceMemory:
+    """The average usage of each broker, which every placement updates, however soon it follows the one before."""
+
+    averages: Mapping[str, float] = field(default_factory=dict)
+
+    def active(self, brokers: Collection[str]) -> ResourceMemory:
+        """The memory once only these brokers are alive (``onActiveBrokersChange``)."""
+        return ResourceMemory({broker: usage for broker, usage in self.averages.items() if broker in brokers})
+
+
+def place_least_resource(
+    memory: ResourceMemory,
+    candidates: Sequence[str],
+    brokers: Mapping[str, KnownBroker],
+    settings: LoadSettings,
+    rules: LoadRules = CURRENT_LOAD_RULES,
+) -> tuple[ResourceMemory, Placement | Rejection]:
+    """The modular manager's rule. An idle broker starts its average anew.
+
+    Refused: a candidate without a report; the averages of those before it are updated all the same.
+    """
+    if not candidates:
+        return memory, Placement((), "no-candidates")
+    averages = dict(memory.averages)
+    total = 0.0
+    for name in candidates:
+        broker = brokers.get(name)
+        if broker is None:
+            message = f"{name} has not reported its load"
+            return ResourceMemory(averages), Rejection("NullPointerException", message, field="candidates")
+        load = broker.load
+        idle = not load.bundles or load.msgs_per_sec == 0
+        known = None if idle and rules.restarts_idle_average else averages.get(name)
+        averages[name] = with_history(known, load, settings, rules)
+        total += averages[name]
+    return ResourceMemory(averages), _below_mean(candidates, averages, total / len(candidates), settings)
+
+
+def place_least_load(candidates: Sequence[str], loads: Mapping[str, float], settings: LoadSettings) -> Placement:
+    """The extensible manager's rule, over brokers that published their load; the others win only with all of them.
+
+    The mean is 40 %, and a broker has to be 10 points below it:
+
+    >>> place_least_load(("b:1", "b:2"), {"b:1": 0.2, "b:2": 0.6}, LoadSettings()).answers
+    ('b:1',)
+    """
+    if not candidates:
+        return Placement((), "no-candidates")
+    known = [name for name in candidates if name in loads]
+    total = 0.0
+    for name in known:
+        total += loads[name]
+    if not known:
+        return Placement(tuple(candidates), "none-below-average")
+    below = _below_mean(known, loads, total / len(known), settings)
+    return Placement(tuple(candidates), below.reason) if below.reason == "none-below-average" else below
+
+
+def least_resource_limit(loads: Collection[float], settings: LoadSettings) -> float:
+    """The highest load of the candidates that is clearly below their mean; rounding may decide right at it."""
+    mean = sum(loads) / len(loads)
+    return mean - settings.loadBalancerAverageResourceUsageDifferenceThresholdPercentage / 100.0
+
+
+def _below_mean(
+    candidates: Sequence[str], loads: Mapping[str, float], mean: float, settings: LoadSettings
+) -> Placement:
+    margin = settings.loadBalancerAverageResourceUsageDifferenceThresholdPercentage / 100.0
+    below = tuple(name for name in candidates if loads[name] + margin <= mean)
+    return Placement(below, "least") if below else Placement(tuple(candidates), "none-below-average")
+
+
+_HIGHEST_INT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRobinMemory:
+    """How many were placed, and the list of brokers gone through."""
+
+    count: int = 0
+    brokers: tuple[str, ...] = ()
+
+
+def place_round_robin(memory: RoundRobinMemory, candidates: Sequence[str]) -> tuple[RoundRobinMemory, Placement]:
+    """The next broker. ``candidates`` in the order of their set, which decides the turns.
+
+    The list is renewed when its length differs from the number of candidates, or the broker whose turn it is is no
+    candidate any more; so another set of the same size is noticed late.
+
+    >>> memory = RoundRobinMemory()
+    >>> for _ in range(3):
+    ...     memory, placement = place_round_robin(memory, ("b:1", "b:2"))
+    ...     print(placement.answers)
+    ('b:1',)
+    ('b:2',)
+    ('b:1',)
+    """
+    if not candidates:
+        return memory, Placement((), "no-candidates")
+    place = memory.count % len(candidates)
+    brokers = memory.brokers
+    if len(brokers) != len(candidates) or brokers[place] not in candidates:
+        brokers = tuple(candidates)
+    following = 0 if memory.count == _HIGHEST_INT else memory.count + 1
+    return RoundRobinMemory(following, brokers), Placement((brokers[place],), "in-turn")
+
+
 PlacementMemory = ResourceMemory | RoundRobinMemory | None
-
-
 """What a placement strategy keeps; ``AvgShedder`` keeps it in the memory of its shedding."""
 
 LEAST_RATE: Final = "LeastLongTermMessageRate"

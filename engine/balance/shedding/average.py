@@ -1,6 +1,6 @@
 """``AvgShedder`` (PIP-364): the fullest broker is paired with the emptiest and gives it part of the difference.
 
-It is a placement strategy as well, :mod:`engine.balance.placement.average`, and both halves share this memory.
+It is a placement strategy as well, :mod:`engine.balance.placement.strategies`, and both halves share this memory.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ from engine.balance.java_maps import MapOrder
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, shed_average
 from engine.balance.shedding.model import ShedPlan, ShedView
-from engine.balance.shedding.overload import shed_overload
-from engine.balance.shedding.threshold import ThresholdMemory, shed_threshold
+from engine.balance.shedding.threshold import ThresholdMemory, shed_overload, shed_threshold
 from engine.balance.shedding.uniform import shed_uniform
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules

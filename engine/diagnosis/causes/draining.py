@@ -5,70 +5,70 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Final
 
-from engine.diagnosis.causes.worst import listed, natural, worst_of
+from engine.diagnosis.causes.worst import natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.lint.words import counted
+from engine.text import counted, joined
 
 DRAINING: Final = "keyshared_draining"
 LOOK_AHEAD: Final = "keyshared_lookahead"
 _NEARLY: Final = 0.95
-"""Of a limit: some of what waits can have gone out since reading stopped."""
+"""The share of a limit that counts as reached: some messages can have gone out since reading stopped."""
 
 
 def draining(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether messages wait because a slot's former owner has not acknowledged (PIP-379).
+    """Decide whether messages wait because the former owner of a slot has not acknowledged (PIP-379).
 
-    A draining slot hurts somebody only when a message was held back for it, and goes on hurting when that happens
-    again between the moments.
+    A draining slot does harm only if a message was held back for it, and continues to if that happens again between
+    the moments.
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        slots = [(holder, each) for holder in dispatcher.consumers for each in holder.facts.draining]
+        slots = [(holder, slot) for holder in dispatcher.consumers for slot in holder.facts.draining]
         if not slots:
             return "no slot drains"
-        blocking = [(holder, each) for holder, each in slots if each.blocked_attempts > 0]
+        blocking = [(holder, slot) for holder, slot in slots if slot.blocked_attempts > 0]
         if not blocking:
             return f"{counted(len(slots), 'slot')} drain, and no message was held back for them"
-        attempts = sum(each.blocked_attempts for _, each in blocking)
+        attempts = sum(slot.blocked_attempts for _, slot in blocking)
         old_attempts = _attempts_before(dispatcher)
         if old_attempts is not None and attempts <= old_attempts and not dispatcher.replay:
             return "nothing was held back for draining slots since the moment before"
         waiting_at: defaultdict[str, Counter[str]] = defaultdict(Counter)
         held_back: Counter[str] = Counter()
-        for holder, each in blocking:
-            owner = dispatcher.consumer_at(each.hash)
+        for holder, slot in blocking:
+            owner = dispatcher.consumer_at(slot.hash)
             if owner is not None and owner.name != holder.name:
                 waiting_at[owner.name][holder.name] += 1
-                held_back[owner.name] += each.blocked_attempts
+                held_back[owner.name] += slot.blocked_attempts
         holders = tuple(dict.fromkeys(holder.name for holder, _ in blocking))
-        worst = max((each for _, each in blocking), key=lambda each: each.blocked_attempts)
+        worst = max((slot for _, slot in blocking), key=lambda slot: slot.blocked_attempts)
         pairs = [
-            f"{waiter} waits for {listed(tuple(waiting_at[waiter]))} at {counted(waiting_at[waiter].total(), 'slot')}"
+            f"{waiter} waits for {joined(tuple(waiting_at[waiter]))} at {counted(waiting_at[waiter].total(), 'slot')}"
             f" ({counted(held_back[waiter], 'blocked attempt')})"
             for waiter in natural(waiting_at)
         ]
         return Cause(
             DRAINING,
             Verdict.BLOCKS,
-            f"{', '.join(pairs) or listed(holders) + ' keeps slots from draining'};"
+            f"{', '.join(pairs) or joined(holders) + ' keeps slots from draining'};"
             f" {counted(dispatcher.replay, 'message')} wait, worst slot {worst.hash}",
             dispatcher.topic,
-            blocked=tuple(each.name for each in dispatcher.consumers if each.name in waiting_at),
+            blocked=tuple(slot.name for slot in dispatcher.consumers if slot.name in waiting_at),
             by=holders,
             waiting=dispatcher.replay,
             numbers=(
                 ("draining_slots", len(slots)),
                 ("draining_slots_blocking", len(blocking)),
-                ("unacked_in_draining_slots", sum(each.unacked for _, each in slots)),
-                ("unacked_of_holder", sum(each.unacked for each in dispatcher.consumers if each.name in holders)),
+                ("unacked_in_draining_slots", sum(slot.unacked for _, slot in slots)),
+                ("unacked_of_holder", sum(slot.unacked for slot in dispatcher.consumers if slot.name in holders)),
                 ("in_replay", dispatcher.replay),
                 ("blocked_attempts", attempts),
                 ("worst_slot", worst.hash),
                 *((f"slots_of_{waiter}", sum(by_holder.values())) for waiter, by_holder in waiting_at.items()),
                 *((f"attempts_of_{waiter}", count) for waiter, count in held_back.items()),
             ),
-            fix=f"let {listed(holders)} acknowledge, or close it: its messages go to the new owners; a smaller receiver"
+            fix=f"let {joined(holders)} acknowledge, or close it: its messages go to the new owners; a smaller receiver"
             " queue keeps less back",
             fields=("drainingHashes[].blockedAttempts", "keyHashRangeArrays", "msgInReplay"),
         )
@@ -79,7 +79,9 @@ def draining(seen: SubscriptionSeen) -> Judgement:
 def _attempts_before(dispatcher: Dispatcher) -> int | None:
     if dispatcher.before is None or dispatcher.restarted:
         return None
-    return sum(each.blocked_attempts for old in dispatcher.before.subscription.consumers for each in old.draining)
+    return sum(
+        draining.blocked_attempts for old in dispatcher.before.subscription.consumers for draining in old.draining
+    )
 
 
 def look_ahead(seen: SubscriptionSeen) -> Judgement:
@@ -104,16 +106,18 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
         if dispatcher.stands_still is False:
             return "messages go out"
         root = _roots(dispatcher)
-        idle = [each for each in dispatcher.consumers if each.permits > 0 and each.stands_still is not False]
+        idle = [
+            consumer for consumer in dispatcher.consumers if consumer.permits > 0 and consumer.stands_still is not False
+        ]
         setting = per_subscription if limit == int(all_allow) and limit != each_allows * consumers else per_consumer
-        by = tuple(each.name for each in root)
+        by = tuple(consumer.name for consumer in root)
         return Cause(
             LOOK_AHEAD,
             Verdict.BLOCKS,
-            f"{counted(dispatcher.replay, 'message')} wait for {listed(by) or 'single consumers'}, which is the limit"
+            f"{counted(dispatcher.replay, 'message')} wait for {joined(by) or 'single consumers'}, which is the limit"
             f" of the look-ahead: nothing more is read for anybody, {dispatcher.unread:,} stay unread",
             dispatcher.topic,
-            blocked=tuple(each.name for each in idle),
+            blocked=tuple(consumer.name for consumer in idle),
             by=by,
             waiting=dispatcher.replay + dispatcher.unread,
             numbers=(
@@ -126,7 +130,7 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
                 ("backlog", dispatcher.backlog),
             ),
             setting=setting,
-            fix=f"mend {listed(by) or 'the consumer that the messages wait for'} first; raising {setting.name} only"
+            fix=f"mend {joined(by) or 'the consumer that the messages wait for'} first; raising {setting.name} only"
             " gives time",
             fields=("msgInReplay", "readPosition", "consumers[].availablePermits"),
         )
@@ -135,11 +139,11 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
 
 
 def _roots(dispatcher: Dispatcher) -> list[ConsumerSeen]:
-    """Who makes messages wait: consumers without permits, that are blocked, or that hold up draining slots."""
+    """Return the consumers that make messages wait: without permits, blocked, or holding draining slots."""
     return [
-        each
-        for each in dispatcher.consumers
-        if each.permits <= 0
-        or each.facts.blocked_on_unacked
-        or any(slot.blocked_attempts for slot in each.facts.draining)
+        consumer
+        for consumer in dispatcher.consumers
+        if consumer.permits <= 0
+        or consumer.facts.blocked_on_unacked
+        or any(slot.blocked_attempts for slot in consumer.facts.draining)
     ]

@@ -1,4 +1,4 @@
-"""Failover: the hand-over to a new active consumer, one that is not served, and consumers that are active nowhere."""
+"""Failover: a hand-over to a new active consumer, an active consumer that is not served, and idle consumers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections import Counter, defaultdict
 from math import sqrt
 from typing import Final
 
-from engine.admin.priorities import infer_priority_levels
+from engine.admin.inference import infer_priority_levels
 from engine.config import FLAG
-from engine.diagnosis.causes.worst import listed, natural, worst_of
+from engine.diagnosis.causes.worst import natural, worst_of
 from engine.diagnosis.model import Cause, Judgement, Verdict
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
 from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer
-from engine.lint.words import counted
 from engine.names import partition_index
-from engine.text import shell_line
+from engine.text import counted, joined, shell_line
 
 HAND_OVER: Final = "failover_handover"
 TAKES_NOTHING: Final = "failover_active_not_served"
@@ -28,8 +27,8 @@ DELAY: Final = "activeConsumerFailoverDelayTimeMillis"
 def hand_over(seen: SubscriptionSeen) -> Judgement:
     """Decide whether a new active consumer waits until the delay of the hand-over is over.
 
-    It has permits, nothing was sent to it, and the throttling counters are still. No field says since when somebody
-    is active, so a subscription that was seen to stand still for longer than the delay is none of these.
+    It has permits, nothing was sent to it, and the throttling counters do not change. No field says since when a
+    consumer is active, so a subscription without progress for longer than the delay has another cause.
     """
     delay_ms = seen.limits.number(DELAY)
 
@@ -97,7 +96,7 @@ def active_not_served(seen: SubscriptionSeen) -> Judgement:
 
 
 def _unserved(dispatcher: Dispatcher) -> str:
-    """Why a dispatcher is not one whose active consumer waits with permits; "" for one that is."""
+    """Return why no active consumer with permits waits; "" if one does."""
     active = dispatcher.active
     if active is None:
         return "no active consumer is connected"
@@ -115,25 +114,25 @@ def _unserved(dispatcher: Dispatcher) -> str:
 
 
 def _has_no_rate(dispatcher: Dispatcher) -> bool:
-    """Whether a single moment shows a rate of 0, which is the average of some minute before it."""
+    """Whether a single moment shows a rate of 0, the average of a minute before it."""
     rates = (
         dispatcher.sub.msg_rate_out_msgs_per_sec,
-        *(each.facts.msg_rate_out_msgs_per_sec for each in dispatcher.consumers),
+        *(consumer.facts.msg_rate_out_msgs_per_sec for consumer in dispatcher.consumers),
     )
     return dispatcher.before is None and not any(rates)
 
 
 def active_differs(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether brokers report active consumers that no rule gives, whatever the priority levels are.
+    """Decide whether brokers report active consumers that no rule gives, for any priority levels.
 
-    Each list of consumers is judged by itself, by the modulo rule and by the ring.
+    Each list of consumers is judged separately, by the modulo rule and by the ring.
     """
     by_list: defaultdict[tuple[str, ...], dict[tuple[str, int], str]] = defaultdict(dict)
-    for each in seen.dispatchers:
-        active = each.active_name
-        if each.sub.type == FAILOVER and active is not None:
-            names = tuple([consumer.name for consumer in each.sub.consumers])
-            by_list[names][each.topic, partition_index(each.topic)] = active
+    for dispatcher in seen.dispatchers:
+        active = dispatcher.active_name
+        if dispatcher.sub.type == FAILOVER and active is not None:
+            names = tuple([consumer.name for consumer in dispatcher.sub.consumers])
+            by_list[names][dispatcher.topic, partition_index(dispatcher.topic)] = active
     if not by_list:
         return "no answer names an active consumer"
     rules = (Rule.MODULO, Rule.RING, Rule.FIRST_CONNECTED)
@@ -162,7 +161,7 @@ def active_differs(seen: SubscriptionSeen) -> Judgement:
 
 
 def idle_consumers(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether more consumers are idle than must be: there are partitions enough for them.
+    """Decide whether consumers are idle although there are enough partitions for them.
 
     With the modulo rule each topic begins with the first name again, so that many topics of one partition have one
     active consumer. On a ring some are idle by chance: with n consumers and p partitions about n * (1 - 1/n)^p.
@@ -206,7 +205,7 @@ def idle_consumers(seen: SubscriptionSeen) -> Judgement:
 def _mend(seen: SubscriptionSeen, *, on_ring: bool, active: int, consumers: int) -> str:
     if on_ring:
         return "more partitions even it out"
-    if any(partition_index(each.topic) < 0 for each in seen.dispatchers):
+    if any(partition_index(dispatcher.topic) < 0 for dispatcher in seen.dispatchers):
         return "give the topics partitions: without them the release decides, and not a setting"
     if not seen.behaviour.knows_failover_consistent_hashing:
         return f"Pulsar {seen.behaviour.label} does not know {FLAG}; give the topics more partitions"
@@ -214,7 +213,7 @@ def _mend(seen: SubscriptionSeen, *, on_ring: bool, active: int, consumers: int)
 
 
 def standby(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether consumers are idle since there are more of them than partitions, which is what Failover is for."""
+    """Decide whether consumers are idle because there are more of them than partitions, as Failover intends."""
     active, consumers, partitions = _activity(seen)
     idle = natural(name for name in consumers if name not in active)
     if active.total() < partitions or not partitions:
@@ -226,7 +225,7 @@ def standby(seen: SubscriptionSeen) -> Judgement:
     return Cause(
         STANDBY,
         Verdict.BY_DESIGN,
-        f"{listed(idle)} {'stands' if len(idle) == 1 else 'stand'} by: {counted(len(consumers), 'consumer')},"
+        f"{joined(idle)} {'stands' if len(idle) == 1 else 'stand'} by: {counted(len(consumers), 'consumer')},"
         f" {counted(partitions, 'partition')}",
         topics=partitions,
         blocked=idle,
@@ -238,32 +237,38 @@ def standby(seen: SubscriptionSeen) -> Judgement:
 
 
 def _must_be_idle(seen: SubscriptionSeen, active: Counter[str], consumers: list[str], partitions: int) -> bool:
-    """Whether there are too few partitions for more consumers, or the idle ones have a lower priority level.
+    """Whether there are too few partitions for more consumers, or idle consumers have a lower priority level.
 
-    Levels are inferred from the order of the consumers and from who is active.
+    Levels are inferred from the order of consumers and the active ones.
     """
     if len(consumers) - len(active) <= max(0, len(consumers) - partitions):
         return True
     observed = {
-        (each.topic, partition_index(each.topic)): each.active_name
-        for each in seen.dispatchers
-        if each.active_name is not None
+        (item.topic, partition_index(item.topic)): item.active_name
+        for item in seen.dispatchers
+        if item.active_name is not None
     }
-    names = next(each.sub.consumers for each in seen.dispatchers if each.active_name is not None)
-    inferred = infer_priority_levels([each.name for each in names], observed)
+    names = next(item.sub.consumers for item in seen.dispatchers if item.active_name is not None)
+    inferred = infer_priority_levels([item.name for item in names], observed)
     return inferred.basis != "contradiction" and inferred.cohort_size == len(active)
 
 
 def _activity(seen: SubscriptionSeen) -> tuple[Counter[str], list[str], int]:
-    """On how many topics each consumer is active, all consumers by name, and the number of topics and partitions."""
-    of_type = [each for each in seen.dispatchers if each.sub.type == FAILOVER and each.sub.consumers]
-    active = Counter(each.active_name for each in of_type if each.active_name is not None)
-    consumers = dict.fromkeys(consumer.name for each in of_type for consumer in each.sub.consumers)
+    """Count the topics of each active consumer; return that with all names and the number of topics and partitions."""
+    of_type = [
+        dispatcher for dispatcher in seen.dispatchers if dispatcher.sub.type == FAILOVER and dispatcher.sub.consumers
+    ]
+    active = Counter(dispatcher.active_name for dispatcher in of_type if dispatcher.active_name is not None)
+    consumers = dict.fromkeys(consumer.name for dispatcher in of_type for consumer in dispatcher.sub.consumers)
     return active, list(consumers), len(of_type)
 
 
 def _with_flag(seen: SubscriptionSeen, consumers: list[str]) -> Counter[str]:
-    """On how many topics each consumer would be active on the ring, were all of the best priority level."""
-    topics = [(each.topic, partition_index(each.topic)) for each in seen.dispatchers if each.sub.type == FAILOVER]
-    made = [Consumer(number, name) for number, name in enumerate(consumers)]
-    return Counter(choice.active.name for choice in choose_many(made, topics, consistent_hashing=True))
+    """Count the topics on which each consumer would be active on the ring, with equal priority levels."""
+    topics = [
+        (dispatcher.topic, partition_index(dispatcher.topic))
+        for dispatcher in seen.dispatchers
+        if dispatcher.sub.type == FAILOVER
+    ]
+    members = [Consumer(number, name) for number, name in enumerate(consumers)]
+    return Counter(choice.active.name for choice in choose_many(members, topics, consistent_hashing=True))

@@ -1,15 +1,14 @@
-"""Messages go out, but slower than they could: a limited rate, delays, a hot key, a hoarder, redelivery in a circle."""
+"""The pace of messages: rate limits, delays, a hot key, a slow consumer, redelivery, and backlogs that shrink."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.permits import RECEIVER_QUEUE
-from engine.diagnosis.causes.worst import listed, worst_of
+from engine.diagnosis.causes.consumers import RECEIVER_QUEUE
+from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.lint.words import counted
-from engine.text import shell_line
+from engine.text import counted, joined, shell_line
 
 RATE_LIMITED: Final = "dispatch_rate_limited"
 DELAYED: Final = "delayed_messages"
@@ -20,13 +19,13 @@ _REDELIVERED_AT_LEAST: Final = 10
 _HOARDED_SHARE: Final = 0.5
 _HOARDED_AT_LEAST: Final = 20
 _HOARDED_OF_OUT: Final = 0.25
-"""Of what a consumer is sent between two moments, it holds far less at any time while it keeps up."""
+"""A consumer that keeps up holds far less than this part of the messages sent to it between two moments."""
 _FEW: Final = 3
 _DEAD_LETTER: Final = "give the consumers a dead letter policy, so that a message is set aside after some attempts"
 
 
 def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether a limit of the dispatch rate holds messages back: its counters rise, and messages wait."""
+    """Decide whether a dispatch rate limit holds messages back: its counters rise while messages wait."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.sub.throttle_events.total():
@@ -48,7 +47,7 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
             + (f" to {setting.value}" if setting.value is not None else "")
             + f": {speed}, {counted(dispatcher.backlog, 'message')} wait",
             dispatcher.topic,
-            blocked=tuple(each.name for each in dispatcher.consumers),
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
             waiting=dispatcher.unread,
             numbers=(
                 ("throttle_events", dispatcher.throttled.total()),
@@ -65,7 +64,7 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
 
 
 def _limit(dispatcher: Dispatcher) -> tuple[str, str, str]:
-    """Whose limit holds back most: in words, its policy, and the command that sets it."""
+    """Return the limit that holds back most: its owner in words, its policy, and the command that sets it."""
     ((worst, _),) = dispatcher.throttled.most_common(1)
     return {
         "subscription": ("subscription", "subscriptionDispatchRate", "set-subscription-dispatch-rate"),
@@ -75,7 +74,7 @@ def _limit(dispatcher: Dispatcher) -> tuple[str, str, str]:
 
 
 def delayed(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether what waits was sent to be delivered later."""
+    """Decide whether the waiting messages were sent for later delivery."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
         late = dispatcher.sub.msg_delayed
@@ -103,34 +102,34 @@ def delayed(seen: SubscriptionSeen) -> Judgement:
 
 
 def hot_key(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether one Key_Shared consumer has more to do than it can, while others have nothing.
+    """Decide whether one Key_Shared consumer is overloaded while others are idle.
 
-    A key is not visible in statistics: a slow consumer with even keys looks the same.
+    Statistics do not show keys: a slow consumer with even keys looks the same.
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
         if not dispatcher.replay:
             return "no message waits for a single consumer"
-        served = [each for each in dispatcher.consumers if each.stands_still is False]
-        full = [each for each in served if _is_full(each)] or [
-            each for each in served if _is_far_behind(each, dispatcher)
+        served = [consumer for consumer in dispatcher.consumers if consumer.stands_still is False]
+        full = [consumer for consumer in served if _is_full(consumer)] or [
+            consumer for consumer in served if _is_far_behind(consumer, dispatcher)
         ]
         if not full:
             return "no consumer that is served is out of permits"
-        others = [each for each in dispatcher.consumers if each not in full]
+        others = [consumer for consumer in dispatcher.consumers if consumer not in full]
         if len(full) > len(others):
             return f"{len(full)} of {len(dispatcher.consumers)} consumers are out of permits: all are busy"
         growth = dispatcher.backlog_growth
         if growth is not None and growth <= 0 and dispatcher.has_read_all:
             return "the backlog shrinks"
-        names = tuple(each.name for each in full)
-        sent = sum(each.out or 0 for each in full)
+        names = tuple(consumer.name for consumer in full)
+        sent = sum(consumer.out or 0 for consumer in full)
         share = sent / dispatcher.out if dispatcher.out else None
         return Cause(
             HOT_KEY,
             Verdict.SLOWS,
-            f"{listed(names)} cannot keep up: {counted(dispatcher.replay, 'message')} of its keys wait while"
-            f" {listed([each.name for each in others])} {'has' if len(others) == 1 else 'have'} permits left"
+            f"{joined(names)} cannot keep up: {counted(dispatcher.replay, 'message')} of its keys wait while"
+            f" {joined([consumer.name for consumer in others])} {'has' if len(others) == 1 else 'have'} permits left"
             + (f"; it gets {share:.0%} of what goes out" if share is not None else ""),
             dispatcher.topic,
             blocked=names,
@@ -138,7 +137,7 @@ def hot_key(seen: SubscriptionSeen) -> Judgement:
             waiting=dispatcher.replay,
             numbers=(
                 ("in_replay", dispatcher.replay),
-                ("unacked", sum(each.unacked for each in full)),
+                ("unacked", sum(consumer.unacked for consumer in full)),
                 ("backlog", dispatcher.backlog),
                 ("backlog_growth", growth or 0),
                 *((("share_of_out", round(share, 3)),) if share is not None else ()),
@@ -151,19 +150,19 @@ def hot_key(seen: SubscriptionSeen) -> Judgement:
 
 
 def _is_full(consumer: ConsumerSeen) -> bool:
-    """Whether a consumer had no permits at one of the moments: those of a busy one swing."""
+    """Whether a consumer had no permits at one of the moments: those of a busy one vary."""
     return consumer.permits <= 0 or (consumer.before is not None and consumer.before.available_permits <= 0)
 
 
 def _is_far_behind(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
-    """Whether a consumer has fewer permits than anybody else and holds most of what is unacknowledged."""
-    others = [each for each in dispatcher.consumers if each is not consumer]
-    fewest = bool(others) and consumer.permits * 2 < min(each.permits for each in others)
-    return fewest and consumer.unacked > 3 * max(_FEW, sum(each.unacked for each in others))
+    """Whether a consumer has fewer permits than all others and holds most unacknowledged messages."""
+    others = [other for other in dispatcher.consumers if other is not consumer]
+    fewest = bool(others) and consumer.permits * 2 < min(other.permits for other in others)
+    return fewest and consumer.unacked > 3 * max(_FEW, sum(other.unacked for other in others))
 
 
 def slow_consumer(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether one consumer took what others could do: all that waits is in its hands."""
+    """Decide whether one consumer holds the waiting messages that others could process."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
         unacked = dispatcher.sub.unacked_messages
@@ -171,11 +170,13 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
             return "there is no other consumer"
         if not unacked or unacked < dispatcher.backlog * 0.9:
             return "what waits is not in the hands of consumers"
-        holder = max(dispatcher.consumers, key=lambda each: each.unacked)
+        holder = max(dispatcher.consumers, key=lambda consumer: consumer.unacked)
         at_least = 1 if dispatcher.out == 0 else _HOARDED_AT_LEAST
         if holder.unacked < max(at_least, (holder.out or 0) * _HOARDED_OF_OUT):
             return "what consumers hold is little beside what goes out"
-        idle = tuple(each.name for each in dispatcher.consumers if not each.unacked and each.permits > 0)
+        idle = tuple(
+            consumer.name for consumer in dispatcher.consumers if not consumer.unacked and consumer.permits > 0
+        )
         if not idle or holder.unacked < unacked * _HOARDED_SHARE:
             return "the unacknowledged messages are spread over the consumers"
         done = -(dispatcher.backlog_growth or 0)
@@ -187,7 +188,7 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
             SLOW_CONSUMER,
             Verdict.SLOWS if dispatcher.out is not None else Verdict.CANNOT_TELL,
             f"{holder.name} holds {holder.unacked:,} of {counted(dispatcher.backlog, 'waiting message')}{pace};"
-            f" {listed(idle)} {'is' if len(idle) == 1 else 'are'} idle{later}",
+            f" {joined(idle)} {'is' if len(idle) == 1 else 'are'} idle{later}",
             dispatcher.topic,
             blocked=idle,
             by=(holder.name,),
@@ -210,7 +211,7 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
 def redelivery(seen: SubscriptionSeen) -> Judgement:
     """Decide whether the same messages go out again and again.
 
-    What went out without coming in or leaving the part that was not yet sent, went out a second time.
+    Messages sent beyond those that came in or were unsent before were sent a second time.
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
@@ -225,12 +226,12 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
             return "hardly anything went out twice"
         if not dispatcher.sub.msg_rate_redeliver_msgs_per_sec and again < dispatcher.out / 2:
             return "msgRateRedeliver is 0"
-        holders = tuple(each.name for each in dispatcher.consumers if each.unacked)
+        holders = tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
         return Cause(
             REDELIVERY,
             Verdict.SLOWS,
             f"{counted(dispatcher.out, 'message')} went out for {dispatcher.came_in:,} that came in: about {again:,}"
-            f" were sent again, since {listed(holders) or 'consumers'} refused them",
+            f" were sent again, since {joined(holders) or 'consumers'} refused them",
             dispatcher.topic,
             by=holders,
             waiting=dispatcher.backlog,
@@ -250,14 +251,14 @@ def redelivery(seen: SubscriptionSeen) -> Judgement:
 
 
 def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
-    """What one moment says: only a rate, which the broker renews once a minute."""
+    """Judge a single moment, which has only a rate that the broker renews once a minute."""
     again = dispatcher.sub.msg_rate_redeliver_msgs_per_sec
     out = dispatcher.sub.msg_rate_out_msgs_per_sec
     if not again or not dispatcher.backlog:
         return "one moment shows no redelivery"
     if again < out / 5:
         return f"{again:.1f} of {out:.1f} messages/s are redelivered"
-    holders = tuple(each.name for each in dispatcher.consumers if each.unacked)
+    holders = tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
     return Cause(
         REDELIVERY,
         Verdict.CANNOT_TELL,
@@ -270,4 +271,50 @@ def _perhaps_redelivered(dispatcher: Dispatcher) -> Judgement:
         setting=Setting("deadLetterPolicy (client)"),
         fix=_DEAD_LETTER,
         fields=("msgRateRedeliver", "msgRateOut", "msgBacklog"),
+    )
+
+
+IDLE: Final = "fine_idle"
+CATCHING_UP: Final = "fine_catching_up"
+
+
+def idle(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether everything that came in is processed."""
+    if seen.backlog > max(10, sum((dispatcher.came_in or 0) for dispatcher in seen.dispatchers) // 10):
+        return f"{counted(seen.backlog, 'message')} wait"
+    out = [dispatcher.out for dispatcher in seen.dispatchers]
+    sent = sum(count or 0 for count in out)
+    went = f"{counted(sent, 'message')} went out" if None not in out else "one moment"
+    return Cause(
+        IDLE,
+        Verdict.FINE,
+        f"nothing waits; {went}",
+        topics=len(seen.dispatchers),
+        numbers=(("backlog", seen.backlog), ("out", sent)),
+        fields=("msgBacklog", "msgOutCounter"),
+    )
+
+
+def catching_up(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether a backlog shrinks."""
+    growth = [dispatcher.backlog_growth for dispatcher in seen.dispatchers]
+    if None in growth:
+        return "one moment alone does not say"
+    total = sum(dispatcher or 0 for dispatcher in growth)
+    if (
+        not seen.backlog
+        or total >= 0
+        or any(dispatcher.out == 0 and dispatcher.unread for dispatcher in seen.dispatchers)
+    ):
+        return "the backlog does not shrink" if seen.backlog else "nothing waits"
+    seconds = max(dispatcher.seconds or 0.0 for dispatcher in seen.dispatchers)
+    left = f", done in about {seen.backlog / (-total / seconds):,.0f} s" if seconds else ""
+    return Cause(
+        CATCHING_UP,
+        Verdict.FINE,
+        f"it catches up: {counted(seen.backlog, 'message')} wait, {-total:,} fewer than before{left}",
+        topics=len(seen.dispatchers),
+        waiting=seen.backlog,
+        numbers=(("backlog", seen.backlog), ("backlog_growth", total)),
+        fields=("msgBacklog", "msgOutCounter"),
     )

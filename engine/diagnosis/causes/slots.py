@@ -1,31 +1,44 @@
-"""Whose the slots are: sticky gaps, consumers without slots or without keys, and the halves of auto-split."""
+"""Slots of Key_Shared: gaps, consumers without slots or keys, uneven halves, ranges that no rule gives, batches."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
-from engine.diagnosis.causes.worst import listed, worst_of
+from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.diagnosis.causes.worst import worst_of
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
-from engine.lint.words import counted
+from engine.errors import Rejection
+from engine.keyshared.admission import KeySharedMode
+from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, Selector
+from engine.keyshared.name_indices import with_namesakes_gone
+from engine.keyshared.ownership import impact_of
+from engine.keyshared.ring import RingSelector
+from engine.ranges import HashRange, join_neighbours
+from engine.text import counted, joined
 
 STICKY_GAP: Final = "keyshared_sticky_gap"
 FEW_KEYS: Final = "keyshared_few_keys"
 NO_SLOTS: Final = "keyshared_no_slots"
 AUTO_SPLIT_SKEW: Final = "keyshared_autosplit_skew"
-STICKY: Final = "STICKY"
+_STICKY: Final = "STICKY"
 _FIRST, _LAST = 1, 65_535
+_SEVERAL: Final = 2
 _UNLIKELY: Final = 1e-3
-"""Below it, that a consumer got nothing is no chance, were there many keys."""
+"""Below this probability it is not chance that a consumer got nothing, given many keys."""
 _EVENLY: Final = 1.5
-"""Halving gives the largest piece at most twice the size of the smallest; above this ratio it is worth a word."""
+"""Auto-split gives the largest piece at most twice the size of the smallest; above this ratio it is reported."""
 
 
 def sticky_gap(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether messages wait for slots that no sticky consumer declared. A gap without traffic harms nobody."""
+    """Decide whether messages wait for slots that no sticky consumer declared. A gap without traffic does no harm."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        if dispatcher.sub.mode != STICKY:
+        if dispatcher.sub.mode != _STICKY:
             return f"the mode is {dispatcher.sub.mode or 'not reported'}, which leaves no gap"
         gaps = gaps_of(dispatcher)
         if not gaps:
@@ -38,7 +51,7 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
             STICKY_GAP,
             Verdict.BLOCKS,
             f"{counted(dispatcher.replay, 'message')} wait for {counted(slots, 'slot')} that no consumer declared:"
-            f" {listed(ranges)}",
+            f" {joined(ranges)}",
             dispatcher.topic,
             waiting=dispatcher.replay,
             numbers=(
@@ -48,7 +61,7 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
                 ("in_replay", dispatcher.replay),
             ),
             setting=Setting("KeySharedPolicy.stickyHashRange"),
-            fix=f"start a consumer that declares {listed(ranges)}, or let a present one declare it as well",
+            fix=f"start a consumer that declares {joined(ranges)}, or let a present one declare it as well",
             fields=("keySharedMode", "keyHashRangeArrays", "msgInReplay"),
         )
 
@@ -56,8 +69,8 @@ def sticky_gap(seen: SubscriptionSeen) -> Judgement:
 
 
 def gaps_of(dispatcher: Dispatcher) -> tuple[tuple[int, int], ...]:
-    """The slots from 1 to 65535 that no reported range covers, as inclusive ranges. O(r log r)."""
-    pieces = sorted(piece for each in dispatcher.sub.consumers for piece in each.key_hash_ranges)
+    """Return the slots from 1 to 65535 that no reported range covers, as inclusive ranges. O(r log r)."""
+    pieces = sorted(piece for consumer in dispatcher.sub.consumers for piece in consumer.key_hash_ranges)
     gaps: list[tuple[int, int]] = []
     next_slot = _FIRST
     for start, end in pieces:
@@ -70,11 +83,11 @@ def gaps_of(dispatcher: Dispatcher) -> tuple[tuple[int, int], ...]:
 
 
 def no_slots(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether consumers own no slot at all: they can never get a message."""
+    """Decide whether consumers own no slot, so they can never get a message."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        with_ranges = [each for each in dispatcher.consumers if each.facts.key_hash_ranges]
-        without = tuple(each.name for each in dispatcher.consumers if not each.facts.key_hash_ranges)
+        with_ranges = [consumer for consumer in dispatcher.consumers if consumer.facts.key_hash_ranges]
+        without = tuple(consumer.name for consumer in dispatcher.consumers if not consumer.facts.key_hash_ranges)
         if not with_ranges:
             return "the answer has no hash ranges"
         if not without:
@@ -82,7 +95,7 @@ def no_slots(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             NO_SLOTS,
             Verdict.UNEVEN,
-            f"{listed(without)} {'owns' if len(without) == 1 else 'own'} no slot, so no key can come there",
+            f"{joined(without)} {'owns' if len(without) == 1 else 'own'} no slot, so no key can come there",
             dispatcher.topic,
             blocked=without,
             numbers=(("without_slots", len(without)), ("consumers", len(dispatcher.consumers))),
@@ -94,10 +107,9 @@ def no_slots(seen: SubscriptionSeen) -> Judgement:
 
 
 def few_keys(seen: SubscriptionSeen) -> Judgement:
-    """Decide whether consumers are idle since no key of the traffic falls into their slots.
+    """Decide whether consumers are idle because no key of the traffic falls into their slots.
 
-    Were there many keys, a consumer with the share s of all slots would get none of n messages with the probability
-    (1 - s)^n.
+    With many keys, a consumer with the share s of all slots gets none of n messages with the probability (1 - s)^n.
     """
 
     def decide(dispatcher: Dispatcher) -> Judgement:
@@ -105,15 +117,15 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
             return "nothing went out between the moments" if dispatcher.out == 0 else "one moment alone does not say"
         if dispatcher.replay or dispatcher.sub.msg_delayed or not dispatcher.has_read_all:
             return "messages wait"
-        idle = [each.name for each in dispatcher.consumers if _gets_no_key(each, dispatcher)]
+        idle = [consumer.name for consumer in dispatcher.consumers if _gets_no_key(consumer, dispatcher)]
         if not idle:
             return "every consumer got messages, or too few went out to say"
-        busy = [each.name for each in dispatcher.consumers if each.name not in idle]
+        busy = [consumer.name for consumer in dispatcher.consumers if consumer.name not in idle]
         return Cause(
             FEW_KEYS,
             Verdict.UNEVEN,
-            f"no key of {counted(dispatcher.out, 'message')} falls to {listed(idle)}: few keys, all of"
-            f" {listed(busy)}; nothing waits",
+            f"no key of {counted(dispatcher.out, 'message')} falls to {joined(idle)}: few keys, all of"
+            f" {joined(busy)}; nothing waits",
             dispatcher.topic,
             blocked=tuple(idle),
             numbers=(("out", dispatcher.out), ("idle", len(idle)), ("consumers", len(dispatcher.consumers))),
@@ -125,7 +137,7 @@ def few_keys(seen: SubscriptionSeen) -> Judgement:
 
 
 def _gets_no_key(consumer: ConsumerSeen, dispatcher: Dispatcher) -> bool:
-    """Whether a consumer that asks and holds nothing got nothing, and that is no chance."""
+    """Whether a consumer with permits and without messages got nothing, which is unlikely to be chance."""
     if consumer.out != 0 or consumer.permits <= 0 or consumer.unacked:
         return False
     sent = (dispatcher.sub.msg_out_counter if consumer.facts.msg_out_counter == 0 else dispatcher.out) or 0
@@ -136,10 +148,10 @@ def auto_split_skew(seen: SubscriptionSeen) -> Judgement:
     """Decide whether shares are uneven because auto-split halves the largest range at each join."""
 
     def decide(dispatcher: Dispatcher) -> Judgement:
-        ranges = [each.facts.key_hash_ranges for each in dispatcher.consumers]
-        if dispatcher.sub.mode == STICKY or len(ranges) < 2 or any(len(pieces) != 1 for pieces in ranges):
+        ranges = [consumer.facts.key_hash_ranges for consumer in dispatcher.consumers]
+        if dispatcher.sub.mode == _STICKY or len(ranges) < 2 or any(len(pieces) != 1 for pieces in ranges):
             return "ranges are not those of auto-split"
-        shares = {each.name: _share(each.facts.key_hash_ranges) for each in dispatcher.consumers}
+        shares = {consumer.name: _share(consumer.facts.key_hash_ranges) for consumer in dispatcher.consumers}
         most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
         if shares[most] < _EVENLY * shares[least]:
             return "the shares are even"
@@ -161,3 +173,153 @@ def auto_split_skew(seen: SubscriptionSeen) -> Judgement:
 
 def _share(ranges: tuple[tuple[int, int], ...]) -> float:
     return sum(end - start + 1 for start, end in ranges) / (_LAST + 1)
+
+
+DIFFER: Final = "keyshared_ranges_differ"
+BATCHES: Final = "keyshared_batches"
+POINTS: Final = "subscriptionKeySharedConsistentHashingReplicaPoints"
+RING: Final = "subscriptionKeySharedUseConsistentHashing"
+_OTHER_RELEASES: Final = ("3.3.2", "3.2.3", "2.11.0")
+"""One release for each older form of the ring."""
+
+
+def ranges_differ(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether consumers report hash ranges that neither halving nor the ring gives for their names.
+
+    Declared ranges come from clients. Halves depend on joins and leaves, so any that tile all slots are accepted.
+    Only judged where messages wait, because a ring takes time.
+    """
+    points = seen.limits.of_broker(POINTS)
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if dispatcher.sub.mode == _STICKY:
+            return "ranges are declared by the clients"
+        consumers, reported = _reported(dispatcher)
+        if len(reported) < len(consumers) or not consumers:
+            return "not every consumer reports ranges"
+        if _tiles(reported):
+            return "the halves of auto-split cover every slot once"
+        computed = _ring(seen, consumers, {})
+        if computed is None:
+            return "so many consumers have no ring"
+        if reported in (computed, _ring(seen, consumers, {}, namesakes=reported)):
+            return "the ring gives the reported ranges"
+        added = impact_of(reported, computed).added
+        slots = sum(piece.size for pieces in added.values() for piece in pieces)
+        names = {consumer.consumer_id: consumer.name for consumer in consumers}
+        reason = _reason(seen, consumers, reported)
+        return Cause(
+            DIFFER,
+            Verdict.CANNOT_TELL,
+            f"{counted(slots, 'slot')} are reported for other consumers than the ring of these names gives; likeliest:"
+            f" {reason}",
+            dispatcher.topic,
+            by=tuple(names[owner] for owner in sorted(added)),
+            numbers=(("slots", slots), ("consumers", len(consumers)), ("consumers_with_others", len(added))),
+            setting=points,
+            fix="take another dump; if it stays so, compare the settings and releases of the brokers",
+            fields=("keyHashRangeArrays", "keyHashRanges", "consumers[].consumerName"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def _reported(dispatcher: Dispatcher) -> tuple[tuple[Consumer, ...], RangesById]:
+    """Return the consumers in the order of connecting, and their reported ranges."""
+    facts = list(dispatcher.sub.consumers)
+    if all(consumer.connected_since for consumer in facts):
+        facts.sort(key=lambda consumer: consumer.connected_since.rstrip("Z"))
+    ranges = {
+        number: join_neighbours(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
+        for number, consumer in enumerate(facts)
+        if consumer.key_hash_ranges
+    }
+    return tuple(Consumer(number, consumer.name) for number, consumer in enumerate(facts)), ranges
+
+
+def _tiles(reported: RangesById) -> bool:
+    """Whether each consumer has one range and together they are 0 to 65536, as auto-split has them."""
+    pieces = sorted(piece for those in reported.values() for piece in those)
+    if len(pieces) != len(reported) or pieces[0].start != 0 or pieces[-1].end not in (RANGE_SIZE - 1, RANGE_SIZE):
+        return False
+    return all(later.start == earlier.end + 1 for earlier, later in pairwise(pieces))
+
+
+def _ring(
+    seen: SubscriptionSeen,
+    consumers: tuple[Consumer, ...],
+    changed: dict[str, int],
+    *,
+    release: str = "",
+    namesakes: RangesById | None = None,
+) -> RangesById | None:
+    """The ranges that the ring gives, None where there can be none.
+
+    With ``namesakes`` others of the same names had connected and left, as those ranges tell.
+    """
+    behaviour = behaviour_of(release) if release else seen.behaviour
+    assert not isinstance(behaviour, Rejection), release
+    settings: BrokerSettings = seen.limits.settings or default_settings(behaviour)
+    settings = replace(settings, **{RING: True}, **changed)  # type: ignore[arg-type]
+    if namesakes is None:
+        return _ring_of(consumers, settings, behaviour)
+    selector = assemble((), KeySharedMode.AUTO_SPLIT, settings, behaviour)
+    if not isinstance(selector, RingSelector):
+        return None
+    return _joined(
+        with_namesakes_gone(selector, consumers, [namesakes[consumer.consumer_id] for consumer in consumers])
+    )
+
+
+@lru_cache(maxsize=256)
+def _ring_of(
+    consumers: tuple[Consumer, ...], settings: BrokerSettings, behaviour: ReleaseBehaviour
+) -> RangesById | None:
+    """The same for the topics of one subscription, which mostly have the same consumers. Shared: do not change it."""
+    selector = assemble(consumers, KeySharedMode.AUTO_SPLIT, settings, behaviour)
+    return None if isinstance(selector, Rejection | JoinRefused) else _joined(selector)
+
+
+def _joined(selector: Selector) -> RangesById:
+    return {owner: join_neighbours(pieces) for owner, pieces in selector.ranges().items()}
+
+
+def _reason(seen: SubscriptionSeen, consumers: tuple[Consumer, ...], reported: RangesById) -> str:
+    """What explains the difference best, the surest first."""
+    pieces = sorted(piece for those in reported.values() for piece in those)
+    if any(earlier.end >= later.start for earlier, later in pairwise(pieces)):
+        return "somebody joined or left while the answer was made, since two consumers report one slot"
+    points = BrokerSettings().subscriptionKeySharedConsistentHashingReplicaPoints
+    if _ring(seen, consumers, {POINTS: points}) == reported:
+        return f"{POINTS} was {points} when the consumers connected"
+    for release in _OTHER_RELEASES:
+        if _ring(seen, consumers, {}, release=release) == reported:
+            return f"the broker has the ring of Pulsar {release}"
+    if _ring(seen, tuple(reversed(consumers)), {}) == reported:
+        return "the consumers connected in another order than the answer says"
+    return "somebody left or joined that this answer does not show yet, or another release"
+
+
+def batches(seen: SubscriptionSeen) -> Judgement:
+    """Report that entries hold several messages: such a batch goes whole to the owner of its first key.
+
+    This does not apply if the producer batches by key (``BatcherBuilder.KEY_BASED``), which answers do not show.
+    """
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        per_entry = max((consumer.avg_messages_per_entry or 0 for consumer in dispatcher.sub.consumers), default=0)
+        if per_entry < _SEVERAL:
+            return "entries hold one message each, so that each goes by its own key"
+        return Cause(
+            BATCHES,
+            Verdict.BY_DESIGN,
+            f"entries hold about {per_entry:,} messages: a batch goes whole to the owner of its first key, unless its"
+            " producer batches by key; no answer says which batcher it has",
+            dispatcher.topic,
+            numbers=(("messages_per_entry", per_entry),),
+            setting=Setting("batcherBuilder (client)", None, "BatcherBuilder.DEFAULT"),
+            fix="use BatcherBuilder.KEY_BASED in producers of Key_Shared topics, or no batches",
+            fields=("consumers[].avgMessagesPerEntry",),
+        )
+
+    return worst_of(seen, decide)

@@ -1,4 +1,4 @@
-"""Helpers that causes share: the findings of several dispatchers put together, and words for numbers."""
+"""Combine the causes of several dispatchers, and list names in sentences."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 def worst_of(
     seen: SubscriptionSeen, decide: Callable[[Dispatcher], Judgement], *, also_quiet: bool = False
 ) -> Judgement:
-    """Judge each dispatcher; the cause of the one where most waits, with all who are blocked or block anywhere.
+    """Judge each dispatcher; return the worst cause with all consumers that are blocked or block anywhere.
 
-    Where no dispatcher has the cause, the reason is that of the one with the largest backlog. Only dispatchers that are
-    busy are asked, unless a cause can be of others, too: most of many topics are quiet.
+    If no dispatcher has the cause, the reason is that of the one with the largest backlog. Only busy dispatchers are
+    judged unless ``also_quiet``: of many topics most are quiet.
     """
     judged = map(decide, seen.dispatchers if also_quiet else seen.busy)
     causes = [judgement for judgement in judged if isinstance(judgement, Cause)]
@@ -34,7 +34,7 @@ def worst_of(
 
 
 def union(names: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """All names once, in natural order: ``node-2`` before ``node-10``."""
+    """Return all names once, in natural order: ``node-2`` before ``node-10``."""
     return natural({name for some in names for name in some})
 
 
@@ -45,14 +45,3 @@ def natural(names: Iterable[str]) -> tuple[str, ...]:
     ('node-2', 'node-10')
     """
     return tuple(sorted(names, key=natural_key))
-
-
-def listed(names: Sequence[str], at_most: int = 3) -> str:
-    """Names for a sentence.
-
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
-    ('a', 'a and b', 'a, b, c and 2 more')
-    """
-    if len(names) > at_most:
-        return f"{', '.join(names[:at_most])} and {len(names) - at_most} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

@@ -9,7 +9,7 @@ from typing import Final
 from engine.bundles.flow import flow_limits
 from engine.lint.cases import NamespaceCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted
+from engine.text import counted
 
 ID: Final = "bundle-hot-topic"
 _ADVICE: Final = (

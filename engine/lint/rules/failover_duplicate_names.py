@@ -8,7 +8,7 @@ from typing import Final
 
 from engine.lint.cases import SubscriptionCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted
+from engine.text import counted
 
 ID: Final = "failover-duplicate-names"
 _ADVICE: Final = "give every consumer a name of its own, or let the client make one up"

@@ -8,7 +8,7 @@ from typing import Final
 from engine.failover.choose import Rule as ActiveRule
 from engine.lint.cases import SubscriptionCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted
+from engine.text import counted
 
 ID: Final = "failover-flag-unknown"
 

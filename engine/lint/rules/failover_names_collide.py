@@ -8,7 +8,7 @@ from typing import Final
 from engine.failover.ring import POINTS_PER_CONSUMER, colliding_names, failover_ring
 from engine.lint.cases import SubscriptionCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import listed
+from engine.text import listed
 
 ID: Final = "failover-names-collide"
 _ADVICE: Final = (

@@ -10,7 +10,7 @@ from engine.keyshared.ownership import gaps_of, owned_ranges
 from engine.keyshared.sticky import LegacyStickySelector, StickySelector
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted, listed
+from engine.text import counted, listed
 
 ID: Final = "key-gaps"
 _EFFECT: Final = {

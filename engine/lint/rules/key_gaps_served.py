@@ -8,8 +8,8 @@ from typing import Final
 from engine.keyshared.sticky import LegacyStickySelector
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted
 from engine.ranges import HashRange, join_neighbours
+from engine.text import counted
 
 ID: Final = "key-gaps-served"
 _ADVICE: Final = "before an upgrade to 4.0.7, 3.3.9, 3.0.14 or later let somebody declare these slots"

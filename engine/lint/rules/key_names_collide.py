@@ -8,7 +8,7 @@ from typing import Final
 from engine.keyshared.ring import RingForm, RingSelector, point_key
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import listed
+from engine.text import listed
 
 ID: Final = "key-names-collide"
 _ADVICE: Final = "give all numbers one width (c-01, c-02), or run 3.0.3, 3.2.1, 3.3.0 or later"

@@ -11,7 +11,7 @@ from engine.keyshared.model import Consumer
 from engine.keyshared.sticky import policy_problem
 from engine.lint.cases import KeyCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import counted
+from engine.text import counted
 
 ID: Final = "key-overlaps"
 _DISJOINT: Final = "let the ranges of all consumers be disjoint; both ends belong to a range"

@@ -8,7 +8,7 @@ from typing import Final
 
 from engine.lint.cases import NamespaceCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import listed
+from engine.text import listed
 
 ID: Final = "producers-mixed-key-routing"
 _JAVA: Final = re.compile(r"Pulsar-Java-v|\d+\.\d+\.\d+")

@@ -9,7 +9,7 @@ from engine.bundles.plan import shares_of
 from engine.lint.attempts import Attempt, cuts_of
 from engine.lint.cases import NamespaceCase
 from engine.lint.model import Finding, Rule, Severity, World
-from engine.lint.words import counted
+from engine.text import counted
 
 ID: Final = "split-empty-half"
 _MOST_ROUNDS: Final = 33

@@ -10,7 +10,7 @@ from engine.bundles.flow import flow_limits
 from engine.bundles.loads import TopicLoad
 from engine.lint.cases import NamespaceCase
 from engine.lint.model import Finding, Rule, Severity
-from engine.lint.words import listed
+from engine.text import listed
 
 ID: Final = "topic-crc32-twins"
 _ADVICE: Final = "rename one of them if they must not stay together; a partition is hashed by its own name"

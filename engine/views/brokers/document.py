@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhead, Spread
 from engine.balance.leadership.shedding import SheddingCycle
-from engine.balance.shed_ahead_model import AheadCycle, AheadMove, Evenness, ShedAhead, Spread
 from engine.balance.shedding.model import BrokerVerdict
 from engine.balance.shedding.transfer import TransferCycle, TransferPair
 from engine.views.brokers.model import BrokerRow, BrokersView, ChangeDone, Compared, LeftAlone, NextCycle

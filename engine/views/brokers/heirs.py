@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from engine.balance.broker_changes import BrokerDeath, Landing, broker_dies, every_broker_dies
-from engine.balance.shed_ahead_model import ShedStart
+from engine.balance.ahead.broker_changes import BrokerDeath, Landing, broker_dies, every_broker_dies
+from engine.balance.ahead.model import ShedStart
 from engine.errors import Rejection
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
 from engine.views.brokers.view import begun, usages_of

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from engine.admin.shed_inputs import ShedInputs
-from engine.balance.broker_changes import Landing
+from engine.balance.ahead.broker_changes import Landing
+from engine.balance.ahead.model import AheadMove, Evenness, ShedAhead
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.shedding import UnloadOutcome
-from engine.balance.loops import Loop
 from engine.balance.settings import LoadSettings
-from engine.balance.shed_ahead_model import AheadMove, Evenness, ShedAhead
 from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
 from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome
+from engine.balance.splitting.loops import Loop
 from engine.bundles.plan import LoadManager
 from engine.errors import Problem
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules

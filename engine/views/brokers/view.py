@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Final
 
 from engine.admin.shed_inputs import ShedInputs
-from engine.balance.broker_changes import broker_dies, broker_joins
+from engine.balance.ahead.broker_changes import broker_dies, broker_joins
+from engine.balance.ahead.forecast import shed_ahead
+from engine.balance.ahead.model import AheadCycle, ShedAhead, ShedStart
 from engine.balance.brokers import BrokerLoad, weighted_usage
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.leadership.state import ClusterPolicies, Leader, namespace_of
-from engine.balance.loops import Loop, returning_bundles
 from engine.balance.placement.strategies import MODULAR_PLACEMENTS
 from engine.balance.settings import LoadSettings, default_load_settings
-from engine.balance.shed_ahead import shed_ahead
-from engine.balance.shed_ahead_model import AheadCycle, ShedAhead, ShedStart
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS, OVERLOAD, THRESHOLD, TRANSFER
+from engine.balance.splitting.loops import Loop, returning_bundles
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection

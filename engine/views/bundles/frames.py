@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.balance.limits import BundleStats, SplitReason, limit_measures
-from engine.balance.model import Attempt, Balance, BalanceCycle, BalanceVerdict, BundleLoad
-from engine.balance.start import BalancedTopic
-from engine.balance.topic_columns import TopicColumns
+from engine.balance.splitting.model import Attempt, Balance, BalanceCycle, BalanceVerdict, BundleLoad
+from engine.balance.splitting.start import BalancedTopic
+from engine.balance.splitting.topics import TopicColumns
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.plan import LoadManager
 from engine.views.bundles.model import AttemptRow, BalanceFrame, BundleRow, MeasureRow

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.balance.forecast import Forecast
 from engine.balance.limits import SplitReason
-from engine.balance.loops import LoopKind
-from engine.balance.model import AttemptOutcome
 from engine.balance.settings import BalanceSettings
+from engine.balance.splitting.forecast import Forecast
+from engine.balance.splitting.loops import LoopKind
+from engine.balance.splitting.model import AttemptOutcome
 from engine.bundles.occupancy import CountedOccupancy
 from engine.bundles.plan import LoadManager
 from engine.errors import Rejection

@@ -9,13 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.balance.forecast import ForecastTree, forecast
-from engine.balance.loops import Loop
-from engine.balance.model import Attempt, Balance
-from engine.balance.modular import why_no_run
-from engine.balance.start import BalanceStart, balance_start
-from engine.balance.topic_columns import TopicColumns
-from engine.balance.topics import loads_at
+from engine.balance.splitting.forecast import ForecastTree, forecast
+from engine.balance.splitting.loops import Loop
+from engine.balance.splitting.model import Attempt, Balance
+from engine.balance.splitting.modular import why_no_run
+from engine.balance.splitting.start import BalanceStart, balance_start
+from engine.balance.splitting.topics import TopicColumns, loads_at
 from engine.bundles.boundaries import parse_range
 from engine.bundles.curve import FlowCurve, FlowRule, flow_curve_of_columns
 from engine.bundles.flow import flow_limits

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from engine.balance.extensible_model import CycleOutcome
 from engine.balance.limits import LimitMeasure, SplitReason
-from engine.balance.loops import Loop, LoopKind
-from engine.balance.model import Attempt
-from engine.balance.modular import ModularOutcome, NoRun
+from engine.balance.splitting.extensible import CycleOutcome
+from engine.balance.splitting.loops import Loop, LoopKind
+from engine.balance.splitting.model import Attempt
+from engine.balance.splitting.modular import ModularOutcome, NoRun
 from engine.bundles.curve import CutCause, FlowCurve, FlowOutcome
 from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.bundles.plan import LoadManager

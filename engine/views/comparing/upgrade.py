@@ -55,6 +55,7 @@ _MEANINGS: Final = {
     "load.chooses_destination": "whether an unloaded bundle gets its next owner before it is unloaded",
     "load.system_namespace_shed": "whether bundles of pulsar/system are shed like others",
     "load.excluded_namespaces": "whether namespaces can be left out of shedding",
+    "load.placements_kept": "which bundles placed on a broker still count there after its report",
     "load.extensible": "whether there is an extensible load manager",
     "load.shed_idle_bundles": "whether TransferShedder moves bundles without traffic",
     "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",

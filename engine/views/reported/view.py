@@ -12,7 +12,7 @@ from typing import Final
 
 from engine.admin.between import Change, changes_between
 from engine.admin.facts import ConsumerFacts, Snapshot
-from engine.admin.snapshot import Moment, combined
+from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import Subscription
 from engine.cluster.timeline import Timeline

@@ -28,7 +28,7 @@ from engine.admin.between import (
 )
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import Moment, combined, read_dump, read_moments
+from engine.admin.moments import Moment, combined, read_dump, read_moments
 from engine.scenarios.opening import open_moments
 from engine.views.reported.changes import LISTED
 from engine.views.reported.view import Reported, Subject

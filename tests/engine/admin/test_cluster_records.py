@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.admin.load_reports import decode_bundle_report
-from engine.admin.owners import LookupFacts, decode_lookup, decode_owned
+from engine.admin.namespaces import LookupFacts, decode_lookup, decode_owned
 from engine.admin.publishers import decode_named_publishers, decode_publishers
 
 TOPIC = "persistent://t/n/x"

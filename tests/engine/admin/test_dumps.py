@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.snapshot import read_answers, read_moments
+from engine.admin.moments import read_moments
+from engine.admin.snapshot import read_answers
 from engine.errors import InputError
 from tests.engine.diagnosis.made import consumer, internal, stats
 

@@ -10,8 +10,7 @@ import pytest
 
 from engine.admin import read_answers
 from engine.admin.facts import Snapshot
-from engine.admin.namespaces import decode_hash_positions, decode_topic_list
-from engine.admin.owners import decode_owned
+from engine.admin.namespaces import decode_hash_positions, decode_owned, decode_topic_list
 from engine.admin.requests import parse_request
 from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.admin.naming import naming_of
+from engine.admin.requests import naming_of
 
 KNOWN = [f"persistent://{space}/x" for space in ("acme/billing", "zeta/billing", "acme/shop", "acme/a.b")]
 

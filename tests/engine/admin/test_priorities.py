@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.admin.priorities import as_consumers, infer_priority_levels
+from engine.admin.inference import as_consumers, infer_priority_levels
 from engine.failover.choose import Rule, choose, sort_consumers
 from engine.failover.model import Consumer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.admin.rules_in_force import Basis, ObservedActives, RulesInForce, rules_in_force
+from engine.admin.inference import Basis, ObservedActives, RulesInForce, rules_in_force
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.failover.choose import choose
 from engine.failover.model import Consumer

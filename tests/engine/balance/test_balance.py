@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from engine.balance.forecast import simulate
-from engine.balance.loops import find_loops, returning_bundles
-from engine.balance.model import Balance
 from engine.balance.settings import BalanceSettings
-from engine.balance.start import BalancedTopic, balance_start
+from engine.balance.splitting.forecast import simulate
+from engine.balance.splitting.loops import find_loops, returning_bundles
+from engine.balance.splitting.model import Balance
+from engine.balance.splitting.start import BalancedTopic, balance_start
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import (

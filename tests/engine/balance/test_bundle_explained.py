@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.broker_changes import BrokerDeath, broker_dies, broker_joins
+from engine.balance.ahead.broker_changes import BrokerDeath, broker_dies, broker_joins
+from engine.balance.ahead.bundle_explained import BundleExplained, explain_bundle
+from engine.balance.ahead.extensible import candidates_of
+from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
-from engine.balance.bundle_explained import BundleExplained, explain_bundle
-from engine.balance.extensible_placement import candidates_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.state import ClusterPolicies
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings
-from engine.balance.shed_ahead_model import ShedStart
 from engine.errors import Rejection
 from tests.engine.balance.shedding_world import broker, name, stats
 

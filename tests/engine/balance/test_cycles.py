@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.balance.forecast import simulate
-from engine.balance.model import Balance, Move
 from engine.balance.settings import BalanceSettings
-from engine.balance.start import BalancedTopic
+from engine.balance.splitting.forecast import simulate
+from engine.balance.splitting.model import Balance, Move
+from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, TOPIC_COUNT_EQUALLY_DIVIDE, behaviour_of

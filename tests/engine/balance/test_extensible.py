@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from engine.balance.extensible import blocked_by_split, cycle
-from engine.balance.extensible_model import CycleDecision, CycleLimits, CycleObservation, CycleVerdict, SplitMemory
 from engine.balance.limits import BundleStats
+from engine.balance.splitting.extensible import (
+    CycleDecision,
+    CycleLimits,
+    CycleObservation,
+    CycleVerdict,
+    SplitMemory,
+    blocked_by_split,
+    cycle,
+)
 from engine.bundles.loads import TopicLoad
 from engine.config import (
     FLOW_OR_QPS_EQUALLY_DIVIDE,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.forecast import Forecast, forecast
 from engine.balance.settings import BalanceSettings
-from engine.balance.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.splitting.forecast import Forecast, forecast
+from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.config import (

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.balance.averages import BundleData, TimeAverageMessageData, new_bundle_data
-from engine.balance.leader import LeaderMemory, report_written
-from engine.balance.leader_runs import RunningLeader
 from engine.balance.limits import BundleStats
-from engine.balance.modular import BrokerReport
+from engine.balance.splitting.leader import LeaderMemory, RunningLeader, report_written
+from engine.balance.splitting.modular import BrokerReport
 from engine.config import BrokerSettings
 
 A, B, C = (f"t/n/0x{at}0000000_0x{at + 1}0000000" for at in range(3))

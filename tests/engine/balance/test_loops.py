@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.loops import Loop, find_loops, returning_bundles
-from engine.balance.model import Balance
-from engine.balance.start import BalancedTopic
+from engine.balance.splitting.loops import Loop, find_loops, returning_bundles
+from engine.balance.splitting.model import Balance
+from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from tests.engine.balance.test_balance import HOT_PAIR, at, run

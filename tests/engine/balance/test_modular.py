@@ -6,7 +6,7 @@ import pytest
 
 from engine.balance.averages import TimeAverageMessageData
 from engine.balance.limits import BundleStats
-from engine.balance.modular import (
+from engine.balance.splitting.modular import (
     BrokerReport,
     ModularDecision,
     ModularObservation,

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from engine.balance.extensible_model import CycleObservation
-from engine.balance.forecast import simulate
 from engine.balance.limits import BundleStats
-from engine.balance.modular import BrokerReport, visiting_order
-from engine.balance.start import balance_start
+from engine.balance.splitting.extensible import CycleObservation
+from engine.balance.splitting.forecast import simulate
+from engine.balance.splitting.modular import BrokerReport, visiting_order
+from engine.balance.splitting.start import balance_start
 from engine.bundles.boundaries import NamespaceBundles, namespace_bundles
 from engine.bundles.loads import topic_load
 from engine.config import BrokerSettings

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from engine.balance.ahead.forecast import MAX_CYCLES, MAX_MINUTES, shed_ahead
+from engine.balance.ahead.model import ShedAhead, ShedStart
 from engine.balance.brokers import BrokerLoad
 from engine.balance.settings import LoadSettings
-from engine.balance.shed_ahead import MAX_CYCLES, MAX_MINUTES, shed_ahead
-from engine.balance.shed_ahead_model import ShedAhead, ShedStart
 from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
 

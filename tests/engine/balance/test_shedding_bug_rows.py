@@ -12,17 +12,19 @@ from engine.balance.averages import new_bundle_data
 from engine.balance.brokers import ResourceUsage, report_of
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.placement import look_up, select
-from engine.balance.leadership.reports import brokers_changed, reports_read
 from engine.balance.leadership.shedding import shed
-from engine.balance.leadership.state import Leader, elected
-from engine.balance.placement.average import place_average, placed_average
-from engine.balance.placement.least_resource import ResourceMemory, place_least_resource
+from engine.balance.leadership.state import Leader, brokers_changed, elected, reports_read
 from engine.balance.placement.model import KnownBroker, Placement
-from engine.balance.placement.strategies import place_least_rate
+from engine.balance.placement.strategies import (
+    ResourceMemory,
+    place_average,
+    place_least_rate,
+    place_least_resource,
+    placed_average,
+)
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, destination_key, shed_average
-from engine.balance.shedding.overload import shed_overload
-from engine.balance.shedding.threshold import ThresholdMemory, shed_threshold
+from engine.balance.shedding.threshold import ThresholdMemory, shed_overload, shed_threshold
 from engine.balance.shedding.transfer import PublishedLoad, TransferCycle, TransferMemory, TransferView, shed_transfer
 from engine.balance.shedding.uniform import shed_uniform
 from engine.balance.top_bundles import MeasuredBundle, top_bundles

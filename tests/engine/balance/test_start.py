@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from engine.balance.limits import BandwidthLimit, bandwidth_finding
-from engine.balance.model import BalanceVerdict
 from engine.balance.settings import BalanceSettings
-from engine.balance.start import BalancedTopic, BalanceStart, balance_start, check_topics
+from engine.balance.splitting.model import BalanceVerdict
+from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start, check_topics
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.config import CURRENT, BrokerSettings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.balance.start import BalancedTopic
-from engine.balance.topic_columns import TopicColumns
+from engine.balance.splitting.start import BalancedTopic
+from engine.balance.splitting.topics import TopicColumns
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from tests.properties.test_balance_columns import columns

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.balance.limits import BundleStats
-from engine.balance.start import BalancedTopic, BalanceStart, balance_start
-from engine.balance.topics import hold_any, loads_at
-from engine.balance.world import World
+from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
+from engine.balance.splitting.topics import hold_any, loads_at
+from engine.balance.splitting.world import World
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.config import BrokerSettings

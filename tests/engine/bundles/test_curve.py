@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.start import BalancedTopic
+from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve, flow_curve_of_columns
 from engine.bundles.flow import FlowLimits

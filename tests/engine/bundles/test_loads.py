@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.balance.limits import BundleStats
-from engine.balance.start import BalancedTopic
+from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.boundaries import NamespaceBundles
 from engine.bundles.loads import (
     BundleAverage,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.balance.start import BalancedTopic
+from engine.balance.splitting.start import BalancedTopic
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.flow import FlowLimits
 from engine.bundles.loads import TopicLoad

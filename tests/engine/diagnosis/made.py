@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import Moment, read_moments
+from engine.admin.moments import Moment, read_moments
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.why import why
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.snapshot import read_moments
-from engine.diagnosis.doctor import findings_of
+from engine.admin.moments import read_moments
+from engine.diagnosis.findings import findings_of
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import why
 from engine.lint.model import Severity

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.diagnosis.causes.worst import listed
 from engine.diagnosis.model import Diagnosis
+from engine.text import joined
 from tests.engine.diagnosis.made import TOPIC, Stats, consumer, diagnosed, of_stats, stats, stats_path
 from tests.engine.diagnosis.test_decider_facts import QUOTA, RUNTIME, expected, limits, policy, told, two
 from tests.engine.keyshared.selectors import ring
@@ -311,8 +311,8 @@ def test_nobody_on_one_topic_says_nothing_of_batches() -> None:
 
 
 def test_three_names_are_all_listed() -> None:
-    assert listed(["a", "b", "c"]) == "a, b and c"
-    assert listed(["a", "b", "c"], at_most=2) == "a, b and 1 more"
+    assert joined(["a", "b", "c"]) == "a, b and c"
+    assert joined(["a", "b", "c"], at_most=2) == "a, b and 1 more"
 
 
 def test_a_delayed_message_may_be_of_the_key_that_a_consumer_lacks() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engine.config import ReleaseBehaviour, behaviour_of
-from engine.diagnosis.doctor import CAUSE_RULES, findings_of
+from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.limits import Limits, limits_of
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, in_order_of_verdict, worst_first
 from engine.lint.model import Severity

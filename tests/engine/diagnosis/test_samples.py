@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from engine.admin.files import natural_key
-from engine.admin.snapshot import read_moments
+from engine.admin.moments import read_moments
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import DECIDERS, why, with_earlier
 from tests.engine.diagnosis.samples import FAULTS, HEALTHY, dump, mended_dump, sample

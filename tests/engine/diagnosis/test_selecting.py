@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.diagnosis.seen import subscriptions_seen
-from engine.diagnosis.selecting import selected
+from engine.diagnosis.why import selected
 from engine.errors import Rejection
 from tests.engine.diagnosis.made import consumer, moments, stats
 

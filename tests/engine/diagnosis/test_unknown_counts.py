@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.diagnosis.causes.fine import catching_up
+from engine.diagnosis.causes.pace import catching_up
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, subscriptions_seen
 from tests.engine.diagnosis.made import Stats, consumer, diagnosed, moments, of_stats, stats, stats_path

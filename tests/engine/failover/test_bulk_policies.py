@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.admin.priorities import list_of
+from engine.admin.inference import list_of
 from engine.bulk_hashing import murmur3_bulk
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.failover.bulk_lists import Changes, ConsumerList, carried_over, slots_of

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from engine.balance.ahead.model import AheadMove
 from engine.balance.leadership.shedding import SheddingCycle
-from engine.balance.shed_ahead_model import AheadMove
 from engine.errors import InputError, Rejection
 from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
 from engine.views.brokers.model import BrokersQuestion, BrokersView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.admin.clients import ClientFacts
+from engine.admin.publishers import ClientFacts
 from engine.config import ReleaseBehaviour, behaviour_of, default_settings
 from engine.scenarios.linting import told_by
 from engine.scenarios.opening import BUNDLES_ASSUMED, open_moments

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from engine.admin.snapshot import read_moments
+from engine.admin.moments import read_moments
 from engine.diagnosis.why import diagnose_all
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import open_moments

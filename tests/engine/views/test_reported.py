@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import read_dump
+from engine.admin.moments import read_dump
 from engine.cluster.commands import Command
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine.admin.files import AnswerFile
-from engine.admin.snapshot import combined, read_dump, read_moments
+from engine.admin.moments import combined, read_dump, read_moments
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments

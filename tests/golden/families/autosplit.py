@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from engine.balance.averages import NUM_LONG_SAMPLES, BundleData, TimeAverageMessageData, new_bundle_data
-from engine.balance.extensible import cycle
-from engine.balance.extensible_model import CycleDecision, CycleLimits, CycleObservation, SplitMemory
 from engine.balance.limits import BundleStats
-from engine.balance.modular import BrokerReport, ModularObservation, modular_decision, visiting_order
+from engine.balance.splitting.extensible import CycleDecision, CycleLimits, CycleObservation, SplitMemory, cycle
+from engine.balance.splitting.modular import BrokerReport, ModularObservation, modular_decision, visiting_order
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import RANGE_EQUALLY_DIVIDE, BrokerSettings
 from engine.names import TopicName, parse_topic_name

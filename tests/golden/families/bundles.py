@@ -10,8 +10,6 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
-from engine.bundles.children import SplitRefusal, split_bundles
-
 from engine.bundles.algorithms import (
     range_equally_divide,
     resolve_algorithm,
@@ -21,11 +19,13 @@ from engine.bundles.algorithms import (
 from engine.bundles.boundaries import (
     BundleRange,
     NamespaceBundles,
+    SplitRefusal,
     boundary_text,
     compare_bundles,
     default_boundaries,
     namespace_bundles,
     parse_range,
+    split_bundles,
     validate_boundaries_at_creation,
 )
 from engine.bundles.flow import flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide

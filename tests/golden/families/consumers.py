@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from engine.failover.dispatcher import connect, disconnect
-
 from engine.errors import Rejection
 from engine.failover.choose import choose, levels_overflow, sort_once
 from engine.failover.explain import explain_choice
+from engine.failover.handover import connect, disconnect
 from engine.failover.model import Consumer
 from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms
 from engine.hashing import (

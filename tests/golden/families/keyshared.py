@@ -5,14 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from engine.keyshared.sticky_legacy import legacy_sticky_selector
-
 from engine.errors import Rejection
 from engine.keyshared.autosplit import auto_split_selector
 from engine.keyshared.model import Consumer, DeclaredRanges, RangesById, Selector, SlotSpace
 from engine.keyshared.ownership import impact_of
 from engine.keyshared.ring import RingForm, ring_selector
-from engine.keyshared.sticky import RangeConflict, policy_problem, sticky_selector
+from engine.keyshared.sticky import RangeConflict, legacy_sticky_selector, policy_problem, sticky_selector
 from tests.golden.harness import checks
 
 Line = dict[str, Any]

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 from engine.balance.brokers import (
     BrokerLoadAverage,
+    ReportFigures,
     ResourceUsage,
     max_usage,
     overload_usage,
+    report_needed,
     time_average,
     weighted_usage,
 )
 from engine.balance.java_maps import concurrent_order
-from engine.balance.reports import ReportFigures, report_needed
 from engine.balance.top_bundles import MeasuredBundle, coarse, partition_sort, top_bundles
 from tests.golden.harness import Line, checks
 from tests.golden.load_lines import Given, data_of, load_of, number, settings_of, stats_of, written

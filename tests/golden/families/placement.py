@@ -6,10 +6,16 @@ from typing import Any
 
 from engine.balance.averages import BundleData, new_bundle_data
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
-from engine.balance.placement.average import place_average, placed_average
-from engine.balance.placement.least_resource import ResourceMemory, place_least_load, place_least_resource
-from engine.balance.placement.round_robin import RoundRobinMemory, place_round_robin
-from engine.balance.placement.strategies import place_least_rate
+from engine.balance.placement.strategies import (
+    ResourceMemory,
+    RoundRobinMemory,
+    place_average,
+    place_least_load,
+    place_least_rate,
+    place_least_resource,
+    place_round_robin,
+    placed_average,
+)
 from engine.balance.shedding.average import AverageMemory, shed_average
 from engine.errors import Rejection
 from tests.golden.families.shedding import average_answer

@@ -6,8 +6,7 @@ from typing import Any
 
 from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.shedding.average import AverageMemory, destination_key, shed_average
-from engine.balance.shedding.overload import shed_overload
-from engine.balance.shedding.threshold import ThresholdMemory, shed_threshold
+from engine.balance.shedding.threshold import ThresholdMemory, shed_overload, shed_threshold
 from engine.balance.shedding.uniform import shed_uniform
 from tests.golden.harness import Line, checks
 from tests.golden.load_lines import LeaderLines, averages_of, settings_of, unloads

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.balance.extensible import cycle
-from engine.balance.extensible_model import CycleDecision, CycleObservation, CycleVerdict, SplitMemory
 from engine.balance.limits import BundleStats, bandwidth_limit
+from engine.balance.splitting.extensible import CycleDecision, CycleObservation, CycleVerdict, SplitMemory, cycle
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
 from engine.bundles.flow import BYTES_PER_MBYTE, flow_limits
 from engine.bundles.loads import TopicLoad

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from engine.balance.averages import BundleData, TimeAverageMessageData
-from engine.balance.modular import BrokerReport
+from engine.balance.splitting.modular import BrokerReport
 from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.verify.load_reports import RELATIVE, compare_report
 from engine.verify.report import Ledger

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.admin.kinds import AnswerKind
-from engine.admin.owners import decode_lookup, decode_owned
+from engine.admin.namespaces import decode_lookup, decode_owned
 from engine.admin.topics import decode_broker_stats_topics
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.errors import Problem, Rejection

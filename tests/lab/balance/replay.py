@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations
 
 from engine.balance.averages import BundleData
-from engine.balance.extensible import cycle
-from engine.balance.extensible_model import CycleDecision, CycleLimits, CycleObservation, SplitMemory
-from engine.balance.leader import (
+from engine.balance.splitting.extensible import CycleDecision, CycleLimits, CycleObservation, SplitMemory, cycle
+from engine.balance.splitting.leader import (
     LeaderMemory,
     attempted,
     broker_appeared,
@@ -22,7 +21,7 @@ from engine.balance.leader import (
     sampled,
     with_reports,
 )
-from engine.balance.modular import BrokerReport, ModularDecision
+from engine.balance.splitting.modular import BrokerReport, ModularDecision
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
 
@@ -208,7 +207,7 @@ def best_reading(events: Sequence[ModularEvent], agreement: Callable[[Sequence[M
 
     O(rounds × moments × readings) calls of ``agreement``. It can end in a local best.
 
-    >>> from engine.balance.modular import BrokerReport
+    >>> from engine.balance.splitting.modular import BrokerReport
     >>> written = [ReportWritten(0, BrokerReport("a", ())), ReportWritten(3, BrokerReport("b", ()))]
     >>> found = best_reading(written, lambda order: int(order[0].report.broker == "b"))
     >>> [(event.at_ms, event.report.broker) for event in found.events], found.agreement, found.turned

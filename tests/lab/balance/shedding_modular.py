@@ -12,13 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from engine.balance.brokers import BrokerLoad, overload_usage
+from engine.balance.brokers import BrokerLoad, ReportFigures, changes, overload_usage
 from engine.balance.leadership.placement import Selection, look_up
-from engine.balance.leadership.reports import brokers_changed, reports_read
 from engine.balance.leadership.shedding import SheddingCycle, shed
-from engine.balance.leadership.state import Leader, LeaderState, elected
+from engine.balance.leadership.state import Leader, LeaderState, brokers_changed, elected, reports_read
 from engine.balance.placement.model import Placement
-from engine.balance.reports import ReportFigures, changes
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings, default_load_settings
 from engine.errors import Rejection
 from engine.load_rules import LoadRules

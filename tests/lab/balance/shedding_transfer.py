@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from engine.balance.brokers import ReportFigures, changes, report_needed
 from engine.balance.java_maps import concurrent_order
 from engine.balance.limits import BundleStats
-from engine.balance.placement.least_resource import place_least_load
-from engine.balance.reports import ReportFigures, changes, report_needed
+from engine.balance.placement.strategies import place_least_load
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.transfer import (
     PublishedLoad,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.diagnosis.doctor import CAUSE_RULES
+from engine.diagnosis.findings import CAUSE_RULES
 from engine.lint import Severity, rule_ids
 from engine.lint.registry import ALL_RULES
 from tests.engine.diagnosis.samples import HEALTHY, dump

@@ -12,12 +12,12 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator
 
+from engine.balance.ahead.model import Assumption
 from engine.balance.leadership.shedding import UnloadOutcome
 from engine.balance.limits import SplitReason
-from engine.balance.loops import LoopKind
-from engine.balance.model import AttemptOutcome
-from engine.balance.shed_ahead_model import Assumption
 from engine.balance.shedding.model import BrokerOutcome
+from engine.balance.splitting.loops import LoopKind
+from engine.balance.splitting.model import AttemptOutcome
 from engine.verify.report import FactKind
 from engine.views.schemas import DOCUMENTS, schema_of
 from tests.engine.diagnosis.made import consumer, stats

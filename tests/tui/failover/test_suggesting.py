@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from itertools import count
-from threading import Event
 
 import pytest
 from textual.pilot import Pilot
@@ -16,14 +14,10 @@ from engine.compare.suggestion import suggestion
 from engine.errors import Rejection
 from tests.tui.screens_under_test import app_of, main_screen, run
 from tui.app import RingsideApp
-from tui.kit import suggesting
 from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
 from tui.kit.screen import VERBS
 from tui.kit.suggesting import Question, question_of
-
-PATIENCE_S = 5.0
-"""Reached only where something hangs."""
 
 
 async def asked(app: RingsideApp, pilot: Pilot[int], text: str) -> None:
@@ -53,34 +47,31 @@ def test_an_answer_stands_in_the_panel_and_stays_when_the_state_changes() -> Non
 
 
 def test_escape_ends_a_running_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    began, go_on, ended = Event(), Event(), Event()
+    happened: list[str] = []
 
-    def endless(state: object, key: str, kind: str, goal: Goal, *, tell: Callable[[int, int], None]) -> None:
-        began.set()
+    async def endless(question: Question, state: object, key: str, told: Callable[[int, int], None]) -> None:
+        happened.append(question.kind)
+        told(3, 10)
         try:
-            for tried in count():
-                assert go_on.wait(PATIENCE_S)
-                tell(tried, 10)
+            await asyncio.Event().wait()
         finally:
-            ended.set()
+            happened.append("ended")
 
-    monkeypatch.setattr(suggesting, "suggestion", endless)
+    monkeypatch.setattr("tui.kit.screen.answer_to", endless)
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
         await pilot.press("colon", *"suggest names", "enter")
-        assert await asyncio.to_thread(began.wait, PATIENCE_S)
         await pilot.pause()
+        assert happened == ["names"]
+        assert screen.has_class("-explaining")
+        assert "3 of at most 10" in screen.remarks[0].text
         await pilot.press("escape")
         await pilot.pause()
+        assert happened == ["names", "ended"]
         assert not screen.has_class("-explaining")
-        remarks = screen.remarks
-        go_on.set()  # the search hears that nobody waits when it reports how far it is
-        assert await asyncio.to_thread(ended.wait, PATIENCE_S)
-        await pilot.pause()
-        assert screen.remarks == remarks
-        assert not screen.has_class("-explaining")
+        assert len(app.workers) == 0
 
     run(app, story)
 

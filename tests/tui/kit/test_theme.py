@@ -22,12 +22,7 @@ HEX = re.compile(r"#[0-9a-fA-F]{6}\b|\brgb\(")
 def roles_in_use() -> set[str]:
     sheets = [path.read_text(encoding="utf-8") for path in stylesheets()]
     folders = ("kit", "failover", "keys", "producers", "bundles", "fleet")
-    widgets = [
-        path.read_text(encoding="utf-8")
-        for folder in folders
-        for path in (TUI / folder).glob("*.py")
-        if path.stem != "theme"
-    ]
+    widgets = [path.read_text(encoding="utf-8") for folder in folders for path in (TUI / folder).glob("*.py")]
     return {role for text in [*sheets, *widgets] for role in ROLE.findall(text)}
 
 

@@ -11,7 +11,7 @@ TUI = Path(__file__).resolve().parents[3] / "tui"
 WIDGETS = (
     "bundles/panels", "failover/bundle_tree", "failover/status", "fleet/spread", "keys/panels", "kit/event_list",
     "kit/footer", "kit/line_table", "kit/list_panel", "kit/prompt", "kit/ring_panel", "kit/sentence_line",
-    "kit/text_panels", "producers/panels",
+    "kit/text_panels", "kit/timeline_line", "producers/panels",
 )  # fmt: skip
 FILES = [TUI / f"{widget}.py" for widget in WIDGETS]
 FORBIDDEN = (

@@ -9,14 +9,14 @@ from xml.sax.saxutils import escape, quoteattr
 import click
 
 from engine.errors import InputError
-from engine.text import visible
+from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import write_out, write_page
 from tui.cli.plain import Align, table
 from tui.cli.printers.documents import json_text
 from tui.cli.reports import JUNIT_MARK, SARIF_MARK, write_report
-from tui.kit.wording import counted, percent, safe_name
+from tui.kit.wording import percent, safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:

@@ -57,7 +57,7 @@ def diff_command(
 
     Example: ringside diff monday/ tuesday/ --fail-on 'moved>10%'
     """
-    from engine.admin.snapshot import combined
+    from engine.admin.moments import combined
     from engine.views.comparing.difference import difference_document, difference_view, reported_between, sums_of
     from engine.views.comparing.limits import exceeded
 

@@ -66,7 +66,7 @@ def explain_topic(
     told = topic_or_turn(found, topic, what_if)
     place = None
     if isinstance(told, TopicExplanation) and found.seen:
-        from engine.admin.snapshot import combined
+        from engine.admin.moments import combined
         from engine.views.reported.bundles import whereabouts_of
 
         place = whereabouts_of(combined(found.seen), told.topic, told.namespace, told.bundle)

@@ -18,7 +18,7 @@ from tui.kit.wording import percent, quantity, safe_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.balance.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
+    from engine.balance.ahead.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">")
 _FILTERS: Final = {
@@ -77,7 +77,7 @@ def explain_bundle(
 
     Example: ringside explain bundle shop/orders/0x00000000_0x20000000 reports/
     """
-    from engine.balance.bundle_explained import explain_bundle as explained
+    from engine.balance.ahead.bundle_explained import explain_bundle as explained
     from engine.views.brokers.model import BrokersQuestion
     from engine.views.brokers.view import brokers_input, brokers_view
     from tui.cli.commands.shed import inputs_of

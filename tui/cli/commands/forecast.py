@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 
 from engine.errors import InputError, Rejection
+from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import json_text
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, safe_name
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

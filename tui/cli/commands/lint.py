@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Problem, Rejection
+from engine.text import counted
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import (
@@ -23,7 +24,6 @@ from tui.cli.options import (
 )
 from tui.cli.output import say, say_problems, write_out, write_page
 from tui.cli.printers.documents import json_text
-from tui.kit.wording import counted
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def lint_command(
 
     Example: ringside lint answers/ --fail-on warning
     """
-    from engine.diagnosis.doctor import CAUSE_RULES
+    from engine.diagnosis.findings import CAUSE_RULES
     from engine.lint.model import severity_of
     from engine.lint.registry import ALL_RULES, rule_set
     from tui.cli.printers import lint as printer
@@ -215,7 +215,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         state, told, source, problems = session.timeline.state, NOTHING_TOLD, paths[0], session.problems
         reported: tuple[Finding, ...] = ()
     else:
-        from engine.diagnosis.doctor import findings_of
+        from engine.diagnosis.findings import findings_of
         from engine.diagnosis.why import why
         from engine.scenarios.linting import told_by
         from tui.cli.session import overruled
@@ -240,8 +240,8 @@ def _found(paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped
 
     if len(paths) != 1 or not is_url(paths[0]):
         return _read(paths, what_if, piped, given["topic"])
-    from engine.admin.clients import client_facts
-    from engine.admin.snapshot import combined
+    from engine.admin.moments import combined
+    from engine.admin.publishers import client_facts
     from engine.scenarios.opening import open_moments
     from tui.cli.cluster import read_once
     from tui.sources.cluster.reading import moments_read
@@ -261,8 +261,8 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     """
     from dataclasses import replace
 
-    from engine.admin.clients import client_facts
-    from engine.admin.snapshot import combined, read_dump
+    from engine.admin.moments import combined, read_dump
+    from engine.admin.publishers import client_facts
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from engine.errors import RingsideError
+from engine.text import counted
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
 from tui.cli.output import say, write_out
-from tui.kit.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Rejection
+from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options
 from tui.cli.options import as_typed, ascii_option, json_option
@@ -14,7 +15,7 @@ from tui.cli.output import write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import json_text, plain_values
 from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
-from tui.kit.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import percent, safe_name, shorten_middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from engine.errors import InputError, Rejection
+from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
 from tui.cli.output import say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import json_text
-from tui.kit.wording import counted, percent, safe_name
+from tui.kit.wording import percent, safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.admin.shed_inputs import ShedInputs
+    from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhead
     from engine.balance.settings import LoadSettings
-    from engine.balance.shed_ahead_model import AheadCycle, AheadMove, Evenness, ShedAhead
     from engine.balance.shedding.model import BrokerVerdict
     from engine.bundles.plan import LoadManager
     from engine.load_rules import LoadRules
@@ -147,9 +148,9 @@ class _Question:
 
     def ahead(self, shedder: str) -> ShedAhead | Rejection:
         """The forecast under this shedder; refused where no broker of the release starts with it."""
+        from engine.balance.ahead.forecast import shed_ahead
+        from engine.balance.ahead.model import ShedStart
         from engine.balance.leadership.state import ClusterPolicies, Leader
-        from engine.balance.shed_ahead import shed_ahead
-        from engine.balance.shed_ahead_model import ShedStart
 
         settings, policies = self._with(shedder), self.inputs.policies
         modular = shedder != TRANSFER

@@ -10,10 +10,10 @@ import click
 from click.core import ParameterSource
 
 from engine.errors import InputError
+from engine.text import counted
 from tui.cli.options import JournalChoice, Output, WhatIf, journal_options, output_options, what_if_options
 from tui.cli.producer_options import ProducerChoice, producer_options
 from tui.cli.showing import show, show_session
-from tui.kit.wording import counted
 
 if TYPE_CHECKING:
     from engine.scenarios.opening import Opened

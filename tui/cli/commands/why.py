@@ -9,6 +9,7 @@ import click
 
 from engine.diagnosis.model import Cause, Diagnosis, Verdict
 from engine.errors import InputError, Rejection
+from engine.text import counted
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option, max_input_option
@@ -16,12 +17,12 @@ from tui.cli.output import say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import json_text
 from tui.kit.reported import earlier_text, setting_text, verdict_word
-from tui.kit.wording import counted, safe_name, short_topic
+from tui.kit.wording import safe_name, short_topic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from engine.admin.snapshot import Moment
+    from engine.admin.moments import Moment
     from tui.sources.cluster.source import Source
 
 _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
@@ -64,10 +65,9 @@ def why_command(
 
     Example: ringside why answers/ billing --ruled-out
     """
-    from engine.diagnosis.document import diagnoses_document, diagnosis_document
+    from engine.diagnosis.findings import diagnoses_document, diagnosis_document
     from engine.diagnosis.seen import subscriptions_seen
-    from engine.diagnosis.selecting import selected
-    from engine.diagnosis.why import diagnose_all, with_earlier, worst
+    from engine.diagnosis.why import diagnose_all, selected, with_earlier, worst
     from tui.sources.answers import moments_of
     from tui.sources.cluster.access import is_url
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from engine.text import counted
 from engine.views.fleet.summary import Agreement, FleetSummary, GroupRules, PolicyTotals
 from tui.cli.plain import Align, table
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 SHOWN: Final = 10
 _Rows = Sequence[tuple[str, ...]]

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from engine.admin.between import Change
-from engine.text import visible
+from engine.text import counted, visible
 from engine.views.comparing.difference import DifferenceView, SubscriptionDifference, sums_of
 from engine.views.comparing.handovers import SLOT, HandoverRow
 from engine.views.reported.changes import change_text
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.verdict_words import verdict_text
-from tui.kit.wording import bytes_per_sec, counted, msgs_per_sec, percent, quantity, safe_name, short_topic
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
 
 NAMED: Final = 8
 NOBODY: Final = "nobody"

@@ -9,13 +9,13 @@ from typing import Any, Final
 from engine.diagnosis.seen import EXCLUSIVE
 from engine.diagnosis.turns import TurnExplanation
 from engine.failover.explain import FailoverExplanation, rivals_of
-from engine.lint.words import listed
+from engine.text import counted, listed
 from engine.views.failover.explanations import TopicExplanation
 from engine.views.reported.bundles import Whereabouts
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.documents import plain_values
 from tui.failover.explaining import remarks_of, why_not
-from tui.kit.wording import counted, safe_name, shorten_middle
+from tui.kit.wording import safe_name, shorten_middle
 
 NAME_CELLS: Final = 40
 ORDER_SHOWN: Final = 12

@@ -13,6 +13,7 @@ from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer
 from engine.keyshared.waits import Wait, waits
+from engine.text import counted
 from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
 from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
@@ -23,7 +24,7 @@ from tui.cli.printers.explanation import FORMAT
 from tui.cli.printers.reported import reported_lines
 from tui.cli.sharing import Owned, Sharing
 from tui.keys.words import nearest_first, why_not
-from tui.kit.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import percent, safe_name, shorten_middle
 
 KEYS_SHOWN: Final = 50
 BYTES_SHOWN: Final = 64

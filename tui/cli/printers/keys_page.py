@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from engine.text import counted
 from engine.views.keys.model import KeyConsumerRow, KeysFoot, KeysStatus, KeysView, WaitRow
 from engine.views.keys.words import shown, verdict_text
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
-from tui.kit.wording import counted, percent, safe_name, shorten_middle
+from tui.kit.wording import percent, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
 SHOWN: Final = 20

@@ -9,8 +9,9 @@ from typing import Any, Final
 from engine.errors import Problem
 from engine.lint import Finding, RuleFacts, Severity, Where
 from engine.lint.registry import WORLD_RULES
+from engine.text import counted
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import counted, safe_name
+from tui.kit.wording import safe_name
 
 SCHEMA_VERSION: Final = 1
 SHOWN_OF_A_RULE: Final = 10

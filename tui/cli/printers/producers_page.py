@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from engine.text import counted
 from engine.views.producers.model import (
     LOST,
     REASON,
@@ -16,7 +17,7 @@ from engine.views.producers.model import (
     StatisticsView,
 )
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import counted, quantity, safe_name, shorten_middle
+from tui.kit.wording import quantity, safe_name, shorten_middle
 
 NAME_CELLS: Final = 22
 LAST_CELLS: Final = 34

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
+from engine.text import counted
 from engine.views.reported.model import ReportedView
 from engine.views.reported.subscription import SubscriptionView
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.reported import Tagged, obstacle_texts, pair_words, seen_text, waiting_text
-from tui.kit.wording import counted, quantity, safe_name, short_topic, shorten_middle
+from tui.kit.wording import quantity, safe_name, short_topic, shorten_middle
 
 NAME_CELLS: Final = 22
 DRAINING_SHOWN: Final = 20

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engine.admin.snapshot import combined
+from engine.admin.moments import combined
 from tests.playing.clock import CountingClock
 from tests.playing.server import RECORDED_BROKER, Played, failing, playing, recorded, status
 from tests.playing.server import Fault as Played_

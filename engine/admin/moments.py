@@ -1,0 +1,165 @@
+"""Read dumps of several moments, and combine moments to what is known at the last one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from engine.admin.facts import Counts, Snapshot
+from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, has_moments, moment_ms, read_files
+from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.requests import (
+    scenario_facts,
+)
+from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error, read_answers
+from engine.errors import Problem
+
+_NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The answers of one time; ``at_ms`` is in epoch milliseconds, None where the time is unknown."""
+
+    at_ms: int | None
+    snapshot: Snapshot
+
+
+def read_moments(
+    *sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES, title: str = ""
+) -> tuple[Moment, ...]:
+    """Read folders, files and answers in memory as moments in the order of time, as one if nothing distinguishes them.
+
+    A moment is a folder named by time or containing a dump (these are ordered by the latest times in their answers), a
+    step of a recording, or the files whose names begin with the same number or time. Other files belong to all
+    moments. Statistics of an unnamed topic get an invented name, see :func:`nameless_topic`. ``title`` is the source
+    of the snapshots; default: their sources. Raises ``InputError`` as :func:`read_answers` does.
+    """
+    intake = Intake(limit_bytes)
+    files: list[AnswerFile] = []
+    problems: list[Problem] = []
+    for source in sources:
+        if isinstance(source, bytes | AnswerFile):
+            files.append(source if isinstance(source, AnswerFile) else AnswerFile(STANDARD_INPUT, source))
+        else:
+            read = read_files(Path(source), intake)
+            files += read.files
+            problems += read.problems
+    if not title:
+        title = ", ".join(str(part) if isinstance(part, str | Path) else STANDARD_INPUT for part in sources)
+    scenario = next((file for file in files if is_scenario(file)), None)
+    times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
+    groups: dict[str, list[AnswerFile]] = {}
+    for file in files:
+        groups.setdefault(_moment_of(file.name), []).append(file)
+    always = groups.pop("", [])
+    moments: list[Moment] = []
+    left_out: list[Problem] = []
+    for group, members in groups.items() or [("", [])]:
+        collector = AnswerCollector(limit_bytes, keeps_nameless=True)
+        collector.add(FilesRead((*always, *members), (), ()))
+        if collector.understood:
+            at_ms = moment_ms(group)
+            if at_ms is None:
+                at_ms = next((times[file.name] for file in members if file.name in times), None)
+            moments.append(Moment(at_ms, collector.snapshot(title)))
+        else:
+            left_out += collector.problems
+    if not moments:
+        in_folder = any(isinstance(source, str | Path) and Path(source).is_dir() for source in sources)
+        raise no_answer_error(title, len(files), (*problems, *left_out), in_folder=in_folder)
+    if problems or left_out:
+        first = moments[0]
+        every = (*problems, *left_out, *first.snapshot.problems)
+        moments[0] = replace(first, snapshot=replace(first.snapshot, problems=every))
+    return _in_order(moments, are_numbered=any(map(_NUMBERED.match, groups)))
+
+
+def _in_order(moments: list[Moment], *, are_numbered: bool) -> tuple[Moment, ...]:
+    """Sort moments by their times; if none has a time or a number, by the latest times in their answers."""
+    times = [moment.at_ms for moment in moments]
+    if all(at_ms is None for at_ms in times) and not are_numbered:
+        times = [latest_ms(moment.snapshot) or None for moment in moments]
+    if None in times:
+        return tuple(moments)
+    return tuple(moment for _, moment in sorted(zip(times, moments, strict=True), key=lambda pair: pair[0] or 0))
+
+
+def latest_ms(snapshot: Snapshot) -> int:
+    """Return the latest time in the answers, in epoch milliseconds, 0 for none; the answers are not older."""
+    times = [written.updated_at_ms for written in snapshot.broker_loads.values()]
+    for topic in snapshot.topics.values():
+        times.append(topic.last_publish_ms)
+        times += (sub.latest_ms for sub in topic.subscriptions)
+    return max(times, default=0)
+
+
+def read_dump(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
+    """Read a folder with dumps of several moments as :func:`read_moments` does, everything else as one moment.
+
+    Files that are only numbered may be of one moment: a dashboard shows all of them. Raises ``InputError``.
+    """
+    if len(sources) == 1 and isinstance(sources[0], str | Path) and has_moments(Path(sources[0])):
+        return read_moments(*sources, limit_bytes=limit_bytes)
+    return (Moment(None, read_answers(*sources, limit_bytes=limit_bytes)),)
+
+
+def combined(moments: Sequence[Moment]) -> Snapshot:
+    """Combine moments to what is known at the last one: of two answers about one thing the later counts."""
+    known = moments[0].snapshot
+    for moment in moments[1:]:
+        later = moment.snapshot
+        known = Snapshot(
+            later.source,
+            {**known.topics, **later.topics},
+            {**known.bundles, **later.bundles},
+            {**known.bundle_of_topic, **later.bundle_of_topic},
+            known.known_names | later.known_names,
+            later.settings or known.settings,
+            later.version or known.version,
+            (*known.problems, *later.problems),
+            _summed(known, later),
+            {**known.ledgers, **later.ledgers},
+            {**known.topic_policies, **later.topic_policies},
+            {**known.namespace_policies, **later.namespace_policies},
+            {**known.configuration, **later.configuration},
+            later.loaded if later.loaded is not None else known.loaded,
+            {**known.owners, **later.owners},
+            {**known.broker_loads, **later.broker_loads},
+        )
+    return known
+
+
+def _summed(earlier: Snapshot, later: Snapshot) -> Counts:
+    """Add the counts; topics of both count once, and as superseded."""
+    both = earlier.topics.keys() & later.topics.keys()
+    return Counts(
+        earlier.counts.files_read + later.counts.files_read,
+        earlier.counts.files_passed_over + later.counts.files_passed_over,
+        earlier.counts.bytes_read + later.counts.bytes_read,
+        len(earlier.topics.keys() | later.topics.keys()),
+        earlier.counts.topics_set_aside + later.counts.topics_set_aside,
+        earlier.counts.topics_superseded + later.counts.topics_superseded + len(both),
+    )
+
+
+def _moment_of(name: str) -> str:
+    """Return the part of a file's name that identifies its moment: a folder named by time, a folder that is a dump, or
+    the number or time that the name begins with.
+
+    >>> [_moment_of(name) for name in ("2026-11-22T09-48-07Z/admin/v2/x.json", "07-stats.json", "stats.json")]
+    ['2026-11-22T09-48-07Z', '07', '']
+    >>> _moment_of("before/admin/v2/x.json"), _moment_of("admin/v2/x.json")
+    ('before', '')
+    """
+    folders = name.split("/")[:-1]
+    for folder in folders:
+        if moment_ms(folder) is not None:
+            return folder
+    if len(folders) > 1 and folders[0] not in MIRROR_FOLDERS and folders[1] in MIRROR_FOLDERS:
+        return folders[0]
+    match = _NUMBERED.match(name.rpartition("/")[2])
+    return match[1] if match else ""

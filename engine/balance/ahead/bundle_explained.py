@@ -1,0 +1,297 @@
+"""Where a bundle may be, broker by broker: which filter leaves it out, what the strategy compares, and what stays.
+
+The question is that of a look-up now: as if nobody owned the bundle. Beside it stands what a coming cycle of shedding
+makes of the bundle where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.balance.ahead.extensible import ExtensibleAhead
+from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
+from engine.balance.ahead.model import AheadCycle, ShedStart
+from engine.balance.brokers import weighted_usage
+from engine.balance.leadership.placement import Selection, permitted_brokers, select
+from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
+from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
+from engine.balance.placement.model import Placement, PlacementReason
+from engine.balance.placement.strategies import (
+    LEAST_RATE,
+    LEAST_RESOURCE,
+    ResourceMemory,
+    least_resource_limit,
+    long_term_score,
+)
+from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
+from engine.balance.shedding.strategies import TRANSFER
+from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome, TransferCycle
+from engine.bundles.plan import LoadManager
+from engine.errors import Rejection
+
+Outcome = Literal["candidate", "filtered", "not-permitted"]
+OwnerInCycle = Literal[
+    "takes",  # it is the emptier broker of a pair
+    "not-paired",  # neither among the fullest nor among the emptiest that this cycle looks at
+]
+Skipped = SkipReason | Literal["switched-off", "one-broker"]
+MOST_CYCLES = 20
+"""How far is looked ahead for a cycle of the extensible manager that acts; its hits are in nobody's report."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerExplained:
+    """One broker. ``filter`` is the one that left it out, "" for a candidate and where isolation forbids it.
+
+    ``chance`` that the strategy answers it. ``compared`` is what the strategy compares of it: long-term messages/s
+    (infinite for an overloaded broker), the averaged usage, or the published load as a share; None where it compares
+    nothing. ``usage`` is its largest weighted resource, ``msgs_per_sec`` what it reports, ``topics`` all of it;
+    ``long_term_msgs_per_sec`` is the average over its bundles, which only the modular leader keeps.
+    """
+
+    broker: str
+    outcome: Outcome
+    filter: str
+    chance: float
+    compared: float | None
+    usage: float
+    msgs_per_sec: float
+    long_term_msgs_per_sec: float | None
+    topics: int
+    owns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BundleExplained:
+    """``reason`` is how the strategy came to its answers; ``strategy`` the class that was asked.
+
+    ``compared_limit``: a broker is drawn first if what is compared of it is not above this; None where the least wins
+    or nothing is compared. What cycle ``cycle`` makes of the bundle: ``broker_verdict`` of its owner, with ``figure``
+    and ``limit`` that were compared, ``verdict`` of the bundle itself, what became ``unload`` of it (modular), and
+    where it goes; each None where nothing came to that. ``skipped``: why the cycle looked at nothing.
+    """
+
+    bundle: str
+    owner: str | None
+    load_manager: LoadManager
+    strategy: str
+    reason: PlacementReason
+    compared_limit: float | None
+    brokers: tuple[BrokerExplained, ...]
+    shedder: str
+    cycle: int
+    skipped: Skipped | None
+    broker_verdict: BrokerOutcome | PairOutcome | OwnerInCycle | None
+    figure: float | None
+    limit: float | None
+    verdict: BundleOutcome | TopBundleOutcome | Literal["not-reported"] | None
+    unload: UnloadOutcome | None
+    destination: str | None
+
+
+def explain_bundle(start: ShedStart, bundle: str) -> BundleExplained | Rejection:
+    """Every broker for one bundle. Refused: a bundle that no report names, and rules that no broker starts with.
+
+    O(a cycle) for the modular manager; for the extensible one as many as it takes until it acts, ``MOST_CYCLES`` at
+    most.
+
+    >>> from engine.balance.brokers import report_of
+    >>> from engine.balance.limits import BundleStats
+    >>> name = "t/n/0x00000000_0xffffffff"
+    >>> reports = report_of("b:1", [BundleStats(name, 1, msg_rate_in=9.0)]), report_of("b:2", [])
+    >>> found = explain_bundle(ShedStart(reports), name)
+    >>> found.owner, [(each.broker, each.chance) for each in found.brokers if each.chance]
+    ('b:1', [('b:2', 1.0)])
+    """
+    owner = next((load.broker for load in start.loads if bundle in load.bundles), None)
+    if owner is None:
+        return Rejection("NotFound", f"no load report names the bundle {bundle}", "bundle", 404)
+    return _modular(start, bundle, owner) if start.load_manager == "modular" else _extensible(start, bundle, owner)
+
+
+def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rejection:
+    ahead = shed_ahead(start, 1)
+    if isinstance(ahead, Rejection):
+        return ahead
+    leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+    state = start.state or reports_read(leader, elected(leader), start.loads)
+    allowed = permitted_brokers(leader, state, bundle)
+    asked, selection = select(leader, state, bundle, _first)
+    if isinstance(selection, Rejection):
+        return selection
+    left_out = _left_out(allowed, selection.filtered)
+    candidates = [broker for broker in allowed if broker not in left_out]
+    compared, compared_limit = _compared(leader, asked, selection, candidates)
+    brokers = tuple(
+        BrokerExplained(
+            load.broker,
+            "not-permitted" if load.broker not in allowed else "filtered" if load.broker in left_out else "candidate",
+            left_out.get(load.broker, ""),
+            selection.chances.get(load.broker, 0.0),
+            compared.get(load.broker),
+            weighted_usage(load, start.settings, start.rules, heap=True),
+            load.msgs_per_sec,
+            state.known[load.broker].long_term.msgs_per_sec,
+            load.topics,
+            load.broker == owner,
+        )
+        for load in start.loads
+    )
+    first = ahead.cycles[0]
+    decision = first.decision
+    assert isinstance(decision, SheddingCycle), "the modular leader decides"
+    judged = [each for each in decision.plan.verdicts if each.broker == owner]
+    mine = next((each.outcome for one in judged for each in one.bundles if each.bundle == bundle), None)
+    unload = next((each.outcome for each in decision.unloads if each.bundle == bundle), None)
+    last = judged[-1] if judged else None
+    return BundleExplained(
+        bundle,
+        owner,
+        "modular",
+        start.settings.loadBalancerLoadPlacementStrategy,
+        selection.placement.reason,
+        compared_limit,
+        brokers,
+        start.settings.loadBalancerLoadSheddingStrategy,
+        first.number,
+        decision.no_run,
+        None if last is None else last.outcome,
+        None if last is None else last.figure,
+        None if last is None else last.limit,
+        mine,
+        unload,
+        _destination(first, bundle),
+    )
+
+
+def _compared(
+    leader: Leader, asked: LeaderState, selection: Selection, candidates: Collection[str]
+) -> tuple[Mapping[str, float], float | None]:
+    """What the modular strategy compares of the candidates, and the limit of ``LeastResourceUsageWithWeight``."""
+    if selection.placement.reason == "in-turn":
+        return {}, None
+    if leader.settings.loadBalancerLoadPlacementStrategy == LEAST_RATE:
+        return {name: long_term_score(asked.known[name], leader.settings, leader.rules) for name in candidates}, None
+    if not isinstance(asked.placement, ResourceMemory) or not candidates:
+        return {}, None
+    averages = {name: asked.placement.averages[name] for name in candidates}
+    return averages, least_resource_limit(averages.values(), leader.settings)
+
+
+def _left_out(allowed: tuple[str, ...], filtered: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """The filter that took each broker away. One that left nobody is passed over, as the leader then takes all."""
+    if "none-left" in filtered:
+        return {}
+    found: dict[str, str] = {}
+    before = set(allowed)
+    for name, kept in filtered.items():
+        if name == "version-unreadable":
+            found, before = {}, set(kept)
+            continue
+        found.update(dict.fromkeys(before - set(kept), name))
+        before &= set(kept)
+    return found
+
+
+def _first(_: str, placement: Placement) -> str:
+    return placement.answers[0]
+
+
+def _extensible(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rejection:
+    first = shed_ahead(start, 1)
+    if isinstance(first, Rejection):
+        return first
+    world = ExtensibleAhead(start)
+    loads, candidates, placement = world.published_loads, world.candidates(bundle), world.placement(bundle)
+    left_out = _left_out(tuple(load.broker for load in start.loads), candidates.filtered)
+    known = [loads[broker] for broker in candidates.brokers if broker in loads]
+    in_turn = placement.reason == "in-turn"
+    chances = placement.chances
+    brokers = []
+    for load in start.loads:
+        by = left_out.get(load.broker, "")
+        brokers.append(
+            BrokerExplained(
+                load.broker,
+                "not-permitted" if by == "isolation" else "filtered" if by else "candidate",
+                "" if by == "isolation" else by,
+                chances.get(load.broker, 0.0),
+                None if by or in_turn else loads.get(load.broker),
+                weighted_usage(load, start.settings, start.rules, heap=True),
+                load.msgs_per_sec,
+                None,
+                load.topics,
+                load.broker == owner,
+            )
+        )
+    cycle = _acting(start)
+    decision = cycle.decision
+    assert isinstance(decision, TransferCycle), "the extensible leader decides"
+    broker_verdict, verdict, figure, limit = _in_pairs(decision, bundle, owner)
+    even_limit = None if in_turn or not known else least_resource_limit(known, start.settings)
+    return BundleExplained(
+        bundle,
+        owner,
+        "extensible",
+        LEAST_RESOURCE,
+        placement.reason,
+        even_limit,
+        tuple(brokers),
+        TRANSFER,
+        cycle.number,
+        _skipped(start, decision),
+        broker_verdict,
+        figure,
+        limit,
+        verdict,
+        None,
+        _destination(cycle, bundle),
+    )
+
+
+def _acting(start: ShedStart) -> AheadCycle:
+    """The first coming cycle that looks at pairs, and the last one that was tried where none does.
+
+    A leader's hits are unknown, so it may act sooner. A cycle before it cannot have moved anything.
+    """
+    settings = start.settings
+    most = max(1, min(settings.loadBalancerSheddingConditionHitCountThreshold + 1, MOST_CYCLES))
+    most = min(most, max(1, MAX_MINUTES // settings.loadBalancerSheddingIntervalMinutes))
+    ahead = shed_ahead(start, most)
+    assert not isinstance(ahead, Rejection), ahead
+    looks = (each for each in ahead.cycles if isinstance(each.decision, TransferCycle) and each.decision.pairs)
+    return next(looks, ahead.cycles[-1])
+
+
+def _skipped(start: ShedStart, decision: TransferCycle) -> Skipped | None:
+    if not start.settings.loadBalancerEnabled or not start.settings.loadBalancerSheddingEnabled:
+        return "switched-off"
+    return "one-broker" if len(start.loads) <= 1 else decision.skip
+
+
+def _in_pairs(
+    decision: TransferCycle, bundle: str, owner: str
+) -> tuple[
+    PairOutcome | OwnerInCycle | None, TopBundleOutcome | Literal["not-reported"] | None, float | None, float | None
+]:
+    """What the pairs of a cycle make of a bundle and its owner, and the loads of the fuller and the emptier broker."""
+    if not decision.pairs:
+        return None, None, None, None
+    for pair in decision.pairs:
+        if owner not in (pair.fuller, pair.emptier):
+            continue
+        verdict = next((each.outcome for each in pair.bundles if each.bundle == bundle), None)
+        if pair.fuller == owner:
+            looked_at = pair.outcome in ("moves", "nothing-to-move")
+            mine = verdict or ("not-reported" if looked_at else None)
+            return pair.outcome, mine, pair.fuller_load, pair.emptier_load
+        if verdict is not None:
+            return "takes", verdict, pair.emptier_load, pair.fuller_load
+    takes = any(pair.emptier == owner for pair in decision.pairs)
+    return ("takes" if takes else "not-paired"), None, None, None
+
+
+def _destination(cycle: AheadCycle, bundle: str) -> str | None:
+    return next((move.destination for move in cycle.moves if move.bundle == bundle), None)

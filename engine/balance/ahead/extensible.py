@@ -1,0 +1,252 @@
+"""The extensible manager's cycles of a forecast: brokers that measure and publish themselves, and TransferShedder.
+
+A broker measures itself every ``UPDATE_MS`` and publishes what has changed enough. One that gains or loses a bundle
+forgets its averages and takes back what it published. Unlike the modular manager, it takes nobody back when a filter
+leaves no broker over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
+from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, ReportFigures, figures_of, report_needed
+from engine.balance.filters import (
+    anti_affinity,
+    below_max_topics_extensible,
+    is_isolated,
+    newest_version,
+    permitted,
+    same_load_manager,
+)
+from engine.balance.java_maps import concurrent_order
+from engine.balance.leadership.state import ClusterPolicies, namespace_of
+from engine.balance.limits import BundleStats
+from engine.balance.placement.model import Placement
+from engine.balance.placement.strategies import place_least_load
+from engine.balance.settings import EXTENSIBLE_CLASS, MS_PER_MINUTE, LoadSettings
+from engine.balance.shedding.transfer import (
+    PublishedLoad,
+    TransferCycle,
+    TransferMemory,
+    TransferView,
+    shed_transfer,
+)
+from engine.balance.top_bundles import MeasuredBundle, top_bundles
+from engine.errors import Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """``brokers`` that are left; ``filtered``: those left after each filter that took some away, by its name.
+
+    The names are those of the modular manager's filters, and ``isolation``, which is its last one.
+    """
+
+    brokers: tuple[str, ...]
+    filtered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def candidates_of(
+    bundle: str, loads: Mapping[str, BrokerLoad], settings: LoadSettings, policies: ClusterPolicies
+) -> Candidates:
+    """The brokers that all filters leave over. O(brokers), for a namespace of a group O(bundles of all brokers).
+
+    >>> loads = {name: BrokerLoad(name, topics=topics) for name, topics in (("b:1", 9), ("b:2", 3))}
+    >>> candidates_of("t/n/0x0_0x1", loads, LoadSettings(loadBalancerBrokerMaxTopics=5), ClusterPolicies())
+    Candidates(brokers=('b:2',), filtered={'topics': ('b:2',)})
+    """
+    kept = tuple(concurrent_order(loads))
+    filtered: dict[str, tuple[str, ...]] = {}
+
+    def keep(name: str, left: tuple[str, ...]) -> None:
+        nonlocal kept
+        if len(left) < len(kept):
+            filtered[name] = left
+        kept = left
+
+    classes = {broker: load.load_manager for broker, load in loads.items() if load.load_manager is not None}
+    if EXTENSIBLE_CLASS not in classes.values():
+        classes = {}  # nobody runs this manager: the question is what it would do if all did
+    keep("load-manager", same_load_manager(kept, classes, EXTENSIBLE_CLASS))
+    topics = {broker: load.topics for broker, load in loads.items()}
+    keep("topics", below_max_topics_extensible(kept, topics, settings.loadBalancerBrokerMaxTopics))
+    if settings.preferLaterVersions:
+        newest = newest_version(kept, {broker: load.version for broker, load in loads.items()})
+        if not isinstance(newest, Rejection):
+            keep("version", newest)
+    namespace = namespace_of(bundle)
+    domains = policies.domains if settings.failureDomainsEnabled else None
+    keep("anti-affinity", anti_affinity(kept, group_bundles(namespace, loads, policies), domains))
+    persistent = bundle not in policies.non_persistent
+    allowed = permitted(namespace, {name: loads[name] for name in kept}, policies.isolation, persistent=persistent)
+    keep("isolation", tuple(broker for broker in kept if broker in allowed))
+    return Candidates(kept, filtered)
+
+
+def group_bundles(namespace: str, loads: Mapping[str, BrokerLoad], policies: ClusterPolicies) -> dict[str, int] | None:
+    """How many bundles of its anti-affinity group each broker owns; None for a namespace without a group.
+
+    The modular manager counts namespaces, this one every bundle that is Owned (``getAntiAffinityNamespaceOwnedBrokers``
+    has both forms).
+    """
+    same = policies.same_group(namespace)
+    if same is None:
+        return None
+    return {
+        broker: count
+        for broker, load in loads.items()
+        if (count := sum(namespace_of(each) in same for each in dict.fromkeys(load.bundles)))
+    }
+
+
+UPDATE_MS = 5000
+"""``loadBalancerReportUpdateMinIntervalMillis``: how often a broker measures itself."""
+
+
+@dataclass(slots=True)
+class _Published:
+    """A broker's averages, and what it published last; ``load`` None after it gained or lost a bundle.
+
+    ``settled``: another measurement would not change the averages.
+    """
+
+    average: BrokerLoadAverage = field(default_factory=BrokerLoadAverage)
+    load: PublishedLoad | None = None
+    figures: ReportFigures = field(default_factory=ReportFigures)
+    settled: bool = False
+    top: tuple[BundleStats, ...] | None = None
+
+
+@dataclass(slots=True)
+class ExtensibleAhead:
+    """The leader and the brokers of the extensible manager from cycle to cycle; lives no longer than the forecast."""
+
+    start: ShedStart
+    world: LoadWorld = field(init=False)
+    memory: TransferMemory = field(default_factory=TransferMemory)
+    published: dict[str, _Published] = field(default_factory=dict)
+    trail: Trail = field(default_factory=Trail)
+    now_ms: int = 0
+    draws: int = 0
+
+    def __post_init__(self) -> None:
+        self.world = LoadWorld.of(self.start.loads)
+        self.published = {broker: _Published() for broker in self.world.loads}
+        for broker in self.world.loads:
+            self._update(broker)
+
+    def next(self, number: int) -> AheadCycle:
+        """The next cycle."""
+        settings = self.start.settings
+        at_ms = number * settings.loadBalancerSheddingIntervalMinutes * MS_PER_MINUTE
+        while self.now_ms + UPDATE_MS <= at_ms:
+            self.now_ms += UPDATE_MS
+            for broker in self.world.loads:
+                self._update(broker)
+        self.now_ms = at_ms
+        decision = TransferCycle()
+        moves: list[AheadMove] = []
+        if settings.loadBalancerEnabled and settings.loadBalancerSheddingEnabled and len(self.world.loads) > 1:
+            decision = self._shed()
+        for each in decision.decisions:
+            chances = {each.target: 1.0} if each.target is not None else self.placement(each.bundle).chances
+            moves.append(self._moved(each.bundle, each.source, each.target or self._draw(chances), chances))
+            self.memory = self.memory.after_unload(each, at_ms)
+        even = evenness(tuple(self.world.loads.values()), settings, self.start.rules)
+        return AheadCycle(number, at_ms, decision, tuple(moves), self.world.loads, even)
+
+    def _shed(self) -> TransferCycle:
+        loads = {broker: each.load for broker, each in self.published.items() if each.load is not None}
+        seen = TransferView(
+            tuple(loads[broker] for broker in concurrent_order(self.published) if broker in loads),
+            tuple(self.world.loads),
+            {broker: self._top(broker) for broker in loads},
+            self.now_ms,
+            movable=self._movable,
+        )
+        memory = self.memory.within_grace(self.now_ms, self.start.settings)
+        self.memory, cycle = shed_transfer(memory, seen, self.start.settings, self.start.rules)
+        return cycle
+
+    def _update(self, broker: str) -> None:
+        """One measurement of a broker, published if it is worth it."""
+        settings, known, load = self.start.settings, self.published[broker], self.world.loads[broker]
+        if not known.settled:
+            average = known.average.updated(load, settings, self.start.rules)
+            known.settled = average == known.average
+            known.average = average
+        figures = figures_of(load, known.average.max_usage)
+        if known.load is not None:
+            age = self.now_ms - known.load.updated_at_ms
+            if report_needed(known.figures, figures, age, settings) is None:
+                return
+        known.figures = figures
+        known.load = PublishedLoad(
+            broker,
+            known.average.load,
+            known.average.throughput_average,
+            load.throughput_in_bytes_per_sec,
+            load.throughput_out_bytes_per_sec,
+            self.now_ms,
+        )
+
+    def _top(self, broker: str) -> tuple[BundleStats, ...]:
+        known = self.published[broker]
+        if known.top is None:
+            known.top = self._largest(broker)
+        return known.top
+
+    def _largest(self, broker: str) -> tuple[BundleStats, ...]:
+        stats = {each.bundle: MeasuredBundle(each) for each in self.world.loads[broker].stats}
+        measured = [stats[bundle] for bundle in concurrent_order(stats)]
+        namespaces = {namespace_of(bundle) for bundle in stats}
+        barred = frozenset(namespace for namespace in namespaces if self._has_policy(namespace))
+        idle = self.start.rules.shed_idle_bundles
+        return top_bundles(measured, self.start.settings, with_policies=barred, idle_too=idle)
+
+    def _has_policy(self, namespace: str) -> bool:
+        policies = self.start.policies or ClusterPolicies()
+        return namespace in policies.groups or is_isolated(namespace, policies.isolation)
+
+    def _movable(self, bundle: str, source: str, target: str) -> bool:
+        if not self.start.settings.loadBalancerSheddingBundlesWithPoliciesEnabled:
+            return not self._has_policy(namespace_of(bundle))
+        return target in self.candidates(bundle).brokers
+
+    def candidates(self, bundle: str) -> Candidates:
+        """The brokers that the filters leave over for a bundle, by what they report now."""
+        return candidates_of(bundle, self.world.loads, self.start.settings, self.start.policies or ClusterPolicies())
+
+    @property
+    def published_loads(self) -> dict[str, float]:
+        """The load of every broker that has published one."""
+        return {broker: each.load.load for broker, each in self.published.items() if each.load is not None}
+
+    def placement(self, bundle: str) -> Placement:
+        """Who may get a bundle that nobody owns (``selectAsync``).
+
+        An excluded namespace goes round by a counter of the broker that is asked, which nobody knows: any broker.
+        """
+        candidates = self.candidates(bundle).brokers
+        settings = self.start.settings
+        namespaces = settings.loadBalancerSheddingExcludedNamespaces if self.start.rules.excluded_namespaces else ()
+        if candidates and namespace_of(bundle) in namespaces:
+            return Placement(candidates, "in-turn")
+        return place_least_load(candidates, self.published_loads, settings)
+
+    def _draw(self, chances: dict[str, float]) -> str | None:
+        self.draws += 1
+        return Placement(tuple(chances), "least").pick(self.start.seed, self.draws)
+
+    def _moved(self, bundle: str, source: str, destination: str | None, chances: dict[str, float]) -> AheadMove:
+        """Carry out a move; both brokers forget their averages and take back what they published."""
+        stats = self.world.stats_of(bundle, source)
+        returns = self.trail.goes(bundle, source, destination)
+        if destination is not None:
+            self.world = self.world.moved(bundle, source, destination)
+            self.published[source], self.published[destination] = _Published(), _Published()
+        return AheadMove(
+            bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns
+        )

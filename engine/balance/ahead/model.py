@@ -1,0 +1,243 @@
+"""What a forecast of shedding shows: cycle by cycle who sheds what to whom, and how even the brokers are then.
+
+Traffic moves with its bundle. So does the use of cpu, direct memory and bandwidth, by the share of its broker's bytes
+that the bundle has, while heap memory stays: a model, since no report says what a bundle costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from engine.balance.brokers import BrokerLoad, ResourceUsage, weighted_usage
+from engine.balance.leadership.shedding import SheddingCycle
+from engine.balance.leadership.state import ClusterPolicies, LeaderState
+from engine.balance.limits import BundleStats
+from engine.balance.settings import LoadSettings
+from engine.balance.shedding.transfer import TransferCycle
+from engine.bundles.plan import LoadManager
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+Assumption = Literal[
+    "traffic-stays",
+    "usage-moves-with-traffic",
+    "averages-from-one-report",  # so they are the reported rates
+    "averages-from-reports",  # of the series given, which may not be all there were
+    "history-empty",  # hits, usage averages and recent unloads live in the leader's memory only
+    "policies-unknown",  # of no kind anything is known
+    "isolation-unknown",
+    "groups-unknown",
+    "domains-unknown",
+    "map-order-unknown",  # two names share a bucket, and their order decides
+]
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class ShedStart:
+    """Where a forecast begins: load reports in the order in which the leader met the brokers, and the rules.
+
+    ``state`` is the leader's memory as far as it is known (modular), None to start from these reports alone.
+    """
+
+    loads: tuple[BrokerLoad, ...]
+    settings: LoadSettings = field(default_factory=LoadSettings)
+    rules: LoadRules = CURRENT_LOAD_RULES
+    policies: ClusterPolicies | None = None
+    load_manager: LoadManager = "modular"
+    state: LeaderState | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AheadMove:
+    """One bundle unloaded: what it carries and interrupts, and every broker it may go to with its chance.
+
+    ``returns``: to a broker that it had left in this forecast.
+    """
+
+    bundle: str
+    source: str
+    destination: str | None
+    chances: Mapping[str, float]
+    topics: int
+    msgs_per_sec: float
+    bytes_per_sec: float
+    returns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How evenly brokers are loaded: the highest over the mean, and the standard deviation over the mean."""
+
+    max_over_mean: float
+    deviation_over_mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evenness:
+    """The spread of weighted usage, of messages/s and of bytes/s over the brokers."""
+
+    usage: Spread
+    msgs: Spread
+    bytes: Spread
+
+
+@dataclass(frozen=True, slots=True)
+class AheadCycle:
+    """One cycle: what the shedder decided, the moves that follow, each broker's load and how even they are after it.
+
+    ``otherwise``: bundles by broker that the same cycle may unload as well, where two names share a bucket of a Java
+    map and its history is unknown.
+    """
+
+    number: int
+    at_ms: int
+    decision: SheddingCycle | TransferCycle
+    moves: tuple[AheadMove, ...]
+    loads: Mapping[str, BrokerLoad]
+    evenness: Evenness
+    otherwise: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShedAhead:
+    """A forecast of shedding: its cycles, and the evenness before the first."""
+
+    start: ShedStart
+    cycles: tuple[AheadCycle, ...]
+    before: Evenness
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def moves(self) -> tuple[AheadMove, ...]:
+        return tuple(move for cycle in self.cycles for move in cycle.moves)
+
+    @property
+    def after(self) -> Evenness:
+        return self.cycles[-1].evenness if self.cycles else self.before
+
+    @property
+    def quiet_after(self) -> int | None:
+        """How many cycles it takes until nothing moves any more; None if the last one still moves something."""
+        busy = [cycle.number for cycle in self.cycles if cycle.moves]
+        if not busy:
+            return 0
+        return busy[-1] if busy[-1] < self.cycles[-1].number else None
+
+    @property
+    def unloads_per_hour(self) -> float:
+        """Over the time of all cycles."""
+        length = self.cycles[-1].at_ms if self.cycles else 0
+        return len(self.moves) * HOUR_MS / length if length else 0.0
+
+
+def evenness(loads: Sequence[BrokerLoad], settings: LoadSettings, rules: LoadRules) -> Evenness:
+    """How even brokers are; NaN of brokers without any load."""
+    return Evenness(
+        _spread([weighted_usage(load, settings, rules, heap=True) for load in loads]),
+        _spread([load.msgs_per_sec for load in loads]),
+        _spread([load.bytes_per_sec for load in loads]),
+    )
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    known = [value for value in values if math.isfinite(value)]
+    mean = sum(known) / len(known) if known else 0.0
+    if not mean > 0:
+        return Spread(math.nan, math.nan)
+    variance = sum((value - mean) ** 2 for value in known) / len(known)
+    return Spread(max(known) / mean, math.sqrt(variance) / mean)
+
+
+_NO_STATS = BundleStats("")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWorld:
+    """What every broker would report now, by id."""
+
+    loads: Mapping[str, BrokerLoad]
+
+    @classmethod
+    def of(cls, loads: Iterable[BrokerLoad]) -> LoadWorld:
+        return cls({load.broker: load for load in loads})
+
+    def stats_of(self, bundle: str, broker: str) -> BundleStats:
+        """What a broker reports of a bundle; no traffic where it reports nothing."""
+        found = (stats for stats in self.loads[broker].stats if stats.bundle == bundle)
+        return next(found, replace(_NO_STATS, bundle=bundle))
+
+    def moved(self, bundle: str, source: str, target: str) -> LoadWorld:
+        """The brokers after a bundle has moved. What one loses the other gains. O(bundles of both).
+
+        >>> stats = BundleStats("t/n/0x00000000_0xffffffff", topics=3, msg_rate_in=5.0)
+        >>> full = BrokerLoad("b:1", msg_rate_in=5.0, bundles=(stats.bundle,), stats=(stats,), topics=3)
+        >>> after = LoadWorld.of([full, BrokerLoad("b:2")]).moved(stats.bundle, "b:1", "b:2").loads
+        >>> [(load.msg_rate_in, load.topics) for load in after.values()]
+        [(0.0, 0), (5.0, 3)]
+        """
+        if source == target or target not in self.loads:
+            return self
+        giver, taker = self.loads[source], self.loads[target]
+        stats = self.stats_of(bundle, source)
+        both = _share(stats.bytes_per_sec, giver.bytes_per_sec)
+        inward = _share(stats.throughput_in_bytes_per_sec, giver.throughput_in_bytes_per_sec)
+        outward = _share(stats.throughput_out_bytes_per_sec, giver.throughput_out_bytes_per_sec)
+        shares = {"cpu": both, "direct_memory": both, "bandwidth_in": inward, "bandwidth_out": outward}
+        gave = _with(giver, stats, -1.0, {name: -share * _usage(giver, name) for name, share in shares.items()})
+        took = _with(taker, stats, 1.0, {name: share * _usage(giver, name) for name, share in shares.items()})
+        kept = replace(
+            gave,
+            bundles=tuple(name for name in giver.bundles if name != bundle),
+            stats=tuple(each for each in giver.stats if each.bundle != bundle),
+        )
+        grown = replace(took, bundles=(*taker.bundles, bundle), stats=(*taker.stats, stats))
+        return LoadWorld({**self.loads, source: kept, target: grown})
+
+
+def _share(part: float, whole: float) -> float:
+    return min(part / whole, 1.0) if whole > 0 else 0.0
+
+
+def _usage(load: BrokerLoad, name: str) -> float:
+    resource: ResourceUsage = getattr(load, name)
+    return resource.usage
+
+
+def _with(load: BrokerLoad, stats: BundleStats, sign: float, used: Mapping[str, float]) -> BrokerLoad:
+    def resource(name: str) -> ResourceUsage:
+        old: ResourceUsage = getattr(load, name)
+        return ResourceUsage(max(old.usage + used[name], 0.0), old.limit)
+
+    return replace(
+        load,
+        cpu=resource("cpu"),
+        direct_memory=resource("direct_memory"),
+        bandwidth_in=resource("bandwidth_in"),
+        bandwidth_out=resource("bandwidth_out"),
+        msg_rate_in=max(load.msg_rate_in + sign * stats.msg_rate_in, 0.0),
+        msg_rate_out=max(load.msg_rate_out + sign * stats.msg_rate_out, 0.0),
+        throughput_in_bytes_per_sec=max(
+            load.throughput_in_bytes_per_sec + sign * stats.throughput_in_bytes_per_sec, 0.0
+        ),
+        throughput_out_bytes_per_sec=max(
+            load.throughput_out_bytes_per_sec + sign * stats.throughput_out_bytes_per_sec, 0.0
+        ),
+        topics=max(load.topics + round(sign) * stats.topics, 0),
+    )
+
+
+@dataclass(slots=True)
+class Trail:
+    """Where bundles have been in a forecast, so that one that comes back is known."""
+
+    left: dict[str, set[str]] = field(default_factory=dict)
+
+    def goes(self, bundle: str, source: str, destination: str | None) -> bool:
+        """Note a move; whether it is back to a broker the bundle had left."""
+        returns = destination in self.left.get(bundle, ())
+        self.left.setdefault(bundle, set()).add(source)
+        return returns

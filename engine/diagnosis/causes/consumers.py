@@ -1,0 +1,239 @@
+"""Consumers that are missing or ask for nothing: nobody connected, no permits, a full receiver queue."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.diagnosis.causes.worst import worst_of
+from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
+from engine.diagnosis.seen import FAILOVER, ConsumerSeen, Dispatcher, SubscriptionSeen
+from engine.text import counted, joined, shell_line
+
+TOPIC_NOT_LOADED: Final = "topic_not_loaded"
+NO_CONSUMERS: Final = "no_consumers"
+ACTIVE_NOT_CONNECTED: Final = "failover_active_not_connected"
+
+
+def topic_not_loaded(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether consumers are missing because a broker lost the topic.
+
+    A broker that loads a topic counts from 0: messages are stored, none has come in since, and nobody is connected.
+    The request for statistics itself loads the topic, which then looks like a subscription that nobody uses.
+    """
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if dispatcher.sub.consumers:
+            return "consumers are connected"
+        if not dispatcher.backlog:
+            return "nothing waits"
+        listed_without = dispatcher.topic in seen.unloaded
+        counts_anew = dispatcher.last.topic.msg_in_counter == 0 and dispatcher.sub.msg_out_counter == 0
+        if not listed_without and not (counts_anew and not dispatcher.last.topic.publishers):
+            return "the topic has counted messages since it was loaded"
+        how = "no broker had it loaded" if listed_without else "it was loaded a moment ago, and counts from 0"
+        before = dispatcher.before
+        away = tuple(consumer.name for consumer in before.subscription.consumers) if before is not None else ()
+        return Cause(
+            TOPIC_NOT_LOADED,
+            Verdict.BLOCKS,
+            f"{dispatcher.topic} lost its consumers when it was unloaded: {how}, and none of them is back",
+            dispatcher.topic,
+            blocked=away,
+            waiting=dispatcher.backlog,
+            numbers=(("backlog", dispatcher.backlog), ("consumers", 0), ("listed_as_loaded", int(not listed_without))),
+            fix=f"let the consumers connect again; {shell_line('pulsar-admin', 'topics', 'lookup', dispatcher.topic)}"
+            " names the broker that serves it",
+            fields=("consumers", "msgInCounter", "msgOutCounter", "msgBacklog", "broker-stats/topics"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def no_consumers(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether messages wait because nobody is connected."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if dispatcher.sub.consumers:
+            return f"{counted(len(dispatcher.sub.consumers), 'consumer')} connected"
+        if not dispatcher.backlog:
+            return "nobody is connected, and nothing waits"
+        skip = shell_line("pulsar-admin", "topics", "skip-all", "-s", seen.name, dispatcher.topic)
+        growth = dispatcher.backlog_growth
+        grows = f", {growth:,} more than before" if growth is not None and growth > 0 else ""
+        return Cause(
+            NO_CONSUMERS,
+            Verdict.BLOCKS,
+            f"nobody consumes: {counted(dispatcher.backlog, 'message')} wait{grows}",
+            dispatcher.topic,
+            waiting=dispatcher.backlog,
+            numbers=(("consumers", 0), ("backlog", dispatcher.backlog), ("backlog_growth", growth or 0)),
+            fix=f"start a consumer; if nobody wants the messages: {skip}",
+            fields=("consumers", "msgBacklog"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def active_not_connected(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the broker names an active consumer that is not in its own list."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        name = dispatcher.sub.active_consumer_name
+        if not dispatcher.sub.consumers:
+            return "nobody is connected"
+        if name is None:
+            return "the answer names no active consumer"
+        if dispatcher.active_name is not None:
+            return f"{name} is connected"
+        return Cause(
+            ACTIVE_NOT_CONNECTED,
+            Verdict.BLOCKS if dispatcher.backlog and dispatcher.stands_still is not False else Verdict.SLOWS,
+            f"the broker names {name} as the active consumer, which is not connected",
+            dispatcher.topic,
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
+            by=(name,),
+            waiting=dispatcher.backlog,
+            numbers=(("backlog", dispatcher.backlog), ("consumers", len(dispatcher.sub.consumers))),
+            fix=shell_line("pulsar-admin", "topics", "unload", dispatcher.topic),
+            fields=("activeConsumerName", "consumers[].consumerName"),
+        )
+
+    return worst_of(seen, decide, also_quiet=True)
+
+
+ACTIVE_NO_PERMITS: Final = "failover_active_no_permits"
+OWNER_NO_PERMITS: Final = "keyshared_no_permits"
+NO_PERMITS: Final = "no_permits"
+RECEIVER_QUEUE: Final = Setting("receiverQueueSize", None, 1_000)
+_FIELDS: Final = ("availablePermits", "msgOutCounter", "lastAckedTimestamp", "firstConsumedFlowTimestamp")
+
+
+def of_active(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the active consumer of a Failover or Exclusive subscription has no permits."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        active = dispatcher.active
+        if active is None and dispatcher.sub.type != FAILOVER and len(dispatcher.consumers) == 1:
+            active = dispatcher.consumers[0]
+        if active is None:
+            return "no active consumer is connected"
+        if active.permits > 0:
+            return f"{active.name} has {counted(active.permits, 'permit')}"
+        if not dispatcher.unread:
+            return "everything was read"
+        if active.stands_still is False:
+            return f"messages go out to {active.name}"
+        if active.stands_still is None:
+            return _unsure(ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS, dispatcher, active)
+        standbys = [consumer.name for consumer in dispatcher.consumers if consumer.permits > 0]
+        then = f"close {active.name}, and {joined(standbys)} can take over" if standbys else f"restart {active.name}"
+        return Cause(
+            ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS,
+            Verdict.BLOCKS,
+            f"{active.name} is active and {_asks_not(active)}: {counted(dispatcher.backlog, 'message')} wait",
+            dispatcher.topic,
+            blocked=(active.name,),
+            by=(active.name,),
+            waiting=dispatcher.backlog,
+            numbers=(
+                ("permits", active.permits),
+                ("backlog", dispatcher.backlog),
+                ("unread", dispatcher.unread),
+                ("standbys_with_permits", len(standbys)),
+            ),
+            setting=RECEIVER_QUEUE,
+            fix=f"let {active.name} receive; {then}",
+            fields=("activeConsumerName", *_FIELDS),
+        )
+
+    return worst_of(seen, decide)
+
+
+def of_key_owner(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether keys wait because their Key_Shared consumers have no permits."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        empty = [consumer for consumer in dispatcher.consumers if consumer.lacks_permits]
+        if not empty:
+            return "every consumer has permits"
+        if not dispatcher.replay:
+            return "no message waits for a single consumer"
+        still = [consumer for consumer in empty if consumer.stands_still]
+        if not still:
+            return f"messages go out to {joined([consumer.name for consumer in empty])}"
+        names = tuple(consumer.name for consumer in still)
+        return Cause(
+            OWNER_NO_PERMITS,
+            Verdict.BLOCKS,
+            f"{joined(names)} {_asks_not(still[0])}: {counted(dispatcher.replay, 'message')} of its keys wait",
+            dispatcher.topic,
+            blocked=names,
+            by=names,
+            waiting=dispatcher.replay,
+            numbers=(
+                ("permits", max(consumer.permits for consumer in still)),
+                ("unacked", sum(consumer.unacked for consumer in still)),
+                ("in_replay", dispatcher.replay),
+                ("backlog", dispatcher.backlog),
+            ),
+            setting=RECEIVER_QUEUE,
+            fix=f"let {joined(names)} receive; close it, and its keys go to the others:"
+            f" {shell_line('pulsar-admin', 'topics', 'unload', dispatcher.topic)} drops a connection that is dead",
+            fields=("msgInReplay", *_FIELDS),
+        )
+
+    return worst_of(seen, decide)
+
+
+def of_all(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether no consumer of a Shared subscription has permits, although not everything was read."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if not dispatcher.consumers:
+            return "nobody is connected"
+        if not all(consumer.lacks_permits for consumer in dispatcher.consumers):
+            return "a consumer has permits"
+        if not dispatcher.unread:
+            return "everything was read"
+        if dispatcher.stands_still is False:
+            return "messages go out"
+        if dispatcher.stands_still is None:
+            return _unsure(NO_PERMITS, dispatcher, dispatcher.consumers[0])
+        names = tuple(consumer.name for consumer in dispatcher.consumers)
+        return Cause(
+            NO_PERMITS,
+            Verdict.BLOCKS,
+            f"none of {counted(len(names), 'consumer')} asks for messages: {dispatcher.unread:,} wait",
+            dispatcher.topic,
+            blocked=names,
+            by=names,
+            waiting=dispatcher.unread,
+            numbers=(("consumers", len(names)), ("unread", dispatcher.unread), ("backlog", dispatcher.backlog)),
+            setting=RECEIVER_QUEUE,
+            fix=f"let {joined(names)} receive, or start consumers that do",
+            fields=_FIELDS,
+        )
+
+    return worst_of(seen, decide)
+
+
+def _asks_not(consumer: ConsumerSeen) -> str:
+    """Describe a consumer without permits."""
+    if consumer.facts.first_flow_ms == 0:
+        return "has never asked for messages"
+    return "asks for no more messages" if consumer.permits == 0 else f"has {consumer.permits:,} permits"
+
+
+def _unsure(cause: str, dispatcher: Dispatcher, consumer: ConsumerSeen) -> Cause:
+    """Return the uncertain cause of a single moment: permits of 0 are normal for an instant."""
+    return Cause(
+        cause,
+        Verdict.CANNOT_TELL,
+        f"{consumer.name} has no permits at this moment; a second dump, some seconds later, says whether it stays so",
+        dispatcher.topic,
+        waiting=dispatcher.unread,
+        numbers=(("permits", consumer.permits), ("backlog", dispatcher.backlog)),
+        setting=RECEIVER_QUEUE,
+        fix="take a second dump",
+        fields=_FIELDS,
+    )

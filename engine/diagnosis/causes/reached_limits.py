@@ -1,0 +1,226 @@
+"""Limits that stop messages: unacknowledged messages of a consumer, a subscription or a broker, and backlog quotas.
+
+A broker resumes at half the limit, so the flag of a stopped consumer can appear with a number below the limit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.diagnosis.causes.worst import worst_of
+from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
+from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
+from engine.text import counted, joined, shell_line
+
+BROKER: Final = "broker_unacked_limit"
+SUBSCRIPTION: Final = "subscription_unacked_limit"
+KEY_SHARED_CONSUMER: Final = "keyshared_unacked_limit"
+SHARED_CONSUMER: Final = "consumer_unacked_limit"
+
+
+def broker_limit(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the limit of the whole broker stopped the subscription: it is blocked far below its own limit."""
+    per_broker = seen.limits.of_broker("maxUnackedMessagesPerBroker")
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if not dispatcher.sub.blocked_on_unacked:
+            return "blockedSubscriptionOnUnackedMsgs is false"
+        own_setting = seen.limits.unacked_per_subscription(dispatcher.topic)
+        own, limit = _number(own_setting), int(_number(per_broker))
+        # If the dump shows the subscription's limit but not the broker's, the flag alone shows that the broker has one.
+        if not limit and (per_broker.value is not None or own_setting.value is None):
+            return "the broker has no limit (maxUnackedMessagesPerBroker is 0)"
+        unacked = dispatcher.sub.unacked_messages
+        if own and unacked >= own / 2:
+            return f"{unacked:,} unacknowledged reach the subscription's own limit of {own:,}"
+        share = seen.limits.number("maxUnackedMessagesPerSubscriptionOnBrokerBlocked")
+        held = f"more than {limit:,} unacknowledged messages" if limit else "too many unacknowledged messages"
+        return Cause(
+            BROKER,
+            Verdict.BLOCKS,
+            f"the broker holds {held} and stopped every subscription with more than {share:.0%} of them;"
+            f" this one has {unacked:,}",
+            dispatcher.topic,
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
+            by=_holders(dispatcher),
+            waiting=dispatcher.backlog - unacked,
+            numbers=(
+                ("limit", limit),
+                ("percent_per_dispatcher", share),
+                ("unacked", unacked),
+                ("backlog", dispatcher.backlog),
+            ),
+            setting=per_broker,
+            fix=f"let {joined(_holders(dispatcher))} acknowledge, or raise maxUnackedMessagesPerBroker in broker.conf",
+            fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesPerBroker"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def subscription_limit(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the limit of the subscription stopped it."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        if not dispatcher.sub.blocked_on_unacked:
+            return "blockedSubscriptionOnUnackedMsgs is false"
+        setting = seen.limits.unacked_per_subscription(dispatcher.topic)
+        limit = int(_number(setting))
+        unacked = dispatcher.sub.unacked_messages
+        per_broker = seen.limits.of_broker("maxUnackedMessagesPerBroker")
+        far_below = bool(limit) and unacked < limit / 2
+        if far_below and (_number(per_broker) or (setting.value is not None and per_broker.value is None)):
+            return f"{unacked:,} unacknowledged are far below the limit of {limit:,}"
+        holders = _holders(dispatcher)
+        command, higher = "set-max-unacked-messages-per-subscription", str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
+        look = shell_line("pulsar-admin", "brokers", "get-runtime-config")
+        return Cause(
+            SUBSCRIPTION,
+            Verdict.BLOCKS,
+            f"{unacked:,} unacknowledged messages stopped the subscription"
+            + (
+                f", far below the default limit of {limit:,}: a lower one is set for it or for the whole broker"
+                f" (maxUnackedMessagesPerBroker), which a dump with the broker's configuration shows;"
+                if far_below
+                else f" (limit {limit:,});"
+            )
+            + f" {joined(holders)} {'holds' if len(holders) == 1 else 'hold'} them",
+            dispatcher.topic,
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers),
+            by=holders,
+            waiting=dispatcher.backlog - unacked,
+            numbers=(("limit", limit), ("unacked", unacked), ("backlog", dispatcher.backlog)),
+            setting=setting,
+            fix=f"let {joined(holders)} acknowledge, or "
+            + (f"look which limit it is: {look}" if far_below else f"raise the limit: {mend}"),
+            fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnSubscription"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def consumer_limit(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the limit of single consumers stopped them: they have permits, and nothing is sent to them."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        stopped = [consumer for consumer in dispatcher.consumers if consumer.facts.blocked_on_unacked]
+        if not stopped:
+            return "blockedConsumerOnUnackedMsgs is false for every consumer"
+        setting = seen.limits.unacked_per_consumer(dispatcher.topic)
+        limit = int(_number(setting))
+        names = tuple(consumer.name for consumer in stopped)
+        unacked = max(consumer.unacked for consumer in stopped)
+        waiting = dispatcher.replay or dispatcher.backlog - dispatcher.sub.unacked_messages
+        command, higher = "set-max-unacked-messages-per-consumer", str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", command, "-c", higher, seen.namespace)
+        return Cause(
+            KEY_SHARED_CONSUMER if dispatcher.sub.type == KEY_SHARED else SHARED_CONSUMER,
+            Verdict.BLOCKS,
+            f"{joined(names)} got nothing more at {counted(unacked, 'unacknowledged message')} (limit {limit:,})",
+            dispatcher.topic,
+            blocked=names,
+            by=names,
+            waiting=waiting,
+            numbers=(
+                ("limit", limit),
+                ("unacked", unacked),
+                ("permits", max(consumer.permits for consumer in stopped)),
+                ("in_replay", dispatcher.replay),
+            ),
+            setting=setting,
+            fix=f"let {joined(names)} acknowledge, or raise the limit: {mend}",
+            fields=("blockedConsumerOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnConsumer"),
+        )
+
+    return worst_of(seen, decide)
+
+
+def _holders(dispatcher: Dispatcher) -> tuple[str, ...]:
+    """Return the consumers with unacknowledged messages, in the dispatcher's order."""
+    return tuple(consumer.name for consumer in dispatcher.consumers if consumer.unacked)
+
+
+def _number(setting: Setting) -> float:
+    value = setting.value if setting.value is not None else setting.default
+    return value if isinstance(value, int | float) else 0
+
+
+QUOTA: Final = "producer_side"
+_EVICTION: Final = "consumer_backlog_eviction"
+
+
+def backlog_quota(seen: SubscriptionSeen) -> Judgement:
+    """Decide whether the topic's backlog quota is exceeded: producers are blocked, or messages are skipped."""
+
+    def decide(dispatcher: Dispatcher) -> Judgement:
+        topic = dispatcher.last.topic
+        limit = topic.backlog_quota_bytes
+        if limit <= 0:
+            return _by_age(seen, dispatcher)
+        policy = seen.limits.backlog_policy(topic.name)
+        evicts = policy == _EVICTION
+        skipped = _skipped(dispatcher) if evicts else 0
+        if not skipped and topic.backlog_size_bytes <= limit:
+            return f"the backlog of {topic.backlog_size_bytes:,} bytes is within the quota of {limit:,}"
+        if not evicts and (topic.publishers or (dispatcher.came_in or 0) > 0):
+            return "producers are connected" if topic.publishers else "messages come in"
+        what = (
+            f"the backlog quota of {limit:,} bytes throws messages away ({policy}): {skipped:,} were skipped unseen"
+            if evicts
+            else f"producers are kept out ({policy}): the backlog has {topic.backlog_size_bytes:,} bytes, the quota"
+            f" {limit:,}"
+        )
+        size = str(limit * 2)
+        mend = shell_line("pulsar-admin", "namespaces", "set-backlog-quota", "-l", size, "-p", policy, seen.namespace)
+        return Cause(
+            QUOTA,
+            Verdict.BLOCKS,
+            what,
+            topic.name,
+            waiting=dispatcher.backlog,
+            numbers=(
+                ("limit_bytes", limit),
+                ("backlog_bytes", topic.backlog_size_bytes),
+                ("publishers", topic.publishers),
+                ("backlog", dispatcher.backlog),
+                *((("skipped", skipped),) if evicts else ()),
+            ),
+            setting=Setting("backlogQuota", limit, -1, policy),
+            fix=f"consume what waits ({counted(dispatcher.backlog, 'message')}), or raise the quota: {mend}",
+            fields=("backlogSize", "backlogQuotaLimitSize", "publishers", "backlogQuotaMap"),
+        )
+
+    return worst_of(seen, decide, also_quiet=True)
+
+
+def _by_age(seen: SubscriptionSeen, dispatcher: Dispatcher) -> Judgement:
+    """Judge a quota of time. Answers do not have the age of the backlog, so missing producers indicate it."""
+    topic = dispatcher.last.topic
+    limit_s = seen.limits.backlog_age_limit_s(topic.name)
+    if limit_s <= 0:
+        return "the topic has no backlog quota"
+    if topic.publishers or dispatcher.came_in != 0 or not dispatcher.backlog:
+        return f"the backlog may be {limit_s:,} s old, and producers are not kept out"
+    policy = seen.limits.backlog_policy(topic.name, "message_age")
+    return Cause(
+        QUOTA,
+        Verdict.BLOCKS,
+        f"producers are gone, as they are when the backlog is older than its quota of {limit_s:,} s ({policy})",
+        topic.name,
+        waiting=dispatcher.backlog,
+        numbers=(("limit_s", limit_s), ("publishers", 0), ("backlog", dispatcher.backlog)),
+        setting=Setting("backlogQuota", limit_s, -1, policy),
+        fix=f"consume what waits ({counted(dispatcher.backlog, 'message')}), or raise the quota",
+        fields=("publishers", "msgInCounter", "backlogQuotaMap"),
+    )
+
+
+def _skipped(dispatcher: Dispatcher) -> int:
+    """Count messages that came in since load, are not waiting, and were never sent."""
+    came_in, out = dispatcher.last.topic.msg_in_counter, dispatcher.sub.msg_out_counter
+    if came_in is None or out is None:
+        return 0
+    waiting = max(0, dispatcher.backlog - dispatcher.sub.unacked_messages)
+    skipped = came_in - out - waiting
+    return skipped if skipped > max(10, came_in // 20) else 0

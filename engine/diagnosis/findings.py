@@ -1,0 +1,134 @@
+"""Diagnoses for other readers: as findings of the doctor, and as the JSON of ``ringside why --json``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.diagnosis.causes import failover, pace, slots
+from engine.diagnosis.model import Cause, Diagnosis, Setting, Verdict
+from engine.diagnosis.seen import parent_of
+from engine.diagnosis.why import DECIDERS
+from engine.lint.model import Finding, Severity, Where, in_order
+
+SEVERITIES: Final[Mapping[Verdict, Severity]] = {
+    Verdict.BLOCKS: Severity.ERROR,
+    Verdict.SLOWS: Severity.WARNING,
+    Verdict.UNEVEN: Severity.WARNING,
+    Verdict.CANNOT_TELL: Severity.INFO,
+}
+"""Other verdicts are not findings."""
+_UNEVEN: Final = frozenset({failover.IDLE, slots.FEW_KEYS, slots.NO_SLOTS})
+_SLOW: Final = frozenset({pace.RATE_LIMITED, pace.HOT_KEY, pace.SLOW_CONSUMER, pace.REDELIVERY})
+_HARMLESS: Final = frozenset(
+    {
+        pace.DELAYED,
+        failover.DIFFERS,
+        failover.STANDBY,
+        slots.AUTO_SPLIT_SKEW,
+        pace.IDLE,
+        pace.CATCHING_UP,
+        slots.DIFFER,
+        slots.BATCHES,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRule:
+    """A cause as a rule of the doctor; ``worst`` is its highest severity."""
+
+    id: str
+    about: str
+    worst: Severity
+    source: str = "statistics of brokers"
+
+
+CAUSE_RULES: Final = tuple(
+    CauseRule(decider.id, decider.about, Severity.WARNING if decider.id in _UNEVEN | _SLOW else Severity.ERROR)
+    for decider in DECIDERS
+    if decider.id not in _HARMLESS
+)
+
+
+def findings_of(
+    diagnoses: Iterable[Diagnosis], ids: Collection[str] | None = None, *, namespace: str | None = None
+) -> tuple[Finding, ...]:
+    """Return the causes that do or may do harm, the worst first; only those of ``ids`` unless None."""
+    return in_order(
+        _finding(diagnosis, cause)
+        for diagnosis in diagnoses
+        if namespace in (None, diagnosis.namespace)
+        for cause in diagnosis.causes
+        if cause.verdict in SEVERITIES and (ids is None or cause.id in ids)
+    )
+
+
+def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
+    where = Where(
+        diagnosis.namespace,
+        diagnosis.subscription,
+        topic=parent_of(cause.topic or diagnosis.topic),
+        consumer=cause.by[0] if len(cause.by) == 1 else "",
+        topics=cause.topics,
+    )
+    numbers = tuple((name, float(value)) for name, value in cause.numbers if isinstance(value, int | float))
+    return Finding(cause.id, SEVERITIES[cause.verdict], cause.what, where, numbers, cause.fix)
+
+
+FORMAT: Final = "ringside.why/1"
+
+
+def diagnosis_document(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the JSON document of one diagnosis."""
+    return {"format": FORMAT, **_diagnosis(diagnosis)}
+
+
+def diagnoses_document(diagnoses: Sequence[Diagnosis]) -> dict[str, Any]:
+    """Return the JSON document of several diagnoses, in the given order."""
+    return {"format": FORMAT, "subscriptions": [_diagnosis(diagnosis) for diagnosis in diagnoses]}
+
+
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "moments": diagnosis.moments,
+        "namespace": diagnosis.namespace,
+        "subscription": diagnosis.subscription,
+        "type": diagnosis.type,
+        "topic": parent_of(diagnosis.topic),
+        "topics": diagnosis.topics,
+        "backlog": diagnosis.backlog,
+        "causes": [_cause(cause) for cause in diagnosis.causes],
+        "ruled_out": [{"id": ruled.id, "why": ruled.why} for ruled in diagnosis.ruled_out],
+        "earlier": None
+        if diagnosis.earlier is None
+        else {
+            "moment": diagnosis.earlier.moment,
+            "at_ms": diagnosis.earlier.at_ms,
+            "cause": _cause(diagnosis.earlier.cause),
+        },
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "id": cause.id,
+        "verdict": cause.verdict.value,
+        "what": cause.what,
+        "topic": cause.topic,
+        "topics": cause.topics,
+        "blocked": list(cause.blocked),
+        "by": list(cause.by),
+        "waiting": cause.waiting,
+        "numbers": {name: [list(pair) for pair in value] if isinstance(value, tuple) else value
+                    for name, value in cause.numbers},
+        "setting": None if cause.setting is None else cause.setting.name,
+        "setting_in_force": None if cause.setting is None else _in_force(cause.setting),
+        "fix": cause.fix,
+        "fields": list(cause.fields),
+    }  # fmt: skip
+
+
+def _in_force(setting: Setting) -> dict[str, Any]:
+    return {"value": setting.value, "default": setting.default, "source": setting.source}

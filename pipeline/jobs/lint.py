@@ -1,0 +1,164 @@
+"""The job ``lint``: the doctor over every subscription, key space and namespace of a fleet, and what is wrong now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.parquet as pq
+
+from engine.bundles.plan import LoadManager
+from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+from engine.errors import InputError, Rejection
+from engine.lint.doctor import lint_world
+from engine.lint.model import World
+from engine.scenarios.linting import load_manager_of
+from pipeline.broker_groups import settings_of
+from pipeline.jobs.options import OWN
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.reading.answers import LOAD_MANAGER
+from pipeline.reading.kept_answers import EVERYWHERE
+from pipeline.schemas import (
+    ANSWERS,
+    BROKERS,
+    BUNDLES,
+    CONSUMER_SETS,
+    CONSUMERS,
+    FINDINGS,
+    LISTED,
+    PUBLISHERS,
+    SETTINGS,
+    SUBSCRIPTIONS,
+    TOPICS,
+    check_folder,
+    parts_of,
+)
+from pipeline.storage import Place, for_arrow
+from pipeline.tables import load, need_tables
+from pipeline.transforms.bundle_topics import boundaries_of_namespaces, topics_by_namespace
+from pipeline.transforms.findings import (
+    CausePlan,
+    cause_linter,
+    failover_findings,
+    findings_table,
+    key_findings,
+    namespace_linter,
+    row_linter,
+)
+from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
+from pipeline.writing import replacing, write_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+JOB: Final = "lint"
+KNOWN: Final = OWN["lint"]
+_NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS)
+_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
+
+
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+    """From the tables of an import under ``source``.
+
+    Options: ``pulsar`` (a release, else the one all brokers told), ``load-manager`` (modular, simple, extensible), and
+    broker settings by their exact names. Raises ``InputError`` for a missing table or a word that means nothing.
+    """
+    need_tables(source, _NEEDED)
+    world = world_of(source, options.settings)
+    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
+        rows = _subscription_findings(spark, source, world).unionByName(_namespace_findings(spark, source, world))
+        rows = rows.unionByName(_causes(spark, source, world))
+        folder = draft.table(FINDINGS)
+        order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        rows = draft.stamp.on_frame(rows)
+        rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(str(folder))
+        draft.fill(FINDINGS)
+        summary = _summary(folder, world)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
+    return JobResult(JOB, summary)
+
+
+def world_of(source: Place, given: Mapping[str, str]) -> World:
+    """What holds for all brokers. Raises ``InputError`` for a release or a load manager that is none."""
+    settings = settings_of(source, {name: value for name, value in given.items() if name not in KNOWN})
+    manager = next((known for known in _MANAGERS if known == given.get("load-manager")), None)
+    if "load-manager" in given and manager is None:
+        raise InputError(f"load-manager is one of {', '.join(_MANAGERS)}, not {given['load-manager']!r}")
+    return World(settings, _behaviour(source, given.get("pulsar")), manager or _told_manager(source))
+
+
+def _told_manager(source: Place) -> LoadManager | None:
+    """The load manager the brokers' settings name; what is named counts more than what is left out."""
+    told: set[str] = set()
+    for part in parts_of(source / SETTINGS.name):
+        rows = pq.read_table(for_arrow(part), columns=["name", "value"]).to_pydict()
+        told |= {value for name, value in zip(*rows.values(), strict=True) if name == LOAD_MANAGER}
+    return load_manager_of(max(told, default=None))
+
+
+def _behaviour(source: Place, asked: str | None) -> ReleaseBehaviour:
+    """The release asked for, else that of the brokers where they all have one, else the newest that is known."""
+    if asked is not None:
+        behaviour = behaviour_of(asked)
+        if isinstance(behaviour, Rejection):
+            raise InputError(behaviour.message)
+        return behaviour
+    told: set[str] = set()
+    for part in parts_of(source / BROKERS.name):
+        told.update(pq.read_table(for_arrow(part), columns=["version"])["version"].to_pylist())
+    known = [behaviour_of(version) for version in sorted(told)]
+    only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
+    return CURRENT if isinstance(only, Rejection) else only
+
+
+def _subscription_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
+    subscriptions = load(spark, source, SUBSCRIPTIONS)
+    failover = failover_cases(subscriptions, load(spark, source, CONSUMER_SETS))
+    keys = key_cases(subscriptions, load(spark, source, CONSUMERS))
+    found = failover.mapInArrow(row_linter(world, failover_findings), FINDINGS.ddl)
+    return found.unionByName(keys.mapInArrow(row_linter(world, key_findings), FINDINGS.ddl))
+
+
+def _namespace_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
+    """Every namespace, and what holds for all."""
+    known = boundaries_of_namespaces(load(spark, source, BUNDLES))
+    subscriptions, listed = load(spark, source, SUBSCRIPTIONS), load(spark, source, LISTED)
+    rows = topics_by_namespace(load(spark, source, TOPICS), subscriptions, listed, known)
+    rows = namespace_topics(rows, load(spark, source, PUBLISHERS))
+    found = rows.mapInArrow(namespace_linter(world), FINDINGS.ddl)
+    own = findings_table(lint_world(world))
+    return found.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else found
+
+
+def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
+    """What is wrong now, from the answers that the import kept, each namespace in one task."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    everywhere: list[tuple[str, bytes]] = []
+    for part in parts_of(source / ANSWERS.name):
+        told = pq.read_table(for_arrow(part), filters=[("namespace", "=", EVERYWHERE)]).to_pydict()
+        everywhere += zip(told["file"], told["body"], strict=True)
+    rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
+    sorted_rows = rows.repartition("namespace").sortWithinPartitions("namespace", "file")
+    plan = CausePlan(tuple(sorted(everywhere)), world.behaviour.label)
+    return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
+
+
+def _summary(folder: Place, world: World) -> dict[str, object]:
+    rules: Counter[str] = Counter()
+    severities: Counter[str] = Counter()
+    for part in parts_of(folder):
+        rows = pq.read_table(for_arrow(part), columns=["rule", "severity"]).to_pydict()
+        rules.update(rows["rule"])
+        severities.update(rows["severity"])
+    return {
+        "job": JOB,
+        "tables": {FINDINGS.name: check_folder(FINDINGS, folder)},
+        "release": world.behaviour.label,
+        "rules": dict(sorted(rules.items())),
+        "severities": dict(sorted(severities.items())),
+    }
