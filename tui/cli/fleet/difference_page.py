@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from engine.text import counted
 from engine.views.fleet.difference import (
     FindingPlace,
     FleetDifference,
@@ -15,7 +16,7 @@ from engine.views.fleet.difference import (
     SubscriptionName,
 )
 from tui.cli.plain import Align, table
-from tui.kit.wording import counted, percent, safe_name
+from tui.kit.wording import percent, safe_name
 
 OWNERS_SHOWN: Final = 3
 _WORDS: Final = {
