@@ -144,7 +144,10 @@ def _run(tables: RunTables) -> Run:
     moment = ["snapshot_time"] if name == "worst_subscriptions" else []
     table = tables.read(name, moment)
     run_id = tables.run_id or next(iter(_values(table.column("run_id"))), "")
-    latest = pc.max(table.column("snapshot_time")).as_py() if moment else None
+    latest = None
+    if moment:  # Spark writes moments of UTC in a form that does not say so
+        times = table.column("snapshot_time").cast(pa.timestamp("us", "UTC"), safe=False)
+        latest = pc.max(times).as_py()
     return Run(str(tables.folder), run_id or "without rows", latest.isoformat() if latest else None)
 
 

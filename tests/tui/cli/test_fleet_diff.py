@@ -68,6 +68,13 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
     assert (found["brokers_appeared"], found["brokers_vanished"]) == (["b-3", "b-4"], ["b-2"])
 
 
+def test_moments_as_spark_writes_them_are_of_utc(run: Run, tmp_path: Path) -> None:
+    before, after = both_days(tmp_path)
+    part = Path(after) / "worst_subscriptions" / "part-0.parquet"
+    pq.write_table(pq.read_table(part), part, use_deprecated_int96_timestamps=True, store_schema=False)
+    assert document(run, before, after)["after"]["snapshot_time"] == "2026-11-24T06:00:00+00:00"
+
+
 def test_the_other_way_round_everything_is_the_opposite(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
     forth, back = document(run, before, after), document(run, after, before)
