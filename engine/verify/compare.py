@@ -27,8 +27,7 @@ from engine.verify.bundles import (
 )
 from engine.verify.consumers import Group, as_listed, compare_subscription, infer_levels
 from engine.verify.key_ranges import compare_key_ranges
-from engine.verify.report import FactKind, Fit, Ledger, VerifyReport, VersionSource
-from engine.verify.rules import Rules
+from engine.verify.report import FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
 from engine.verify.statistics import (
     Statistics,
     compare_aggregate,

@@ -27,8 +27,7 @@ from engine.verify.answers import is_scalar
 from engine.verify.bundles import IN_RANGE_RULE
 from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_for, score
 from engine.verify.consumers import infer_levels
-from engine.verify.report import Difference, FactKind, Fit, FlagSource, Ledger, Tally, VersionSource
-from engine.verify.rules import Rules
+from engine.verify.report import Difference, FactKind, Fit, FlagSource, Ledger, Rules, Tally, VersionSource
 from engine.verify.statistics import (
     Statistics,
     compare_aggregate,
