@@ -1,4 +1,4 @@
-"""One question about one subscription: which names, how many consumers, partitions or points, or the flag."""
+"""Suggestions: names, numbers of consumers, partitions, points or bundles, or the flag, for a goal of evenness."""
 
 from __future__ import annotations
 

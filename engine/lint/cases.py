@@ -1,4 +1,6 @@
-"""What a rule looks at: one subscription, one key space, one namespace, or the brokers' settings, as plain values.
+"""The cases that rules judge: one subscription, one key space, one namespace, or the brokers' settings, as values.
+
+A namespace comes with the splits that a load manager would attempt at the current rates.
 
 A case holds everything its rules need, so it can be built from a state, from a list of names or from a row of a table.
 """

@@ -1,4 +1,4 @@
-"""Running the rules: over one case, or over all that a state holds."""
+"""Run the rules over one case, over everything in a state, or over a plain list of consumer names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Fields of a TOML document, each judged as it is read: what is wrong is collected with its line."""
+"""Read fields of a TOML document and collect their problems with the line of each field.
+
+``tomllib`` gives values without positions, so the lines of keys are found here, in a text that it has accepted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outcome of a comparison of the model with brokers' answers, as data."""
+"""The outcome of comparing the model with brokers' answers, with the release and settings compared against."""
 
 from __future__ import annotations
 

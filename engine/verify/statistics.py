@@ -1,4 +1,8 @@
-"""Statistics of topics, decoded with the name of the topic that an answer is about."""
+"""Verify statistics: topics by name, the aggregate of a partitioned topic, and the sums and order of load reports.
+
+An aggregate and its partitions are in one answer and were made from the same numbers, so the model's aggregate must be
+equal up to the last digits.
+"""
 
 from __future__ import annotations
 

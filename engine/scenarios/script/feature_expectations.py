@@ -1,12 +1,20 @@
-"""``expect`` lines about a Key_Shared subscription, checked against what its screen tells.
+"""``expect`` lines of demo scripts about Key_Shared, producers and bundles over time, checked against the views.
 
 ::
 
     expect owner KEY CONSUMER|nobody            expect waiting OP N     (messages that wait to be sent)
-    expect slots CONSUMER OP N                  expect unowned OP N     (slots that nobody has)
+    expect slots CONSUMER OP N                  expect unowned OP N     (slots without owner)
     expect keys CONSUMER OP N                   expect bystanders OP N  (lost slots although others came or went)
     expect unacked CONSUMER OP N                expect mode MODE
     expect blocked KEY CONSUMER                 expect verdict chance|chance of the points|names|join order|...
+
+    expect next split NAMESPACE RANGE|nothing
+    expect next reason NAMESPACE Topics|Sessions|MsgRate|Bandwidth
+    expect forecast NAMESPACE cycle|seconds|splits|bundles|over|pieces OP N
+
+The forecast has two brokers with the modular load manager, twenty cycles of steady traffic, and the algorithm that the
+settings lead to. ``cycle``, ``seconds`` and ``pieces`` are those of the next split; ``splits``, ``bundles`` and ``over``
+(bundles above a limit) are counted after the last cycle.
 """
 
 from __future__ import annotations
