@@ -8,13 +8,24 @@
     expect unacked CONSUMER OP N                expect mode MODE
     expect blocked KEY CONSUMER                 expect verdict chance|chance of the points|names|join order|...
 
+    expect producers OP N            expect opened PRODUCER OP N        (partitions it has opened)
+    expect objects OP N              expect knows PRODUCER OP N         (partitions it counts with)
+    expect connections OP N          expect route PRODUCER KEY OP N     (the partition of its next message)
+    expect used OP N                 expect state PRODUCER STATE
+    expect pending OP N              expect entries by name|by position OP N
+    expect published OP N            expect mixtures by name|by position OP N
+    expect eager|lazy|partial OP X   expect torn by name|by position OP N
+
     expect next split NAMESPACE RANGE|nothing
     expect next reason NAMESPACE Topics|Sessions|MsgRate|Bandwidth
     expect forecast NAMESPACE cycle|seconds|splits|bundles|over|pieces OP N
 
+``objects`` are producer objects on brokers, ``used`` partitions with any; eager, lazy and partial are what the same
+producers would have opened by now with that way to start. A PRODUCER is a name or #N.
+
 The forecast has two brokers with the modular load manager, twenty cycles of steady traffic, and the algorithm that the
-settings lead to. ``cycle``, ``seconds`` and ``pieces`` are those of the next split; ``splits``, ``bundles`` and ``over``
-(bundles above a limit) are counted after the last cycle.
+settings lead to. ``cycle``, ``seconds`` and ``pieces`` are those of the next split; ``splits``, ``bundles`` and
+``over`` (bundles above a limit) are counted after the last cycle.
 """
 
 from __future__ import annotations
