@@ -32,9 +32,9 @@ test: $(STAMP)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 # The engine's predictions against a real Apache Pulsar broker (Java 17; Maven brings its jars once, 104 MB). `make test` has a
-# short form. STEPS=n changes a run, SEED=s; what is found wrong is kept in build/broker.
+# short form. A run checks 500 predictions at least; STEPS=n changes that, SEED=s the steps; what is found wrong is kept in build/broker.
 test-broker: $(STAMP)
-	@RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
+	@RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_PREDICTIONS=$(if $(STEPS),0,500) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
 
 # Random joins and leaves on a real broker, read again and again for MINUTES: the model must never disagree.
 soak-broker: $(STAMP)

@@ -23,7 +23,7 @@ from themes import stylesheet
 from themes.palettes import Depth, ThemeName
 from tui.failover.bindings import BINDINGS, GROUPS
 from tui.failover.titles import PANEL_TITLES
-from tui.kit.background import run_beside
+from tui.kit.background import in_background, run_beside
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic
@@ -46,6 +46,7 @@ LIVE = (NEWEST, WHAT_IF, DIFFERENCES)
 """Keys of running clusters only."""
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
+STOP_READING = Binding("escape", "stop_reading", "Stop", show=False)
 TYPING_S = 0.03
 """Between two of the kept keys: what the first one opens takes a few messages until it has the focus."""
 
@@ -107,7 +108,7 @@ class RingsideApp(ThemedApp):
         if self._opening is None:
             return self._first_screen()
 
-        screen = OpeningScreen(self._opening.name, mono=self.depth == "mono")
+        screen = OpeningScreen(self._opening, mono=self.depth == "mono")
         screen.call_after_refresh(self._open_later, self._opening)
         return screen
 
@@ -163,6 +164,8 @@ class RingsideApp(ThemedApp):
 
     def on_unmount(self) -> None:
         """Ask a running cluster nothing more."""
+        if self._opening is not None and self._opening.reading is not None:
+            self._opening.reading.stop()
         if self._feed is not None:
             self._feed.stop()
 
@@ -172,7 +175,9 @@ class RingsideApp(ThemedApp):
 
     async def _open(self, opening: Opening) -> None:
         try:
-            self.store, scene = await asyncio.to_thread(_loaded, opening)
+            # A reading only asks, so that nobody has to wait for it when the app is left.
+            load = asyncio.to_thread if opening.reading is None else in_background
+            self.store, scene = await load(_loaded, opening)
         except Exception as error:
             self.failure = error
             self.exit(return_code=1)
@@ -190,10 +195,10 @@ class RingsideApp(ThemedApp):
         else:
             await super().on_event(event)
 
-    @staticmethod
-    def _waits(key: events.Key) -> bool:
+    def _waits(self, key: events.Key) -> bool:
+        reads = self._navigator is None and self._opening is not None and self._opening.reading is not None
         # A forwarded one has been to the focus already and comes up from there.
-        return not key.is_forwarded and key.key not in LEAVING
+        return not key.is_forwarded and key.key not in LEAVING and not (reads and key.key == STOP_READING.key)
 
     async def _type_early_keys(self) -> None:
         """Carry out one key after the other: what the first one opens gets the second one."""
@@ -300,16 +305,23 @@ def _store_of(scene: Scene) -> Store:
         notes=scene.notes,
         journal=scene.journal,
         seen=scene.seen,
-        live=Freshness(scene.origin, scene.feed.every_s, at_ms, at_ms) if scene.feed is not None else None,
+        live=(
+            Freshness(scene.origin, scene.feed.every_s, at_ms, at_ms, stopped_at=scene.stopped_at)
+            if scene.feed is not None
+            else None
+        ),
     )
 
 
 class OpeningScreen(Screen[None]):
     """Painted before engine and numpy are loaded, so that the terminal answers at once."""
 
-    def __init__(self, opening: str, *, mono: bool) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [STOP_READING]
+
+    def __init__(self, opening: Opening, *, mono: bool) -> None:
         super().__init__()
         self._opening = opening
+        self._stopped = False
         self.set_class(mono, "-mono")
 
     def compose(self) -> ComposeResult:
@@ -329,7 +341,25 @@ class OpeningScreen(Screen[None]):
         """Say what is opened."""
         name_panels(self, PANEL_TITLES)
         self.query_one(KeyFooter).keys = key_hints(BINDINGS)
-        self.query_one(SentenceLine).sentence = ("hint", f"opening {self._opening} …")
+        self._say(f"opening {self._opening.name} …")
+        reading = self._opening.reading
+        if reading is not None:
+            loop = asyncio.get_running_loop()
+            reading.watch(lambda done: loop.call_soon_threadsafe(self._progress, done))
+
+    def _say(self, text: str) -> None:
+        self.query_one(SentenceLine).sentence = ("hint", text)
+
+    def _progress(self, done: str) -> None:
+        if self.is_attached and not self._stopped:
+            self._say(f"reading {self._opening.name}: {done}; esc stops it and shows what was read until then")
+
+    def action_stop_reading(self) -> None:
+        """Show what was read so far."""
+        if self._opening.reading is not None:
+            self._opening.reading.stop()
+            self._stopped = True
+            self._say(f"stopped reading {self._opening.name}; opening what was read …")
 
     def on_resize(self, event: events.Resize) -> None:
         arrange(self, event.size)

@@ -33,7 +33,8 @@ class Scene:
     """A timeline, the place of the subscription to show first, and what opening the state had to tell.
 
     ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
-    newer scenes, and ``origin`` is where they are from. ``reported`` and ``diagnoses`` are of ``seen``, where they were
+    newer scenes, and ``origin`` is where they are from; ``stopped_at`` is how many topics of how many were read, where
+    the reading was stopped. ``reported`` and ``diagnoses`` are of ``seen``, where they were
     made already.
     """
 
@@ -48,14 +49,27 @@ class Scene:
     origin: str = ""
     reported: Reported | None = None
     diagnoses: tuple[Diagnosis, ...] | None = None
+    stopped_at: tuple[int, int] | None = None
+
+
+class FirstReading(Protocol):
+    """The reading of a running cluster that the first scene is made of."""
+
+    def watch(self, progressed: Callable[[str], object]) -> None:
+        """Have this called with how far it is, in the thread of the reading."""
+
+    def stop(self) -> None:
+        """End it with what was read so far. Does not wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
     """A scene that is still to be loaded, and its name for the sentence "opening NAME …".
 
-    ``load`` runs in a thread of its own; what it raises ends the app and stands in ``RingsideApp.failure``.
+    ``load`` runs in a thread of its own; what it raises ends the app and stands in ``RingsideApp.failure``. Where it
+    begins with a ``reading``, the sentence says how far that is, and ``esc`` stops it.
     """
 
     name: str
     load: Callable[[], Scene]
+    reading: FirstReading | None = None

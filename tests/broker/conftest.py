@@ -15,6 +15,8 @@ from tests.broker.standalone import Broker, real_broker
 Brokers = Callable[[Mapping[str, str]], Broker]
 STEPS_VARIABLE = "RINGSIDE_BROKER_STEPS"
 SEED_VARIABLE = "RINGSIDE_BROKER_SEED"
+LEAST_VARIABLE = "RINGSIDE_BROKER_PREDICTIONS"
+"""How many predictions a whole run has to check; ``make test-broker`` says it."""
 SHORT = 10
 """Steps of each run where nobody asks for more: all of them take half a minute."""
 
@@ -47,6 +49,15 @@ def brokers(broker_jars: Path) -> Iterator[Brokers]:
             return running[key]
 
         yield started
+
+
+@pytest.fixture(scope="session")
+def predictions() -> Iterator[list[int]]:
+    """How many predictions each run checked; all of them together have to be enough where somebody says how many."""
+    checked: list[int] = []
+    yield checked
+    least = int(os.environ.get(LEAST_VARIABLE, "0"))
+    assert sum(checked) >= least, f"{sum(checked)} predictions were checked, not {least}"
 
 
 @pytest.fixture

@@ -34,19 +34,24 @@ class NoBrokerError(Exception):
     """A real broker cannot be had here, and why."""
 
 
-def jars(limit_s: float = LIMIT_S) -> Path:
-    """The folder of the jars, resolved if need be (about 104 MB, in at most ``limit_s``). Raises ``NoBrokerError``.
+def more_jars(limit_s: float = LIMIT_S) -> Path:
+    """The folder of what a cluster needs besides (1.6 MB), resolved if need be. Raises ``NoBrokerError``."""
+    return jars(limit_s, _folder().with_name(f"pair-{RELEASE}"), HERE / "pair" / "pom.xml")
+
+
+def jars(limit_s: float = LIMIT_S, folder: Path | None = None, pom: Path = HERE / "pom.xml") -> Path:
+    """The folder of a broker's jars, resolved if need be (104 MB, in at most ``limit_s``). Raises ``NoBrokerError``.
 
     Of several test runs at once the first one brings them, and the others wait for it.
     """
     _require_java()
-    folder = _folder()
+    folder = folder or _folder()
     if (folder / _DONE).is_file():
         return folder
     try:
         with _alone(folder):
             if not (folder / _DONE).is_file():
-                _bring(folder, limit_s)
+                _bring(folder, pom, limit_s)
     except OSError as error:
         raise NoBrokerError(f"the jars cannot be kept: {error}") from error
     return folder
@@ -61,7 +66,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _bring(folder: Path, limit_s: float) -> None:
+def _bring(folder: Path, pom: Path, limit_s: float) -> None:
     """Let Maven fill a folder beside this one, which gets its name once all of it is there."""
     if folder.exists() and any(entry.suffix != ".jar" for entry in folder.iterdir()):
         raise NoBrokerError(
@@ -71,7 +76,7 @@ def _bring(folder: Path, limit_s: float) -> None:
         shutil.rmtree(left_over)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _run_maven(draft, limit_s)
+        _run_maven(draft, pom, limit_s)
         (draft / _DONE).write_text(RELEASE)
         if folder.exists():
             shutil.rmtree(folder)
@@ -80,14 +85,14 @@ def _bring(folder: Path, limit_s: float) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _run_maven(target: Path, limit_s: float) -> None:
+def _run_maven(target: Path, pom: Path, limit_s: float) -> None:
     maven = shutil.which("mvn")
     native = _ROCKSDB.get((platform.system(), platform.machine()))
     if maven is None or native is None:
         raise NoBrokerError("Maven is not installed" if maven is None else f"no RocksDB for {platform.machine()}")
     process = subprocess.Popen(
         [
-            *(maven, "-B", "-ntp", "-q", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies"),
+            *(maven, "-B", "-ntp", "-q", "-f", str(pom), "dependency:copy-dependencies"),
             *("-DincludeScope=runtime", f"-DoutputDirectory={target}", f"-Drocksdb.classifier={native}"),
         ],
         stdout=subprocess.PIPE,

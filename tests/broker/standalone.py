@@ -14,7 +14,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -39,7 +39,10 @@ class BrokerFailedError(Exception):
 class Broker:
     """A running broker. ``admin`` and ``port`` are how tests change it; Ringside itself only reads it."""
 
-    def __init__(self, folder: Path, process: subprocess.Popen[bytes], port: int, web_port: int) -> None:
+    def __init__(
+        self, folder: Path, process: subprocess.Popen[bytes], port: int, web_port: int, name: str = "broker"
+    ) -> None:
+        self.name = name
         self.folder = folder
         self.port = port
         self.url = f"http://127.0.0.1:{web_port}"
@@ -91,7 +94,7 @@ class Broker:
 
     def log(self) -> str:
         """The last lines of its log."""
-        lines = (self.folder / "broker.log").read_text(errors="replace").splitlines()
+        lines = (self.folder / f"{self.name}.log").read_text(errors="replace").splitlines()
         return "\n".join(lines[-30:])
 
     def stop(self) -> None:
@@ -121,24 +124,46 @@ def real_broker(jars: Path, settings: Mapping[str, str]) -> Iterator[Broker]:
 
 
 def _started(folder: Path, jars: Path, settings: Mapping[str, str]) -> Broker:
-    port, web_port = _free_ports()
+    port, web_port = free_ports(2)
+    (folder / "standalone.conf").write_text(broker_settings(port, web_port, settings))
+    words = (
+        *(
+            "org.apache.pulsar.PulsarStandaloneStarter",
+            "--config",
+            "standalone.conf",
+            "-nfw",
+            "-nss",
+            "-a",
+            "127.0.0.1",
+        ),
+        *("--metadata-dir", "data/metadata", "--bookkeeper-dir", "data/bookkeeper"),
+    )
+    return Broker(folder, java_process(folder, "broker", f"{jars}/*", 384, words), port, web_port)
+
+
+def broker_settings(port: int, web_port: int, settings: Mapping[str, str]) -> str:
+    """The file of a broker's settings: those of all tests, and these."""
     text = (HERE / "standalone.conf").read_text()
     for name, value in (("BROKER_PORT", port), ("WEB_PORT", web_port), ("STATS_SECONDS", STATISTICS_S)):
         text = text.replace(f"@{name}@", str(value))
     if Path("/sys/class/net/lo").exists():
         text += "listeningInterface=lo\n"  # the bookie listens on all of them otherwise
-    text += "".join(f"{name}={value}\n" for name, value in settings.items())
-    (folder / "standalone.conf").write_text(text)
+    return text + "".join(f"{name}={value}\n" for name, value in settings.items())
+
+
+def java_process(
+    folder: Path, name: str, class_path: str, heap_mb: int, words: Sequence[str]
+) -> subprocess.Popen[bytes]:
+    """A process that works in the folder and ends with this one. ``words`` are more options and the class."""
     command = [
-        *("java", "-Xmx384m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        *("java", f"-Xmx{heap_mb}m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
         *("-Dio.netty.tryReflectionSetAccessible=true", "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={folder}"),
         f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}",
         *(word for package in _OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")),
-        *("-cp", f"{jars}/*", "org.apache.pulsar.PulsarStandaloneStarter", "--config", "standalone.conf", "-nfw"),
-        *("-nss", "-a", "127.0.0.1", "--metadata-dir", "data/metadata", "--bookkeeper-dir", "data/bookkeeper"),
+        *("-cp", class_path, *words),
     ]
-    with (folder / "broker.log").open("wb") as log:
-        process = subprocess.Popen(
+    with (folder / f"{name}.log").open("wb") as log:
+        return subprocess.Popen(
             command,
             cwd=folder,
             stdout=log,
@@ -146,7 +171,6 @@ def _started(folder: Path, jars: Path, settings: Mapping[str, str]) -> Broker:
             stdin=subprocess.DEVNULL,
             preexec_fn=_end_with_parent if _may_ask_the_kernel() else None,  # noqa: PLW1509
         )
-    return Broker(folder, process, port, web_port)
 
 
 def _may_ask_the_kernel() -> bool:
@@ -159,8 +183,10 @@ def _end_with_parent() -> None:
     ctypes.CDLL(None).prctl(death_signal_option, signal.SIGKILL)
 
 
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as other:
-        one.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on at this moment."""
+    with ExitStack() as closing:
+        sockets = [closing.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

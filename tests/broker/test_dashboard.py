@@ -22,7 +22,11 @@ from tui.sources.cluster.access import Access
 from tui.sources.cluster.scope import Scope
 from tui.sources.cluster.source import Feed, Source
 
-SETTINGS = {"activeConsumerFailoverConsistentHashing": "true", "activeConsumerFailoverDelayTimeMillis": "0"}
+SETTINGS = {
+    "activeConsumerFailoverConsistentHashing": "true",
+    "subscriptionKeySharedUseConsistentHashing": "false",
+    "activeConsumerFailoverDelayTimeMillis": "0",
+}
 
 
 async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
@@ -32,7 +36,7 @@ async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
 
 
 def test_a_consumer_that_dies_leaves_the_screen(brokers: Brokers, seed: int) -> None:
-    broker = brokers({**SETTINGS, "subscriptionKeySharedUseConsistentHashing": "false"})
+    broker = brokers(SETTINGS)
     topic = f"watched-{seed}"
     with driven(broker, topic, "Failover", {topic: 6}, seed) as driving:
         for name in ("anna", "berta", "clara"):

@@ -35,13 +35,19 @@ def active(facts: SubscriptionFacts) -> object:
 @pytest.mark.parametrize("settings", [MODULO_AND_RING, RING_AND_AUTO_SPLIT], ids=["modulo", "ring"])
 @pytest.mark.parametrize("levels", [(0,), (0, 1, 2)], ids=["one-level", "levels"])
 def test_who_is_active(
-    brokers: Brokers, settings: dict[str, str], levels: tuple[int, ...], steps: int, seed: int
+    brokers: Brokers,
+    settings: dict[str, str],
+    levels: tuple[int, ...],
+    steps: int,
+    seed: int,
+    predictions: list[int],
 ) -> None:
     kind = f"{'ring' if settings is RING_AND_AUTO_SPLIT else 'modulo'}-{len(levels)}-{seed}"
     topics = {f"many-{kind}": PARTITIONS, f"one-{kind}": 0, f"two-{kind}": 0}
     with driven(brokers({**settings, **AT_ONCE}), f"failover-{kind}", "Failover", topics, seed, levels) as driving:
         driving.drive(steps, lambda state: actives_of(state, driving.subscription), active)
         assert driving.predictions == steps * (PARTITIONS + 2)
+    predictions.append(driving.predictions)
 
 
 def actives_of(state: ClusterState, name: str) -> dict[str, object]:
@@ -63,13 +69,16 @@ def reported_ranges(facts: SubscriptionFacts) -> object:
 
 
 @pytest.mark.parametrize("settings", [MODULO_AND_RING, RING_AND_AUTO_SPLIT], ids=["ring", "auto-split"])
-def test_who_has_which_hash_ranges(brokers: Brokers, settings: dict[str, str], steps: int, seed: int) -> None:
+def test_who_has_which_hash_ranges(
+    brokers: Brokers, settings: dict[str, str], steps: int, seed: int, predictions: list[int]
+) -> None:
     kind = f"{'split' if settings is RING_AND_AUTO_SPLIT else 'ring'}-{seed}"
     topic = f"persistent://public/default/keys-{kind}"
     broker = brokers({**settings, **AT_ONCE})
     with driven(broker, f"keys-{kind}", "Key_Shared", {f"keys-{kind}": 0}, seed) as driving:
         driving.drive(steps, lambda state: ranges_of(state, driving.subscription, topic), reported_ranges)
         assert driving.predictions == steps
+    predictions.append(driving.predictions)
 
 
 def test_what_is_recorded_of_a_real_broker_agrees_with_the_model(run: Run, brokers: Brokers, seed: int) -> None:

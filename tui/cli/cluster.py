@@ -45,8 +45,7 @@ class ProgressLine:
         if not self._shows or time.monotonic() < self._next_s:
             return
         self._next_s = time.monotonic() + _EVERY_S
-        left = f", {progress.left_s:,.0f} s left" if progress.left_s is not None else ""
-        sys.stderr.write(f"{_CLEAR_LINE}reading: {progress.done:,} of {progress.total:,} requests{left}")
+        sys.stderr.write(f"{_CLEAR_LINE}reading: {progress}")
         sys.stderr.flush()
         self._written = True
 

@@ -22,6 +22,7 @@ from tui.cli.session import begin
 from tui.kit.store import is_soon_diagnosed
 from tui.scene import Scene
 from tui.sources.cluster import paths
+from tui.sources.cluster.outcomes import Fault
 from tui.sources.cluster.reading import ClusterReading, moments_read
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ MOST_TOPICS: Final = 10_000
 ASSUMED: Final = "settings-assumed"
 GAPS: Final = "not-all-read"
 NOT_LOADED: Final = "not-loaded"
+STOPPED: Final = "reading-stopped"
 _NOTHING_FIRST: Final = WhatIf((), None, (), None)
 
 
@@ -59,6 +61,8 @@ class Pictures:
         """Facts that differed at the last reading."""
         self._agreements: tuple[Agreement, ...] = ()
         """Those of the moments that are kept."""
+        self._was_stopped = False
+        """Whether the last reading lacks what nobody waited for."""
 
     def session(self, reading: ClusterReading, subscription: str | None = None) -> Session:
         """A reading as a session. Raises ``InputError`` where nothing in it can be shown."""
@@ -85,6 +89,10 @@ class Pictures:
 
     def _take(self, reading: ClusterReading) -> tuple[Opened, Timeline]:
         """A reading as a state, the moments with it, and a timeline that begins there."""
+        if self._was_stopped:
+            # What a stopped reading lacks did not come into being since.
+            self._seen, self._agreements, self._opened = (), (), None
+        self._was_stopped = reading.was_stopped
         answers = {(each.path, each.broker): each.data for each in reading.answers if each.path != paths.LOAD_REPORT}
         opened, timeline = self._opened, self._timeline
         if opened is None or timeline is None or answers != self._answers or not self._seen[-1].snapshot.topics:
@@ -158,9 +166,13 @@ def _notices(reading: ClusterReading) -> list[Notice]:
     notices = []
     if "settings" in reading.assumed:
         notices.append(Notice(ASSUMED, SETTINGS_ASSUMED))
-    if reading.gaps:
-        first = reading.gaps[0]
-        text = f"{len(reading.gaps):,} requests had no answer, first {first.origin}{first.path}: {first.fault.value}"
+    if reading.was_stopped:
+        read = f"{reading.topics_read:,} of {reading.topics:,} topics were read"
+        notices.append(Notice(STOPPED, f"the reading was stopped: {read}; the next refresh reads the rest"))
+    gaps = [gap for gap in reading.gaps if gap.fault is not Fault.STOPPED]
+    if gaps:
+        first = gaps[0]
+        text = f"{len(gaps):,} requests had no answer, first {first.origin}{first.path}: {first.fault.value}"
         notices.append(Notice(GAPS, text))
     if reading.not_loaded:
         text = f"{reading.not_loaded:,} topics are shown without statistics: asking would load them"

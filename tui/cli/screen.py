@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from tui.cli.session import Session
-    from tui.scene import Scene
+    from tui.scene import FirstReading, Scene
     from tui.sources.sessions import Keeping
 
 START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again
@@ -29,18 +29,18 @@ START_S: Final = 1.0  # after which the garbage collector, off since the process
 Begin = Callable[[], "tuple[Session, Keeping | None]"]
 
 
-def open_screen(begin: Begin, output: Output, name: str = "") -> tuple[int, str]:
+def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstReading | None = None) -> tuple[int, str]:
     """Show what ``begin`` makes on the screen: the exit code, and the demo that is wanted in its place, "" for none.
 
-    With a ``name`` the screen is opened first and says that this is being opened. What could not be saved is said when
-    the screen is closed. Raises what ``begin`` raises, after the terminal is back.
+    With a ``name`` the screen is opened first and says that this is being opened, and how far its ``reading`` is. What
+    could not be saved is said when the screen is closed. Raises what ``begin`` raises, after the terminal is back.
     """
     from tui.app import RingsideApp
     from tui.scene import Opening
 
     begun = Begun(begin)
     try:
-        scene = Opening(name, begun.scene) if name else begun.scene()
+        scene = Opening(name, begun.scene, reading) if name else begun.scene()
         if not name:
             begun.say_problems()
         app = RingsideApp(
@@ -85,6 +85,7 @@ class Begun:
             session.seen,
             session.feed,
             session.timeline.source,
+            stopped_at=session.stopped_at,
         )
 
     def say_problems(self) -> None:

@@ -50,7 +50,8 @@ class Session:
     """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
 
     ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``; ``script`` is what the
-    screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster.
+    screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster, and
+    ``stopped_at`` is how many topics of how many were read of it, where the reading was stopped.
     """
 
     timeline: Timeline
@@ -62,6 +63,7 @@ class Session:
     script: Script | None = None
     seen: tuple[Moment, ...] = ()
     feed: Feed | None = None
+    stopped_at: tuple[int, int] | None = None
 
     @property
     def view(self) -> DashboardView:

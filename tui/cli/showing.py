@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from engine.scenarios.opening import Opened
     from engine.scenarios.script.model import Script
     from tui.cli.session import Session
+    from tui.scene import FirstReading
     from tui.sources.sessions import Keeping
 
 
@@ -31,11 +32,19 @@ def show(make: Callable[[], Opened], what_if: WhatIf, output: Output, journal: J
     return show_session(begun, output, journal, name=name)
 
 
-def show_session(make: Callable[[], Session], output: Output, journal: JournalChoice, *, name: str = "") -> int:
+def show_session(
+    make: Callable[[], Session],
+    output: Output,
+    journal: JournalChoice,
+    *,
+    name: str = "",
+    reading: FirstReading | None = None,
+) -> int:
     """Show a session in the wanted form and return the exit code.
 
     Where the screen cannot be opened nothing is read, so that the reason is told at once. A session with a ``name``
     is made when the screen's frame stands already; without one first, so that what is wrong with files is said before.
+    ``reading`` is what it is made of where a running cluster is read: the frame says how far it is.
     """
     if output.on_screen:
         from tui.cli.terminal import why_no_screen
@@ -46,7 +55,7 @@ def show_session(make: Callable[[], Session], output: Output, journal: JournalCh
             return USAGE
         from tui.cli.screen import open_screen
 
-        code, demo = open_screen(lambda: _kept(make(), output, journal), output, name)
+        code, demo = open_screen(lambda: _kept(make(), output, journal), output, name, reading)
         kept = JournalChoice(None, keep=journal.keep)  # a file that was named is that of the first session
         while demo:
             code, demo = open_screen(partial(_kept, demo_session(demo), output, kept), output)

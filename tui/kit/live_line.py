@@ -37,6 +37,8 @@ class Freshness:
     compared: int = 0
     """Facts of the picture that were compared with the model; ``disagree`` of them differ."""
     disagree: int = 0
+    stopped_at: tuple[int, int] | None = None
+    """How many topics of how many were read, where the reading was stopped."""
 
     @property
     def is_stale(self) -> bool:
@@ -84,6 +86,10 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
         )
     head = (f"* live, read {age} ago ", "$good bold")
     rest = (f"every {freshness.every_s:g} s  {origin}", "$dim")
+    if freshness.stopped_at is not None:
+        read, of = freshness.stopped_at
+        head = (f"! stopped, read {age} ago ", "$warn bold")
+        return head, (f"{read:,} of {of:,} topics; the next refresh reads the rest  {origin}", "$warn")
     if freshness.disagree:
         facts = f"! {freshness.disagree:,} of {freshness.compared:,} facts differ from the model (V lists them) "
         return head, (facts, "$bad bold"), rest

@@ -485,7 +485,7 @@ class Store:
         if scene is None:
             self.submit(End())
             return
-        self._live = replace(self._live, shown_ms=read_ms(scene))
+        self._live = replace(self._live, shown_ms=read_ms(scene), stopped_at=None)
         self._reported = scene.reported or Reported(scene.seen)
         self._moment = self._reported.last
         self._earlier, self._others = {}, {}

@@ -30,26 +30,29 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
     stale, until it answers again. Steps you take (add, kill, a setting) are a what-if on the picture, which stays
     until f5 shows the newest reading. --once and --json print one reading.
 
-    The first reading comes before the screen, with its progress on the terminal; ctrl+c stops it there.
+    While the first reading runs, the screen says how far it is and how long it will take. esc stops it there and shows
+    what was read until then, and the next refresh reads the rest; ctrl+c leaves.
 
-    Exit code 0: fine. 2: the input cannot be used, or there is no terminal. 3: the cluster is out of reach. 130:
-    stopped with ctrl+c before the screen was open.
+    Exit code 0: fine. 1: esc came before there was anything to show. 2: the input cannot be used, or there is no
+    terminal. 3: the cluster is out of reach. 130: stopped with ctrl+c (only --once and --json).
 
     Example: ringside live http://localhost:8080 --every 30s --namespace shop/orders
     """
     from tui.cli.cluster import read_once
     from tui.cli.pictures import Pictures
-    from tui.sources.cluster.source import Feed
+    from tui.sources.cluster.source import Feed, FirstReading
 
     source = cluster.source(url)
     pictures = Pictures()
+    journal = JournalChoice(None, keep=False)
+    if not output.on_screen:
+        return show_session(lambda: pictures.session(read_once(source), subscription), output, journal)
+    first = FirstReading(source)
 
     def begun() -> Session:
-        reading = read_once(source)
+        reading = first.read()
         session = pictures.session(reading, subscription)
-        if not output.on_screen:
-            return session
-        return replace(session, feed=Feed(source.follower(), every, pictures.scene, reading.cluster))
+        feed = Feed(source.follower(), every, pictures.scene, reading.cluster)
+        return replace(session, feed=feed, stopped_at=reading.stopped_at)
 
-    # Read before the screen is opened: of a large cluster that takes a while, and the terminal says how long.
-    return show_session(begun, output, JournalChoice(None, keep=False))
+    return show_session(begun, output, journal, name=source.access.origin, reading=first)

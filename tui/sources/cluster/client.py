@@ -74,6 +74,7 @@ class AdminClient:
         self._hosts = {access.host}
         self._silent: dict[str, int] = {}
         self._down: dict[str, Gap] = {}
+        self._under_way: set[asyncio.Timeout] = set()
         timeout = httpx.Timeout(self.limits.timeout_s, pool=None)
         # No proxy and no password file of the environment: who asks is said by ``access`` alone.
         self._http = httpx.AsyncClient(
@@ -103,6 +104,12 @@ class AdminClient:
         self._silent.clear()
         self._down.clear()
         self.bytes_read = 0
+
+    def give_up(self) -> None:
+        """Wait no longer for what is under way; its requests are gaps. ``stop`` has to be set before."""
+        now_s = asyncio.get_running_loop().time()
+        for deadline in self._under_way:
+            deadline.reschedule(now_s)
 
     def trust(self, brokers: Iterable[str]) -> None:
         """Redirects to these brokers (``HOST:PORT``) are followed from now on, with the secret."""
@@ -140,7 +147,7 @@ class AdminClient:
     def _refused(self, path: str, origin: str) -> Gap | None:
         """Why nothing is asked: somebody stopped it, the host is silent, or enough was read."""
         if self._stop.is_set():
-            return Gap(path, Fault.STOPPED, "the reading was stopped", origin)
+            return _stopped(path, origin)
         down = self._down.get(origin)
         if down is not None:
             return Gap(path, down.fault, down.reason, origin, down.status)
@@ -162,6 +169,9 @@ class AdminClient:
         if refusal is not None:
             return refusal
         await self._pace.turn()
+        refusal = self._refused(path, origin)
+        if refusal is not None:
+            return refusal
         response = await self._followed(path, origin)
         if isinstance(response, Gap) or response.status in _OK:
             return response
@@ -200,9 +210,15 @@ class AdminClient:
         origin = _origin(url)
         self.requests += 1
         try:
-            async with asyncio.timeout(self.limits.deadline_s):
-                return await self._read(url, origin)
+            async with asyncio.timeout(self.limits.deadline_s) as deadline:
+                self._under_way.add(deadline)
+                try:
+                    return await self._read(url, origin)
+                finally:
+                    self._under_way.discard(deadline)
         except (TimeoutError, httpx.TimeoutException):
+            if self._stop.is_set():
+                return _stopped(path, origin)
             return Gap(path, Fault.TIMEOUT, f"no answer within {self.limits.timeout_s:g} s", origin)
         except _TooLargeError:
             limit = size_text(self.limits.max_answer_bytes)
@@ -255,6 +271,10 @@ class AdminClient:
         """What somebody else said, on one line, short and without secrets."""
         text = " ".join(visible(self.access.secret.hide(text)).split())
         return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+
+
+def _stopped(path: str, origin: str) -> Gap:
+    return Gap(path, Fault.STOPPED, "the reading was stopped", origin)
 
 
 def _looks_like_json(data: bytes) -> bool:

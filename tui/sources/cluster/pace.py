@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,6 +29,23 @@ class Limits:
     max_answer_bytes: int = MAX_ANSWER_BYTES
     max_total_bytes: int = 2 * 10**9
     redirects: int = 5
+
+
+class Stop(threading.Event):
+    """Ends a reading from another thread: nothing more is asked, and what is under way is given up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._give_up: Callable[[], object] | None = None
+
+    def gives_up(self, give_up: Callable[[], object]) -> None:
+        """Have this called, in the thread that stops the reading."""
+        self._give_up = give_up
+
+    def set(self) -> None:
+        super().set()
+        if self._give_up is not None:
+            self._give_up()
 
 
 class Clock:

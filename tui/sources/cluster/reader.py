@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -129,7 +130,7 @@ class _Reading:
         wanted = self._wanted(listed | self._loaded.keys())
         asked = [name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded]
         counts = await self._partition_counts(parents)
-        await self._statistics([name for name in asked if self._says_more(str(name))], counts)
+        unread = await self._statistics([name for name in asked if self._says_more(str(name))], counts)
         busy = topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
         await self._all(self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in detail_requests(busy))
         self._require_something(namespaces)
@@ -142,6 +143,7 @@ class _Reading:
             tuple(self._answers),
             tuple(self._gaps),
             topics=len(asked),
+            topics_read=len(asked) - unread,
             not_loaded=len(wanted) - len(asked),
             knows_loaded=knows_loaded or self._scope.loads_topics,
             requests=self._client.requests - self._requests_before,
@@ -300,25 +302,27 @@ class _Reading:
         """Whether statistics of a topic say more than the list of loaded topics did."""
         return not self._scope.skips_idle or topic not in self._loaded or bool(self._loaded[topic].subscriptions)
 
-    async def _statistics(self, asked: list[TopicName], counts: dict[str, int]) -> None:
-        """All partitions in one request where all of them are loaded, else one by one."""
+    async def _statistics(self, asked: list[TopicName], counts: dict[str, int]) -> int:
+        """All partitions in one request where all of them are loaded, else one by one. Of how many nothing came."""
         names = {str(name) for name in asked}
         whole = {
             parent
             for parent, count in counts.items()
             if self._scope.loads_topics or all(partition_name(parent, index) in names for index in range(count))
         }
-        requests = []
+        sizes = Counter(name.partitioned_topic for name in asked if name.partition_index >= 0)
+        requests, topics = [], []
         for parent in sorted(whole):
             name = parse_topic_name(parent)
             if not isinstance(name, Rejection):
                 requests.append(self._ask(paths.of_topic(name, "partitioned-stats"), broker=self._at(parent)))
-        requests += [
-            self._ask(paths.of_topic(name, "stats"), broker=self._at(str(name)))
-            for name in asked
-            if name.partitioned_topic not in whole and str(name) not in counts
-        ]
-        await self._all(requests)
+                topics.append(sizes[parent])
+        for name in asked:
+            if name.partitioned_topic not in whole and str(name) not in counts:
+                requests.append(self._ask(paths.of_topic(name, "stats"), broker=self._at(str(name))))
+                topics.append(1)
+        outcomes = await asyncio.gather(*requests)
+        return sum(size for size, outcome in zip(topics, outcomes, strict=True) if isinstance(outcome, Gap))
 
     def _at(self, topic: str) -> str:
         """The broker that has it loaded; of a partitioned topic any broker puts it together."""

@@ -30,6 +30,10 @@ class Progress:
     total: int
     left_s: float | None
 
+    def __str__(self) -> str:
+        left = f", {self.left_s:,.0f} s left" if self.left_s is not None else ""
+        return f"{self.done:,} of {self.total:,} requests{left}"
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
@@ -46,12 +50,24 @@ class ClusterReading:
     answers: tuple[Answer, ...] = field(repr=False)
     gaps: tuple[Gap, ...]
     topics: int = 0
+    topics_read: int = 0
+    """Of ``topics``, those whose statistics were read."""
     not_loaded: int = 0
     knows_loaded: bool = True
     requests: int = 0
     took_s: float = 0.0
     assumed: tuple[str, ...] = field(default=())
     """What is not known of the brokers and is assumed to be as it usually is: "settings", "release"."""
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether somebody ended it before all of it was read."""
+        return any(gap.fault is Fault.STOPPED for gap in self.gaps)
+
+    @property
+    def stopped_at(self) -> tuple[int, int] | None:
+        """How many topics of how many were read, where it was stopped."""
+        return (self.topics_read, self.topics) if self.was_stopped else None
 
     @property
     def moment_name(self) -> str:

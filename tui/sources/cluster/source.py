@@ -19,10 +19,10 @@ from engine.errors import InputError, Rejection, RingsideError
 from tui.sources.cluster import paths
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
-from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError
-from tui.sources.cluster.pace import Clock, Limits
+from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault
+from tui.sources.cluster.pace import Clock, Limits, Stop
 from tui.sources.cluster.reader import Earlier, Said, read_cluster
-from tui.sources.cluster.reading import ClusterReading
+from tui.sources.cluster.reading import ClusterReading, Progress
 from tui.sources.cluster.scope import Scope
 
 T = TypeVar("T")
@@ -59,8 +59,16 @@ class Source:
     async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
         asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
         async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
+            if isinstance(stop, Stop):
+                loop = asyncio.get_running_loop()
+                stop.gives_up(lambda: _call_in(loop, client.give_up))
             reading = await read_cluster(client, self.scope, said)
         return with_settings(reading, self.settings)
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # the loop is closed: the reading is over
+        loop.call_soon_threadsafe(function)
 
 
 def _leave_out_interrupts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -92,6 +100,46 @@ def with_settings(reading: ClusterReading, pairs: tuple[tuple[str, str], ...]) -
     given = Answer(paths.RUNTIME, msgspec.json.encode(said))
     assumed = tuple(what for what in reading.assumed if what != "settings")
     return replace(reading, answers=(*others, given), assumed=assumed)
+
+
+class StoppedError(RingsideError):
+    """The first reading was stopped before there was anything to show."""
+
+
+class FirstReading:
+    """The reading that a screen waits for, in a thread of its own: another one sees its progress and can stop it."""
+
+    def __init__(self, source: Source, clock: Clock | None = None) -> None:
+        self._source = source
+        self._clock = clock
+        self._stop = Stop()
+        self._progressed: Callable[[str], object] | None = None
+
+    def watch(self, progressed: Callable[[str], object]) -> None:
+        """Have this called after each request, in the thread of the reading."""
+        self._progressed = progressed
+
+    def stop(self) -> None:
+        """Ask nothing more; what was read so far is the reading."""
+        self._stop.set()
+
+    def read(self) -> ClusterReading:
+        """Read until all is read or somebody stops it. Raises ``ClusterOutOfReachError`` and ``StoppedError``."""
+        origin = self._source.access.origin
+        nothing = f"{origin}: the reading was stopped before there was anything to show"
+        try:
+            reading = self._source.read(self._say, self._stop, self._clock)
+        except ClusterOutOfReachError as error:
+            if error.gap.fault is Fault.STOPPED:
+                raise StoppedError(nothing) from error
+            raise
+        if reading.was_stopped and not reading.topics_read:
+            raise StoppedError(nothing)
+        return reading
+
+    def _say(self, progress: Progress) -> None:
+        if self._progressed is not None:
+            self._progressed(str(progress))
 
 
 class Follower:

@@ -1,0 +1,1 @@
+"""Two real brokers over one ZooKeeper and one bookie: ownership and redirects need two."""
