@@ -10,8 +10,7 @@ from textual.app import App
 
 from engine.admin.facts import Snapshot
 from engine.admin.shed_inputs import shed_inputs_of
-from engine.scenarios.embedded import DEFAULT_SCENE
-from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.scenarios.embedded import DEFAULT_SCENE, embedded_brokers
 from engine.views.brokers.model import BrokersInput
 from engine.views.brokers.view import brokers_input
 from engine.views.finding import Found

@@ -25,8 +25,7 @@ from engine.keyshared.model import RANGE_SIZE
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.ring import MAX_RING_POINTS
 from engine.names import parse_topic_name, partition_name, refuse_namespace, refuse_subscription
-from engine.plan.fields import Fields, shown
-from engine.plan.lines import Path, lines_of
+from engine.plan.fields import Fields, Path, lines_of, shown
 from engine.plan.model import FailoverPlan, Goal, GoalKind, KeyPlan, KeyTerms, NamespacePlan, Part, Plan
 
 LONGEST_TEXT: Final = 4_000_000

@@ -14,7 +14,7 @@ from engine.balance.limits import BundleStats
 from engine.balance.settings import MODULAR_CLASS
 from engine.config import CURRENT
 from engine.errors import InputError
-from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.scenarios.embedded import embedded_brokers
 
 _MESSAGE_BYTES: Final = 1_000
 _BUNDLES: Final = 16

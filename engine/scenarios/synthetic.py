@@ -1,4 +1,4 @@
-"""Made-up clusters of any size: a deterministic function of a few numbers, with rates as uneven as real ones."""
+"""Synthetic clusters of any size: a deterministic function of a few numbers, with rates as uneven as real ones."""
 
 from __future__ import annotations
 

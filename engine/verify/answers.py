@@ -33,8 +33,7 @@ from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
-from engine.verify.report import FlagSource, VersionSource
-from engine.verify.rules import defaults_of
+from engine.verify.report import FlagSource, VersionSource, defaults_of
 
 _MOMENT: Final = re.compile(r"\d{4}-?\d\d-?\d\d[T_ -]?\d\d[-:.]?\d\d(?:[-:.]?\d\d)?(?:\.\d+)?Z?|\d*")
 

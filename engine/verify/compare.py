@@ -16,7 +16,6 @@ from engine.admin.text import raw_object
 from engine.admin.topics import decode_broker_stats_topics
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
-from engine.verify.aggregates import compare_aggregate
 from engine.verify.answers import Answer, Answers, is_scalar, read_folder
 from engine.verify.bundles import (
     compare_list,
@@ -28,11 +27,11 @@ from engine.verify.bundles import (
 )
 from engine.verify.consumers import Group, as_listed, compare_subscription, infer_levels
 from engine.verify.key_ranges import compare_key_ranges
-from engine.verify.load_reports import compare_report
-from engine.verify.report import FactKind, Fit, Ledger, VerifyReport, VersionSource
-from engine.verify.rules import Rules
+from engine.verify.report import FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
 from engine.verify.statistics import (
     Statistics,
+    compare_aggregate,
+    compare_report,
     decode_aggregates,
     decode_statistics,
 )

@@ -12,8 +12,7 @@ from engine.admin.inference import InferredLevels, infer_priority_levels
 from engine.failover.choose import Choice, Rule, choose
 from engine.failover.model import Consumer
 from engine.names import NON_PERSISTENT
-from engine.verify.report import FactKind, Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import FactKind, Ledger, Rules
 
 ORDER_RULE: Final = "priority level, then name by UTF-16 code unit, then connect order"
 UNNAMED_TOPIC: Final = "active consumers of topics whose full name was not recorded"

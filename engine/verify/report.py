@@ -1,14 +1,16 @@
-"""The outcome of a comparison of the model with brokers' answers, as data."""
+"""The outcome of comparing the model with brokers' answers, with the release and settings compared against."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
-from engine.errors import Problem
+from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.errors import Problem, Rejection
+from engine.failover.choose import Rule, rule_in_force
 
 
 class FactKind(Enum):
@@ -157,3 +159,37 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is taken as given while facts are compared."""
+
+    behaviour: ReleaseBehaviour
+    settings: BrokerSettings
+
+    @property
+    def consistent_hashing(self) -> bool:
+        return self.settings.activeConsumerFailoverConsistentHashing
+
+    def in_force(self, partition_index: int) -> Rule:
+        """The rule that picks the active consumer; a negative index means that the topic is not partitioned."""
+        return rule_in_force(partition_index, consistent_hashing=self.consistent_hashing, behaviour=self.behaviour)
+
+    def described(self, partition_index: int) -> str:
+        """The rule in force in words, for a difference."""
+        rule = self.in_force(partition_index)
+        if partition_index < 0:
+            return f"{rule.value} (no partition, Pulsar {self.behaviour.label})"
+        flag = "true" if self.consistent_hashing else "false"
+        known = "" if self.behaviour.knows_failover_consistent_hashing else ", which this release does not know"
+        return f"{rule.value} ({FLAG}={flag}{known}, Pulsar {self.behaviour.label})"
+
+    def with_flag(self, flag: bool) -> Rules:
+        return replace(self, settings=replace(self.settings, activeConsumerFailoverConsistentHashing=flag))
+
+
+def defaults_of(version: str | None) -> BrokerSettings:
+    """The settings of a broker of that version that sets none; those of the current release where it is unknown."""
+    behaviour = behaviour_of(version) if version is not None else CURRENT
+    return default_settings(CURRENT if isinstance(behaviour, Rejection) else behaviour)

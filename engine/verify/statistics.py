@@ -1,19 +1,31 @@
-"""Statistics of topics, decoded with the name of the topic that an answer is about."""
+"""Verify statistics: topics by name, the aggregate of a partitioned topic, and the sums and order of load reports.
+
+An aggregate and its partitions are in one answer and were made from the same numbers, so the model's aggregate must be
+equal up to the last digits.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from engine.admin.facts import Decoded, TopicFacts
 from engine.admin.kinds import AnswerKind
-from engine.admin.publishers import PublishedPartitions, decode_named_publishers, decode_publishers
+from engine.admin.load_reports import BundleReport
+from engine.admin.publishers import PublishedPartitions, PublishedTopic, decode_named_publishers, decode_publishers
 from engine.admin.text import raw_object
 from engine.admin.topics import decode_named_stats, decode_partitioned_stats, decode_topic_stats
+from engine.balance.splitting.modular import visiting_order
+from engine.config import ReleaseBehaviour
 from engine.errors import Problem
+from engine.hashing import java_string_hash
 from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT
+from engine.routing.publishers import PublisherGroups, PublisherStats
+from engine.routing.stats import ConsumerStats, SubscriptionStats, TopicStats, aggregate
+from engine.verify.report import FactKind, Ledger
 
 _UNKNOWN_NAMESPACE: Final = "unknown/unknown"
 _MANY_TOPICS: Final[Mapping[AnswerKind, Callable[[bytes, str], Decoded[dict[str, TopicFacts]]]]] = {
@@ -64,3 +76,199 @@ def decode_aggregates(
     one = decode_publishers(data, file)
     names = (name.rpartition(PARTITION_SUFFIX)[0] for name in one.good.partitions)
     return Decoded({topic or next(names, file): one.good}, one.problems)
+
+
+_RELATIVE: Final = 1e-9  # another serialiser may cut the last digits
+_TOPIC_SUMS: Final = (
+    "msg_rate_in_msgs_per_sec",
+    "msg_throughput_in_bytes_per_sec",
+    "msg_rate_out_msgs_per_sec",
+    "msg_throughput_out_bytes_per_sec",
+    "bytes_in_counter",
+    "msg_in_counter",
+    "bytes_out_counter",
+    "msg_out_counter",
+    "storage_size_bytes",
+    "backlog_size_bytes",
+)
+_SUBSCRIPTION_SUMS: Final = (
+    "msg_rate_out_msgs_per_sec",
+    "msg_throughput_out_bytes_per_sec",
+    "bytes_out_counter",
+    "msg_out_counter",
+    "msg_backlog_entries",
+    "unacked_messages",
+)
+_CONSUMER_SUMS: Final = (
+    "msg_rate_out_msgs_per_sec",
+    "msg_throughput_out_bytes_per_sec",
+    "unacked_messages",
+    "available_permits",
+)
+
+
+def compare_aggregate(ledger: Ledger, topic: str, answer: PublishedPartitions, behaviour: ReleaseBehaviour) -> None:
+    """Compare one aggregate with the sum of its partitions."""
+    if answer.aggregate is None or not answer.partitions:
+        ledger.skip("aggregates of partitioned topics without their partitions")
+        return
+    if not answer.whole:
+        ledger.skip("aggregates of partitioned topics of which a partition cannot be read")
+        return
+    recorded = answer.aggregate
+    modelled = aggregate([_as_added(partition, behaviour) for partition in answer.partitions.values()], behaviour)
+    rule = f"{len(answer.partitions)} partitions added up, Pulsar {behaviour.label}"
+    sides = _where_they_differ(recorded.stats, modelled, _TOPIC_SUMS)
+    ledger.compare(FactKind.PARTITIONED_SUM, topic, *sides, rule)
+    averages = _equal_if_close(recorded.stats.average_msg_size_bytes, modelled.average_msg_size_bytes)
+    mean_rule = "the plain mean over the partitions, idle ones too"
+    ledger.compare(FactKind.PARTITIONED_AVERAGE, topic, *averages, mean_rule)
+    _compare_publishers(ledger, topic, recorded, modelled.publishers, behaviour)
+    _compare_subscriptions(ledger, topic, recorded.stats, modelled, rule)
+
+
+def _as_added(topic: PublishedTopic, behaviour: ReleaseBehaviour) -> TopicStats:
+    """A partition with its publishers in the order in which they are added.
+
+    Before #18807 that is the broker's own order, a Java map's by the hash of the name; statistics show them sorted.
+    """
+    stats = topic.stats
+    if behaviour.unnamed_publishers == "added-once":
+        return stats
+    order = visiting_order([publisher.producer_name or "" for publisher in topic.publishers])
+    place = {name: at for at, name in enumerate(order)}
+    unnamed = sorted(stats.publishers.unnamed, key=lambda publisher: place[publisher.producer_name or ""])
+    return TopicStats(
+        **{name: getattr(stats, name) for name in _TOPIC_SUMS},
+        average_msg_size_bytes=stats.average_msg_size_bytes,
+        publishers=PublisherGroups(tuple(unnamed), stats.publishers.named),
+        subscriptions=stats.subscriptions,
+    )
+
+
+def _compare_publishers(
+    ledger: Ledger, topic: str, recorded: PublishedTopic, modelled: PublisherGroups, behaviour: ReleaseBehaviour
+) -> None:
+    entries = modelled.listed()
+    rule = "named by name, the others by position" if modelled.named else "by position in each partition's list"
+    if behaviour.unnamed_publishers != "added-once":
+        rule = f"{rule}, too often before #18807"
+    shown = tuple(_entry(entry.producer_name, entry.supports_partial_producer) for entry in recorded.publishers)
+    expected = tuple(_entry(entry.producer_name, entry.supports_partial_producer) for entry in entries)
+    if not ledger.compare(FactKind.PUBLISHER_ENTRIES, topic, shown, expected, rule):
+        return
+    for number, (one, other) in enumerate(zip(recorded.publishers, entries, strict=True), 1):
+        subject = f"{topic}, publisher entry {number}"
+        ledger.compare(FactKind.PUBLISHER_SUM, subject, *_pairs_that_differ(_rates(one.stats), _rates(other)), rule)
+        averages = _equal_if_close(one.average_msg_size_bytes, other.average_msg_size_bytes)
+        mean_rule = "the plain mean over the publishers added"
+        ledger.compare(FactKind.PUBLISHER_AVERAGE, subject, *averages, mean_rule)
+
+
+def _entry(name: str | None, flag: bool | None) -> str:
+    """An entry in words; a release that leaves the flag out means false."""
+    return f"{name or 'without a name'}{' (partial)' if flag else ''}"
+
+
+def _rates(stats: PublisherStats) -> Mapping[str, float]:
+    return {
+        "msg_rate_in_msgs_per_sec": stats.msg_rate_in_msgs_per_sec,
+        "msg_throughput_in_bytes_per_sec": stats.msg_throughput_in_bytes_per_sec,
+    }
+
+
+def _compare_subscriptions(ledger: Ledger, topic: str, recorded: TopicStats, modelled: TopicStats, rule: str) -> None:
+    names = (tuple(sorted(recorded.subscriptions)), tuple(sorted(modelled.subscriptions)))
+    if any(names) and not ledger.compare(FactKind.SUBSCRIPTION_SUM, topic, *names, "subscriptions by name"):
+        return
+    for name, one in recorded.subscriptions.items():
+        other = modelled.subscriptions[name]
+        subject = f"{topic} / {name}"
+        ledger.compare(FactKind.SUBSCRIPTION_SUM, subject, *_where_they_differ(one, other, _SUBSCRIPTION_SUMS), rule)
+        if one.consumers or other.consumers:
+            by_position = "by position while lists are of one length, else appended"
+            texts = (_consumer_texts(one, one), _consumer_texts(other, one))
+            ledger.compare(FactKind.CONSUMER_ENTRIES, subject, *_lines_that_differ(*texts), by_position)
+
+
+def _consumer_texts(subscription: SubscriptionStats, recorded: SubscriptionStats) -> tuple[str, ...]:
+    """Entries as texts; with names only where the release shows them in an aggregate at all."""
+    named = any(consumer.consumer_name for consumer in recorded.consumers)
+    return tuple(_consumer_text(consumer, named=named) for consumer in subscription.consumers)
+
+
+def _consumer_text(consumer: ConsumerStats, *, named: bool) -> str:
+    name = (consumer.consumer_name or "without a name") if named else "consumer"
+    return " ".join((name, *(f"{getattr(consumer, member):.9g}" for member in _CONSUMER_SUMS)))
+
+
+def _where_they_differ(recorded: object, modelled: object, names: Iterable[str]) -> tuple[str, str]:
+    names = tuple(names)
+    return _pairs_that_differ(
+        {name: getattr(recorded, name) for name in names}, {name: getattr(modelled, name) for name in names}
+    )
+
+
+def _pairs_that_differ(recorded: Mapping[str, float], modelled: Mapping[str, float]) -> tuple[str, str]:
+    """Both sides in words, only the members that differ; equal texts when none does."""
+    names = [name for name in recorded if not math.isclose(recorded[name], modelled[name], rel_tol=_RELATIVE)]
+    if not names:
+        return "the sums", "the sums"
+    return _numbers(recorded, names), _numbers(modelled, names)
+
+
+def _numbers(values: Mapping[str, float], names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {values[name]:.9g}" for name in names)
+
+
+def _equal_if_close(recorded: float, modelled: float) -> tuple[str, str]:
+    near = math.isclose(recorded, modelled, rel_tol=_RELATIVE)
+    return f"{recorded:.9g}", f"{recorded if near else modelled:.9g}"
+
+
+def _lines_that_differ(recorded: Sequence[str], modelled: Sequence[str]) -> tuple[object, object]:
+    if len(recorded) != len(modelled):
+        return f"{len(recorded)} entries", f"{len(modelled)} entries"
+    places = [at for at, (one, other) in enumerate(zip(recorded, modelled, strict=True)) if one != other]
+    return tuple(recorded[at] for at in places), tuple(modelled[at] for at in places)
+
+
+RELATIVE: Final = 1e-9
+"""Sums of the same numbers may differ by this part: another serialiser may cut the last digits."""
+_MOST_BUCKETS: Final = 2**16
+
+
+def compare_report(ledger: Ledger, broker: str, report: BundleReport) -> None:
+    """Compare the totals of a report with the sums over its bundles, and their order with that of a Java map."""
+    bundles = report.bundles
+    sums = {
+        "numTopics": sum(bundle.topics for bundle in bundles),
+        "numBundles": len(bundles),
+        "numConsumers": sum(bundle.consumers for bundle in bundles),
+        "numProducers": sum(bundle.producers for bundle in bundles),
+        "msgRateIn": sum(bundle.msg_rate_in for bundle in bundles),
+        "msgRateOut": sum(bundle.msg_rate_out for bundle in bundles),
+    }
+    totals = report.totals
+    differing = [
+        name for name in totals if not math.isclose(totals[name], sums[name], rel_tol=RELATIVE, abs_tol=RELATIVE)
+    ]
+    recorded, modelled = (tuple(f"{name} {side[name]:.9g}" for name in differing) for side in (totals, sums))
+    ledger.compare(FactKind.REPORT_TOTALS, broker, recorded, modelled, "the sums over its bundles")
+    names = tuple(bundle.bundle for bundle in bundles)
+    ledger.compare(FactKind.REPORT_ORDER, broker, names, _map_order(names), "a Java map's, by the hash of the name")
+
+
+def _map_order(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names as given if some Java map iterates over them so, else the order of a map that was just filled.
+
+    A map that once held more names has more buckets than it needs now.
+    """
+    codes = [java_string_hash(name) for name in names]
+    buckets = 16
+    while buckets <= _MOST_BUCKETS:
+        places = [(code ^ (code >> 16)) % buckets for code in codes]
+        if len(names) <= buckets and places == sorted(places):
+            return names
+        buckets *= 2
+    return visiting_order(names)

@@ -22,12 +22,13 @@ DOCUMENTS: Final = (
     "heirs",
     "broker-heirs",
     "diff",
+    "fleet-diff",
     "upgrade",
     "suggest",
     "check",
 )
 """What has one: four screens, then commands by their names; ``bundles`` is of ``forecast``, ``script`` of
-``demo --headless``, ``broker-heirs`` of ``heirs --broker``."""
+``demo --headless``, ``broker-heirs`` of ``heirs --broker``, ``fleet-diff`` of ``fleet diff``."""
 
 
 @cache

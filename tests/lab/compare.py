@@ -23,16 +23,15 @@ from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
 from engine.hashing import crc32_hash
-from engine.verify.aggregates import compare_aggregate
 from engine.verify.answers import is_scalar
 from engine.verify.bundles import IN_RANGE_RULE
 from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_for, score
 from engine.verify.consumers import infer_levels
-from engine.verify.load_reports import compare_report
-from engine.verify.report import Difference, FactKind, Fit, FlagSource, Ledger, Tally, VersionSource
-from engine.verify.rules import Rules
+from engine.verify.report import Difference, FactKind, Fit, FlagSource, Ledger, Rules, Tally, VersionSource
 from engine.verify.statistics import (
     Statistics,
+    compare_aggregate,
+    compare_report,
     decode_aggregates,
     decode_statistics,
 )

@@ -11,8 +11,7 @@ from engine.errors import Rejection
 from engine.failover.handover import advance_to, connect, disconnect
 from engine.failover.state import Connection, DispatcherState, Notified, Outcome, Terms
 from engine.names import NON_PERSISTENT, partition_index
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.consumers import of_steps
 from tests.lab.facts import StepFact
 from tests.lab.scenario import Recording, Step

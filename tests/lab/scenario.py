@@ -15,7 +15,7 @@ from engine.admin.requests import AdminRequest, parse_request, refused_settings,
 from engine.admin.text import plain_json
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem, Rejection
-from engine.verify.rules import defaults_of
+from engine.verify.report import defaults_of
 from tests.lab.balance.records import BalanceRecords, balance_records
 from tests.lab.folder import SCENARIO, Folder, shared
 from tests.lab.key_shared.steps import (

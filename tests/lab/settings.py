@@ -6,8 +6,7 @@ from typing import Final
 
 from engine.admin.facts import RuntimeConfiguration
 from engine.config import FLAG
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.facts import StepFact
 from tests.lab.scenario import Answer, Recording
 

@@ -11,8 +11,7 @@ import pytest
 from engine.admin.topics import decode_broker_stats_topics
 from engine.config import CURRENT, BrokerSettings
 from engine.hashing import crc32_hash
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.balance.lists import ListHistory, compare_splits
 from tests.lab.balance.owners import MEANWHILE
 from tests.lab.balance.records import AutomaticSplit, BalanceRecords

@@ -13,7 +13,7 @@ import pytest
 from engine.balance.settings import BalanceSettings
 from engine.config import BrokerSettings
 from engine.errors import InputError
-from engine.verify.rules import defaults_of
+from engine.verify.report import defaults_of
 from tests.lab.compare import compare_folder
 from tests.lab.folder import Folder, find_folders, label_of, read_folder, recording
 from tests.lab.scenario import read_recording

@@ -16,6 +16,8 @@ _TYPES: Final[Mapping[str, Any]] = {
     "text": pa.string(),
     "whole": pa.int64(),
     "real": pa.float64(),
+    "flag": pa.bool_(),
+    "moment": pa.timestamp("us", "UTC"),
     "texts": pa.list_(pa.string()),
     "ranges": pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())])),
 }
@@ -27,12 +29,16 @@ _DECLARED: Final[Mapping[str, str]] = {
     "worst_subscriptions": "namespace: text, subscription: text, type: text, policy: text, partitions: whole,"
     " consumers: whole, idle: whole, max_over_mean: real?, max_over_mean_rate: real?, moved: whole,"
     " least_moved: whole, verdict: text?, findings: whole, worst_severity: text?, msg_rate_out: real*,"
-    " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, lost_msg_rate: real*",
+    " msg_backlog_entries: whole*, max_over_even: real?, lists: whole*, lost_msg_rate: real*,"
+    " run_id: text*, snapshot_time: moment?*",
     "worst_namespaces": "namespace: text, topics: whole, subscriptions: whole, msg_rate_in: real, msg_rate_out: real,"
     " backlog_size_bytes: whole, bundles: whole, bundles_to_split: whole, worst_max_over_even: real?,"
     " worst_subscription: text?, idle: whole, findings: whole, worst_severity: text?",
     "findings": "rule: text, severity: text, severity_level: whole, namespace: text, subscription: text, bundle: text,"
-    " topic: text, consumer: text, topics: whole, what: text, advice: text",
+    " topic: text, consumer: text, topics: whole, what: text, advice: text, run_id: text*",
+    "assignments": "subscription: text, topic: text, namespace: text, policy: text, active_consumer: text?,"
+    " run_id: text*",
+    "subscription_loads": "namespace: text, subscription: text, policy: text, in_force: flag, run_id: text*",
     "quarantine": _QUARANTINE,
     "assign_quarantine": _QUARANTINE,
     "key_quarantine": _QUARANTINE,
@@ -41,13 +47,13 @@ _DECLARED: Final[Mapping[str, str]] = {
     " unacked_messages: whole, partition_index: whole",
     "topics": "topic: text, domain: text, namespace: text, partition_index: whole, msg_rate_in: real,"
     " msg_rate_out: real, msg_throughput_in: real, msg_throughput_out: real, storage_size_bytes: whole,"
-    " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text",
+    " backlog_size_bytes: whole, publishers: whole, bundle: text?, kind: text, file: text, run_id: text*",
     "consumer_sets": "consumer_set: whole, names: texts",
     "consumers": "subscription: text, topic: text, position: whole, consumer: text, connected_since: text,"
     " unacked_messages: whole, key_hash_ranges: ranges",
     "bundles": "lower: whole, upper: whole",
     "settings": "name: text, value: text",
-    "brokers": "version: text",
+    "brokers": "broker: text, version: text, run_id: text*",
 }
 """What is read of each table: columns and types. With ``?`` rows may have none, with ``*`` earlier releases lack it."""
 
@@ -137,7 +143,7 @@ def _fault(table: Any, name: str, chosen: Sequence[str] | None) -> str:
         values = table.column(column)
         if not _is_of(values.type, _TYPES[kind.rstrip("?*")]):
             return f"has {values.type} in the column {column}"
-        if values.null_count and not kind.endswith("?"):
+        if values.null_count and "?" not in kind:
             return f"has rows without {column}"
         if pa.types.is_floating(values.type) and not pc.all(pc.is_finite(values), min_count=0).as_py():
             return f"has numbers without a bound in the column {column}"
@@ -158,6 +164,8 @@ def _has_gaps(values: Any) -> bool:
 def _is_of(kind: Any, declared: Any) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
+    if pa.types.is_timestamp(declared):
+        return bool(pa.types.is_timestamp(kind))
     if pa.types.is_integer(declared):
         return bool(pa.types.is_signed_integer(kind))
     return bool(kind == declared)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.bundles.plan import shares_of
-from engine.lint.attempts import Attempt, cuts_of
-from engine.lint.cases import NamespaceCase
+from engine.lint.cases import Attempt, NamespaceCase, cuts_of
 from engine.lint.model import Finding, Rule, Severity, World
 from engine.text import counted
 

@@ -29,14 +29,19 @@ from typing import Final
 from engine.cluster.grammar.words import split_words
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.scenarios.script.balance_expectations import (
+from engine.scenarios.script.feature_expectations import (
     BALANCE_FORMS,
     BALANCE_WORDS,
+    KEY_FORMS,
+    KEY_MEASURES,
+    PRODUCER_FORMS,
     balance_number,
     balance_text_unmet,
+    key_number,
+    key_text_unmet,
+    producer_number,
+    producer_text_unmet,
 )
-from engine.scenarios.script.key_expectations import KEY_FORMS, KEY_MEASURES, key_number, key_text_unmet
-from engine.scenarios.script.producer_expectations import PRODUCER_FORMS, producer_number, producer_text_unmet
 from engine.views.failover.dashboard import dashboard_view, topic_explanation
 from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, RuleInForce
 from engine.views.keys.words import VERDICTS

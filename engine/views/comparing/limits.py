@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Final, Protocol
 
 from engine.errors import Rejection
 from engine.views.comparing.difference import Sums
@@ -17,9 +18,16 @@ _LIMIT: Final = re.compile(
 )
 
 
+class Numbers(Protocol):
+    """Sums of a difference: what limits are about, and the ``items`` that a percentage is of."""
+
+    @property
+    def items(self) -> int | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``name`` of ``Sums``, compared with ``number`` (a fraction of all items where ``share``) by ``sign``."""
+    """``name`` of the sums, compared with ``number`` (a fraction of all items where ``share``) by ``sign``."""
 
     text: str
     name: str
@@ -28,8 +36,8 @@ class Limit:
     share: bool
 
 
-def parse_limit(text: str) -> Limit | Rejection:
-    """One limit, or why it is none.
+def parse_limit(text: str, names: Collection[str] = NAMES) -> Limit | Rejection:
+    """One limit on one of the sums ``names``, or why it is none.
 
     >>> limit = parse_limit("moved > 10%")
     >>> limit.name, limit.sign, limit.number, limit.share
@@ -41,15 +49,15 @@ def parse_limit(text: str) -> Limit | Rejection:
     if match is None:
         return Rejection("NotALimit", f"{text!r} is not a limit; write NAME>NUMBER, such as moved>10% or idle>0")
     name, share = match["name"], bool(match["percent"])
-    if name not in NAMES:
-        return Rejection("UnknownNumber", f"{name!r} is not a number of a difference; there are {', '.join(NAMES)}")
+    if name not in names:
+        return Rejection("UnknownNumber", f"{name!r} is not a number of a difference; there are {', '.join(names)}")
     if share and name not in OF_ALL:
         return Rejection("NotAShare", f"{name} is not a share of all partitions; write a number without %")
     number = float(match["number"]) / (100 if share else 1)
     return Limit(text.strip(), name, match["sign"], number, share)
 
 
-def exceeded(limit: Limit, sums: Sums) -> bool:
+def exceeded(limit: Limit, sums: Numbers) -> bool:
     """Whether a difference meets the condition of a limit, so that a check fails.
 
     >>> exceeded(parse_limit("moved>10%"), Sums(100, 11, 5, 0.0, 0.0, 0, 0, 0, 0, 1.0, 1.0, 0))

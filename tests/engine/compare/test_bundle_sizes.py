@@ -7,8 +7,8 @@ import zlib
 import numpy as np
 import pytest
 
-from engine.compare.bundle_sizes import MOST_BUNDLES, bundles_for
 from engine.compare.sizes import Goal, Sizing
+from engine.compare.suggestion import MOST_BUNDLES, bundles_for
 from engine.errors import Rejection
 
 TOPICS = [f"persistent://t/n/x-{at}" for at in range(40)]

@@ -12,7 +12,7 @@ from engine.admin.shed_inputs import ShedInputs
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.limits import BundleStats
 from engine.errors import Rejection
-from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.scenarios.embedded import embedded_brokers
 from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView, Change, LeftAlone
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, compared_shedders
 

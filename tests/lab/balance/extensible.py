@@ -15,8 +15,7 @@ from engine.balance.splitting.extensible import CycleDecision, CycleObservation,
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
 from engine.bundles.flow import BYTES_PER_MBYTE, flow_limits
 from engine.bundles.loads import TopicLoad
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.balance.broker_log import CycleLine, LoggedCycle, LoggedNumbers
 from tests.lab.balance.lists import ListHistory, cut_texts
 from tests.lab.balance.records import BalanceRecords

@@ -12,8 +12,7 @@ from engine.bundles.split import choose_cuts
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE
 from engine.errors import Rejection
 from engine.verify.bundles import VALID_RULE
-from engine.verify.report import FactKind, Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import FactKind, Ledger, Rules
 from tests.lab.balance.records import AutomaticSplit, BalanceRecords
 from tests.lab.balance.series import SeenTopics, Series, WrittenList
 from tests.lab.bundles.flow_rates import Window, reachable, windows_of

@@ -10,9 +10,8 @@ from typing import Final
 from engine.balance.averages import BundleData, TimeAverageMessageData
 from engine.balance.splitting.modular import BrokerReport
 from engine.bundles.flow import BYTES_PER_MBYTE
-from engine.verify.load_reports import RELATIVE, compare_report
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
+from engine.verify.statistics import RELATIVE, compare_report
 from tests.lab.balance.broker_log import LoggedNumbers
 from tests.lab.balance.lists import ListHistory
 from tests.lab.balance.reading_order import Agreement, Events, best_order

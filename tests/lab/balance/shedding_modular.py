@@ -20,8 +20,8 @@ from engine.balance.placement.model import Placement
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings, default_load_settings
 from engine.errors import Rejection
 from engine.load_rules import LoadRules
-from engine.verify.load_reports import RELATIVE
 from engine.verify.report import Ledger
+from engine.verify.statistics import RELATIVE
 from tests.lab.balance.modular import average_text, is_same, storings
 from tests.lab.balance.records import BalanceRecords
 from tests.lab.balance.series import AVERAGES, WrittenAverages, WrittenReport

@@ -12,8 +12,7 @@ from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.verify.bundles import VALID_RULE
-from engine.verify.report import FactKind, Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import FactKind, Ledger, Rules
 from tests.lab.bundles.namespaces import load_of
 from tests.lab.bundles.splits import TOPICS_UNKNOWN, PendingSplit, SplitRequest, compare_outcome, plan_request
 from tests.lab.facts import StepFact

@@ -7,8 +7,7 @@ from typing import Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.bundles.loads import TopicLoad
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.bundles.namespaces import Namespace, Namespaces, note_making
 from tests.lab.bundles.splits import TOPICS_UNKNOWN, PendingSplit, SplitRequest, plan_request
 from tests.lab.facts import StepFact

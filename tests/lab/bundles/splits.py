@@ -21,8 +21,7 @@ from engine.config import (
 from engine.errors import Rejection
 from engine.names import PERSISTENT
 from engine.verify.bundles import boundary_texts
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.bundles.flow_rates import reachable, windows
 from tests.lab.facts import StepFact
 

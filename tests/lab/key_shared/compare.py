@@ -10,8 +10,7 @@ from engine.admin.facts import SubscriptionFacts, TopicFacts
 from engine.config import BrokerSettings
 from engine.errors import Problem
 from engine.names import NON_PERSISTENT
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.consumers import STEPS_RULE, is_key_shared_of_scenario, is_topic_of_scenario
 from tests.lab.facts import StepFact
 from tests.lab.folder import SCENARIO

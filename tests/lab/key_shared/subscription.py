@@ -13,7 +13,7 @@ from engine.keyshared.admission import SubscriptionTerms, delivery_terms, select
 from engine.keyshared.delivery_state import Delivery, DeliveryState, OrderRule
 from engine.keyshared.entry_key import EntryMetadata, sticky_key
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
-from engine.verify.rules import Rules
+from engine.verify.report import Rules
 from tests.lab.key_shared.steps import MessageName
 
 _NOW_MS: Final = 0

@@ -11,8 +11,7 @@ from engine.errors import Problem, Rejection
 from engine.names import partition_index
 from engine.routing.keys import HashingScheme, Message, partition_of_key
 from engine.routing.routers import Router, round_robin, route
-from engine.verify.report import Ledger
-from engine.verify.rules import Rules
+from engine.verify.report import Ledger, Rules
 from tests.lab.client_errors import error_stem
 from tests.lab.facts import StepFact
 from tests.lab.folder import shared

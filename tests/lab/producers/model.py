@@ -18,7 +18,7 @@ from engine.routing.producers.settings import Client, ProducerSettings
 from engine.routing.producers.topic import BrokerProducer, PartitionedTopic, connect, disconnect
 from engine.routing.publishers import PublisherGroups, PublisherStats, flag_shown, grouped
 from engine.routing.routers import PartialRoundRobinRouter, Router, SinglePartitionRouter, round_robin
-from engine.verify.rules import Rules
+from engine.verify.report import Rules
 from tests.lab.producers.steps import ProducerStart, Sending
 
 GIVEN_NAME: Final = re.compile(r"(.+-\d+)-(\d+)")

@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from engine.scenarios.embedded_brokers import embedded_brokers
+from engine.scenarios.embedded import embedded_brokers
 from engine.views.brokers.model import BrokersView
 from engine.views.brokers.view import brokers_input
 from tests.tui.broker_scenes import brokers_app, brokers_screen

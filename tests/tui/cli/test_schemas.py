@@ -23,6 +23,7 @@ from engine.views.schemas import DOCUMENTS, schema_of
 from tests.engine.diagnosis.made import consumer, stats
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
+from tests.tui.fleet_runs import both_days
 
 PLAN = str(Path(__file__).parents[3] / "docs" / "plan.toml")
 LOADS = ("open", str(RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"))
@@ -100,6 +101,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("diff", str(RECORDINGS / "f-inventory-2"), "rule:ring"),
         ("diff", str(RECORDINGS / "c-keyshared-ring"), "apply:kill ks-b"),
     ),
+    "fleet-diff": (("fleet", "diff", "monday", "tuesday"), ("fleet", "diff", "tuesday", "monday")),
     "suggest": (
         ("suggest", "flag"),
         ("suggest", "partitions", "--up-to", "3"),
@@ -152,6 +154,7 @@ def inputs(tmp_path: Path) -> None:
     reports.mkdir()
     for name in ("05-load-report-a.json.gz", "05-load-report-b.json.gz", "scenario.json.gz"):
         (reports / name).write_bytes((RECORDINGS / "g-shed-modular-uniform" / name).read_bytes())
+    both_days(tmp_path)
     missed = (
         '[[namespaces]]\nname = "t/n"\nbrokers = 1\ntopics = 9\n[namespaces.goals]\nmax_over_mean = 1\nsurvive = 1\n'
     )

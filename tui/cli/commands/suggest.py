@@ -239,8 +239,8 @@ def suggest_bundles(
     import numpy as np
 
     from engine.cluster.bundles import topic_loads
-    from engine.compare.bundle_sizes import bundles_for
     from engine.compare.sizes import Goal
+    from engine.compare.suggestion import bundles_for
     from engine.views.suggestions import sizing_document
     from tui.cli.session import namespace_of, session_of
 

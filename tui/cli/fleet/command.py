@@ -11,9 +11,10 @@ import click
 
 from engine.text import visible
 from tui.cli.exits import FAILED, FINE
+from tui.cli.fleet.diff import diff_runs
+from tui.cli.fleet.folder import result_folder
 from tui.cli.options import Output, ascii_option, json_option, output_options
 from tui.cli.output import say, write_out, write_page
-from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from engine.views.fleet.summary import FleetSummary
@@ -295,7 +296,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
 def _results_of(result: JobResult, target: str) -> ResultFolder:
     """Where the result is, opened with the settings that the job had."""
     if result.place is None:
-        return _results(target)
+        return result_folder(target)
     from pipeline.manifests import results_at
 
     return results_at(result.place)
@@ -343,7 +344,7 @@ def open_fleet(*, target: str, output: Output) -> int:
 
     Example: ringside fleet open results/
     """
-    results = _results(target)
+    results = result_folder(target)
     if output.on_screen:
         from engine.errors import InputError
         from tui.cli.fleet.screen import open_fleet_screen
@@ -363,23 +364,7 @@ def open_fleet(*, target: str, output: Output) -> int:
     return FINE
 
 
-def _results(text: str) -> ResultFolder:
-    """A result folder by its path or URI. Raises ``InputError`` for another scheme, or where Arrow is missing."""
-    from engine.errors import InputError
-
-    if "://" not in text:
-        reason = missing(text)
-        if reason is not None:
-            raise InputError(reason)
-        return Path(text)
-    try:
-        from pipeline.manifests import results_at
-        from pipeline.storage import place_of
-    except ImportError as error:
-        raise InputError("stores are read with pyarrow: install it (pip install 'pulsar-ringside[spark]')") from error
-    return results_at(place_of(text))
-
-
 for _job, _about in _JOBS.items():
     fleet_command.add_command(_command_of(_job, _about))
 fleet_command.add_command(open_fleet)
+fleet_command.add_command(diff_runs)

@@ -1,0 +1,378 @@
+"""Two runs of a fleet side by side: whose partitions moved, what got worse and better, and what is new or gone.
+
+Owners are the active consumers that the rule in force gives each partition: computed, not what brokers reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+import numpy as np
+
+from engine.compare.runs import Coded, Ints, keyed, matched, missing_in
+
+FORMAT: Final = "ringside.fleet-diff/1"
+MEASURES: Final = ("lost_msg_rate", "idle", "max_over_even", "max_over_mean")
+"""What a subscription is judged by, less being better; lists of what got worse are sorted by them in this order."""
+SAME: Final = 1e-9
+"""Within this relative distance two numbers are the same: sums of rates depend on the order of additions."""
+TOPICS_LISTED: Final = 100
+"""Moved partitions that are listed of one subscription; all of them are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: the folder that it is read from, and what its tables say of themselves (``snapshot_time``: ISO 8601)."""
+
+    place: str
+    run_id: str
+    snapshot_time: str | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OwnerColumns:
+    """A row for each partition of each Failover subscription, with its active consumer."""
+
+    namespace: Coded
+    subscription: Coded
+    topic: Coded
+    owner: Coded
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SubscriptionColumns:
+    """A row for each subscription. ``measures`` has arrays of either run for each of ``MEASURES``, NaN for none."""
+
+    namespace: Coded
+    subscription: Coded
+    type: Coded
+    verdict: Coded
+    measures: dict[str, tuple[Any, Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FindingColumns:
+    """A row for each finding: its rule and severity, and its place, empty where a part does not apply."""
+
+    rule: Coded
+    severity: Coded
+    namespace: Coded
+    subscription: Coded
+    bundle: Coded
+    topic: Coded
+    consumer: Coded
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RunColumns:
+    """How to read the columns of both runs, one kind after the other: a fleet's topics alone are large. None for what
+    one of the runs lacks."""
+
+    owners: Callable[[], OwnerColumns] | None = None
+    subscriptions: Callable[[], SubscriptionColumns] | None = None
+    findings: Callable[[], FindingColumns] | None = None
+    topics: Callable[[], Coded] | None = None
+    brokers: Callable[[], Coded] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerChange:
+    """``partitions`` that went from one consumer to another; None is nobody."""
+
+    before: str | None
+    after: str | None
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovedTopic:
+    topic: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionMoves:
+    """``partitions`` of a subscription that both runs have, and those ``moved``; ``topics`` lists some of these."""
+
+    namespace: str
+    subscription: str
+    partitions: int
+    moved: int
+    owners: tuple[OwnerChange, ...]
+    topics: tuple[MovedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one run says of a subscription; ``lost_msg_rate`` in messages/s."""
+
+    lost_msg_rate: float | None
+    idle: float | None
+    max_over_even: float | None
+    max_over_mean: float | None
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionChange:
+    """A subscription of both runs; ``worse`` and ``better`` name the measures that rose and fell."""
+
+    namespace: str
+    subscription: str
+    type: str
+    worse: tuple[str, ...]
+    better: tuple[str, ...]
+    before: Measured
+    after: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class FindingPlace:
+    """A finding without its numbers, which differ from run to run."""
+
+    rule: str
+    severity: str
+    namespace: str
+    subscription: str
+    bundle: str
+    topic: str
+    consumer: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionName:
+    namespace: str
+    subscription: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSums:
+    """Counts over everything, None where one of the runs lacks the table.
+
+    ``items``: partitions that both runs have, ``moved`` those of them with another owner, in ``moved_subscriptions``.
+    ``worse``: subscriptions of which a measure rose, ``better``: of which one fell and none rose, ``verdicts``: with
+    another verdict. ``idle`` and ``lost_msg_rate`` (messages/s): how much more there is of it in all subscriptions.
+    """
+
+    items: int | None = None
+    moved: int | None = None
+    moved_subscriptions: int | None = None
+    worse: int | None = None
+    better: int | None = None
+    verdicts: int | None = None
+    idle: int | None = None
+    lost_msg_rate: float | None = None
+    new_findings: int | None = None
+    gone_findings: int | None = None
+    topics_appeared: int | None = None
+    topics_vanished: int | None = None
+    subscriptions_appeared: int | None = None
+    subscriptions_vanished: int | None = None
+    brokers_appeared: int | None = None
+    brokers_vanished: int | None = None
+
+
+LIMITED: Final = tuple(field.name for field in fields(FleetSums) if field.name != "items")
+"""What ``--fail-on`` can be about."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetLists:
+    """What the sums count, the most important first; each list is cut at the same length."""
+
+    moved: tuple[SubscriptionMoves, ...] = ()
+    worse: tuple[SubscriptionChange, ...] = ()
+    better: tuple[SubscriptionChange, ...] = ()
+    verdicts: tuple[SubscriptionChange, ...] = ()
+    new_findings: tuple[FindingPlace, ...] = ()
+    gone_findings: tuple[FindingPlace, ...] = ()
+    topics_appeared: tuple[str, ...] = ()
+    topics_vanished: tuple[str, ...] = ()
+    subscriptions_appeared: tuple[SubscriptionName, ...] = ()
+    subscriptions_vanished: tuple[SubscriptionName, ...] = ()
+    brokers_appeared: tuple[str, ...] = ()
+    brokers_vanished: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FleetDifference:
+    """``not_compared``: tables that one of the runs lacks."""
+
+    before: Run
+    after: Run
+    sums: FleetSums
+    lists: FleetLists
+    not_compared: tuple[str, ...] = field(default=())
+
+
+def fleet_difference(
+    before: Run, after: Run, columns: RunColumns, *, top: int, not_compared: Sequence[str] = ()
+) -> FleetDifference:
+    """The difference of two runs, of each list the first ``top``. O(rows log rows); values are made for lists only."""
+    sums: dict[str, Any] = {}
+    lists: dict[str, Any] = {}
+    if columns.owners is not None:
+        _compare_owners(columns.owners(), top, sums, lists)
+    if columns.subscriptions is not None:
+        _compare_subscriptions(columns.subscriptions(), top, sums, lists)
+    if columns.findings is not None:
+        _compare_findings(columns.findings(), top, sums, lists)
+    for name, read in (("topics", columns.topics), ("brokers", columns.brokers)):
+        if read is not None:
+            _compare_names(name, read(), top, sums, lists)
+    return FleetDifference(before, after, FleetSums(**sums), FleetLists(**lists), tuple(not_compared))
+
+
+def _compare_owners(columns: OwnerColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
+    first, second = matched(*keyed(columns.subscription, columns.topic))
+    order = np.argsort(second)
+    first, second = first[order], second[order]
+    old, new = columns.owner.before[first], columns.owner.after[second]
+    _, groups = keyed(columns.namespace, columns.subscription)
+    _, example, group, partitions = np.unique(
+        groups[second], return_index=True, return_inverse=True, return_counts=True
+    )
+    changed = np.flatnonzero(old != new)
+    moved = np.bincount(group[changed], minlength=len(partitions))
+    changed = changed[np.argsort(group[changed], kind="stable")]
+    ends = np.cumsum(moved)
+    sums |= {"items": len(first), "moved": len(changed), "moved_subscriptions": int(np.count_nonzero(moved))}
+    most = np.argsort(-moved, kind="stable")[:top]
+    lists["moved"] = tuple(
+        SubscriptionMoves(
+            _name(columns.namespace, columns.namespace.after[second[example[at]]]),
+            _name(columns.subscription, columns.subscription.after[second[example[at]]]),
+            int(partitions[at]),
+            int(moved[at]),
+            _owner_changes(columns.owner, old[rows], new[rows]),
+            tuple(
+                MovedTopic(
+                    _name(columns.topic, columns.topic.after[second[row]]),
+                    columns.owner.name(int(old[row])),
+                    columns.owner.name(int(new[row])),
+                )
+                for row in rows[:TOPICS_LISTED]
+            ),
+        )
+        for at in most[moved[most] > 0]
+        for rows in [changed[ends[at] - moved[at] : ends[at]]]
+    )
+
+
+def _owner_changes(owner: Coded, old: Ints, new: Ints) -> tuple[OwnerChange, ...]:
+    """How many partitions went from whom to whom, the most first."""
+    pairs, counts = np.unique(np.stack([old, new]), axis=1, return_counts=True)
+    return tuple(
+        OwnerChange(owner.name(int(pairs[0, at])), owner.name(int(pairs[1, at])), int(counts[at]))
+        for at in np.argsort(-counts, kind="stable")
+    )
+
+
+def _compare_subscriptions(columns: SubscriptionColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
+    keys = keyed(columns.namespace, columns.subscription)
+    for name, mine, others, before in (
+        ("subscriptions_vanished", *keys, True),
+        ("subscriptions_appeared", *keys[::-1], False),
+    ):
+        rows = missing_in(mine, others)
+        sums[name] = len(rows)
+        spaces = columns.namespace.before if before else columns.namespace.after
+        named = columns.subscription.before if before else columns.subscription.after
+        lists[name] = tuple(
+            SubscriptionName(_name(columns.namespace, spaces[row]), _name(columns.subscription, named[row]))
+            for row in rows[:top]
+        )
+    first, second = matched(*keys)
+    pairs = {name: (old[first], new[second]) for name, (old, new) in columns.measures.items()}
+    rises = {name: _rise(old, new) for name, (old, new) in pairs.items()}
+    worse = np.any([rise > 0 for rise in rises.values()], axis=0)
+    better = np.any([rise < 0 for rise in rises.values()], axis=0) & ~worse
+    verdicts = columns.verdict.before[first] != columns.verdict.after[second]
+    for name, new_sum in (("idle", int), ("lost_msg_rate", float)):
+        old_values, new_values = columns.measures[name]
+        sums[name] = new_sum(np.nansum(new_values) - np.nansum(old_values))
+
+    def listed(rows: Ints, sign: int) -> tuple[SubscriptionChange, ...]:
+        order = np.lexsort([-sign * rises[name][rows] for name in reversed(MEASURES)])
+        return tuple(change(int(at)) for at in rows[order][:top])
+
+    def change(at: int) -> SubscriptionChange:
+        return SubscriptionChange(
+            _name(columns.namespace, columns.namespace.after[second[at]]),
+            _name(columns.subscription, columns.subscription.after[second[at]]),
+            _name(columns.type, columns.type.after[second[at]]),
+            tuple(name for name in MEASURES if rises[name][at] > 0),
+            tuple(name for name in MEASURES if rises[name][at] < 0),
+            measured(at, 0, columns.verdict.before[first[at]]),
+            measured(at, 1, columns.verdict.after[second[at]]),
+        )
+
+    def measured(at: int, side: int, verdict: int) -> Measured:
+        values = {name: float(pair[side][at]) for name, pair in pairs.items()}
+        numbers = {name: None if np.isnan(value) else value for name, value in values.items()}
+        return Measured(**numbers, verdict=columns.verdict.name(int(verdict)))
+
+    for name, where, sign in (("worse", worse, 1), ("better", better, -1), ("verdicts", verdicts, 1)):
+        rows = np.flatnonzero(where)
+        sums[name] = len(rows)
+        lists[name] = listed(rows, sign)
+
+
+def _rise(old: Any, new: Any) -> Any:
+    """By how much each number rose; 0 where the two are the same or one of them is not known."""
+    rise = new - old
+    known = ~np.isnan(rise) & (np.abs(rise) > SAME * np.maximum(np.abs(old), np.abs(new)))
+    return np.where(known, rise, 0.0)
+
+
+def _compare_findings(columns: FindingColumns, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
+    every = [getattr(columns, column.name) for column in fields(FindingPlace)]
+    keys = keyed(*(column for column in every if column is not columns.severity))
+    for name, mine, others, before in (("gone_findings", *keys, True), ("new_findings", *keys[::-1], False)):
+        rows = missing_in(mine, others)
+        sums[name] = len(rows)
+        sides = [column.before if before else column.after for column in every]
+        lists[name] = tuple(
+            FindingPlace(*(_name(column, side[row]) for column, side in zip(every, sides, strict=True)))
+            for row in rows[:top]
+        )
+
+
+def _compare_names(name: str, column: Coded, top: int, sums: dict[str, Any], lists: dict[str, Any]) -> None:
+    for key, mine, others in (
+        (f"{name}_vanished", column.before, column.after),
+        (f"{name}_appeared", column.after, column.before),
+    ):
+        rows = missing_in(mine, others)
+        sums[key] = len(rows)
+        lists[key] = tuple(_name(column, mine[row]) for row in rows[:top])
+
+
+def _name(column: Coded, code: int) -> str:
+    return column.name(int(code)) or ""
+
+
+def fleet_difference_document(difference: FleetDifference) -> dict[str, Any]:
+    """A difference as plain values."""
+    return {
+        "format": FORMAT,
+        "before": asdict(difference.before),
+        "after": asdict(difference.after),
+        "not_compared": list(difference.not_compared),
+        "sums": _sums(difference.sums),
+        **{name: list(rows) for name, rows in _plain(difference.lists)},
+    }
+
+
+def _sums(sums: FleetSums) -> dict[str, Any]:
+    values = asdict(sums)
+    return {"partitions": values.pop("items"), **values}
+
+
+def _plain(lists: FleetLists) -> Iterator[tuple[str, list[Any]]]:
+    for column in fields(lists):
+        rows = getattr(lists, column.name)
+        yield column.name, [row if isinstance(row, str) else asdict(row) for row in rows]

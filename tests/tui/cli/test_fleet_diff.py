@@ -1,0 +1,179 @@
+"""``ringside fleet diff`` on small tables whose differences are counted by hand."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.tui.cli.conftest import Run
+from tests.tui.fleet_runs import MONDAY, NAMESPACE, TUESDAY, both_days, result, topic
+
+EXPECTED_SUMS = {
+    # billing has 5 partitions on both days and audit 2; 1, 3, 4 of billing and 1 of audit move.
+    "partitions": 7, "moved": 4, "moved_subscriptions": 2,
+    # billing got worse, audit better; "unknown" had no max/even on Monday, and its rate is the same but for rounding.
+    "worse": 1, "better": 1, "verdicts": 1,
+    "idle": 1,  # 0 + 1 on Monday, 2 + 0 on Tuesday
+    "lost_msg_rate": 16.0,  # 10 + 4 + 3 + 1, then 30 + 0 + 3 + 1
+    "new_findings": 1, "gone_findings": 1,
+    "topics_appeared": 1, "topics_vanished": 0, "subscriptions_appeared": 1, "subscriptions_vanished": 1,
+    "brokers_appeared": 2, "brokers_vanished": 1,
+}  # fmt: skip
+
+
+def document(run: Run, *words: str) -> Any:
+    ran = run("fleet", "diff", *words, "--json")
+    assert ran.code == 0, ran
+    return json.loads(ran.out)
+
+
+def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> None:
+    before, after = both_days(tmp_path)
+    found = document(run, before, after)
+    assert {**found["sums"], "lost_msg_rate": round(found["sums"]["lost_msg_rate"], 9)} == EXPECTED_SUMS
+    assert found["before"] == {"place": before, "run_id": MONDAY.run_id, "snapshot_time": "2026-11-23T06:00:00+00:00"}
+    assert found["after"]["run_id"] == TUESDAY.run_id and found["not_compared"] == []
+    billing, audit = found["moved"]
+    assert (billing["namespace"], billing["subscription"], billing["partitions"], billing["moved"]) == (
+        NAMESPACE, "billing", 5, 3
+    )  # fmt: skip
+    assert {(row["before"], row["after"], row["partitions"]) for row in billing["owners"]} == {
+        ("b", "c", 1), ("a", "d", 1), ("b", "d", 1)
+    }  # fmt: skip
+    assert billing["topics"] == [
+        {"topic": topic(1), "before": "b", "after": "c"},
+        {"topic": topic(3), "before": "a", "after": "d"},
+        {"topic": topic(4), "before": "b", "after": "d"},
+    ]
+    assert audit["owners"] == [{"before": None, "after": "x", "partitions": 1}]
+    [worse], [better], [verdict] = found["worse"], found["better"], found["verdicts"]
+    assert (worse["subscription"], sorted(worse["worse"]), worse["better"]) == (
+        "billing", ["idle", "lost_msg_rate", "max_over_even", "max_over_mean"], []
+    )  # fmt: skip
+    assert (worse["before"]["lost_msg_rate"], worse["after"]["lost_msg_rate"]) == (10.0, 30.0)
+    assert (better["subscription"], better["before"]["idle"], better["after"]["idle"]) == ("audit", 1, 0)
+    assert (verdict["subscription"], verdict["before"]["verdict"], verdict["after"]["verdict"]) == (
+        "keys", "CHANCE", "HOT_KEY"
+    )  # fmt: skip
+    assert [(row["rule"], row["subscription"]) for row in found["new_findings"]] == [("failover-idle", "billing")]
+    assert [(row["rule"], row["subscription"]) for row in found["gone_findings"]] == [("failover-nobody", "audit")]
+    assert found["topics_appeared"] == [topic(5)]
+    assert found["subscriptions_appeared"] == [{"namespace": NAMESPACE, "subscription": "late"}]
+    assert found["subscriptions_vanished"] == [{"namespace": NAMESPACE, "subscription": "early"}]
+    assert (found["brokers_appeared"], found["brokers_vanished"]) == (["b-3", "b-4"], ["b-2"])
+
+
+def test_moments_as_spark_writes_them_are_of_utc(run: Run, tmp_path: Path) -> None:
+    before, after = both_days(tmp_path)
+    part = Path(after) / "worst_subscriptions" / "part-0.parquet"
+    pq.write_table(pq.read_table(part), part, use_deprecated_int96_timestamps=True, store_schema=False)
+    assert document(run, before, after)["after"]["snapshot_time"] == "2026-11-24T06:00:00+00:00"
+
+
+def test_the_other_way_round_everything_is_the_opposite(run: Run, tmp_path: Path) -> None:
+    before, after = both_days(tmp_path)
+    forth, back = document(run, before, after), document(run, after, before)
+    opposite = {"worse": "better", "new_findings": "gone_findings", "topics_appeared": "topics_vanished",
+                "subscriptions_appeared": "subscriptions_vanished", "brokers_appeared": "brokers_vanished"}  # fmt: skip
+    for one, other in opposite.items():
+        assert (forth["sums"][one], forth["sums"][other]) == (back["sums"][other], back["sums"][one]), one
+    assert back["sums"]["idle"] == -1 and back["sums"]["moved"] == 4
+    assert back["worse"][0]["subscription"] == "audit"
+
+
+def test_two_runs_of_one_folder_are_the_same_as_two_folders(run: Run, tmp_path: Path) -> None:
+    before, after = both_days(tmp_path)
+    kept = result(result(tmp_path / "kept", "monday"), "tuesday", part=1)
+    apart, together = document(run, before, after), document(run, str(kept), MONDAY.run_id, TUESDAY.run_id)
+    for name in apart:
+        if name not in ("before", "after"):
+            assert apart[name] == together[name], name
+    assert together["before"]["run_id"] == MONDAY.run_id
+    refused = run("fleet", "diff", str(kept), after)
+    assert (refused.code, MONDAY.run_id in refused.err, TUESDAY.run_id in refused.err) == (2, True, True)
+    unknown = run("fleet", "diff", str(kept), MONDAY.run_id, "20261125T060000Z-cccccccc")
+    assert (unknown.code, TUESDAY.run_id in unknown.err) == (2, True)
+
+
+def test_as_text_the_counts_and_names_are_there(run: Run, tmp_path: Path) -> None:
+    ran = run("fleet", "diff", *both_days(tmp_path), "--ascii")
+    assert ran.code == 0 and ran.out.isascii()
+    for words in ("4 of 7 partitions moved", "1 worse, 1 better", "+16.0 lost msg/s", "1 new, 1 gone", "failover-idle",
+                  "shop/orders/late", "b-4", "nobody"):  # fmt: skip
+        assert words in ran.out, words
+    short = run("fleet", "diff", *both_days(tmp_path / "again"), "--top", "1")
+    assert "b-3" in short.out and "b-4" not in short.out and "1 more" in short.out
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        ("moved>50%", 1), ("moved>60%", 0), ("moved>=4", 1), ("new_findings>0", 1), ("new_findings>1", 0),
+        ("worse>0", 1), ("idle>1", 0), ("lost_msg_rate>15", 1), ("brokers_vanished>0", 1), ("topics_vanished>0", 0),
+    ],
+)  # fmt: skip
+def test_a_limit_that_holds_fails_the_run(run: Run, tmp_path: Path, limit: str, code: int) -> None:
+    ran = run("fleet", "diff", *both_days(tmp_path), "--fail-on", limit)
+    assert (ran.code, limit in ran.err) == (code, bool(code))
+
+
+@pytest.mark.parametrize("limit", ["moved", "speed>1", "idle>10%", "items>1"])
+def test_what_is_not_a_limit_is_refused(run: Run, tmp_path: Path, limit: str) -> None:
+    assert run("fleet", "diff", *both_days(tmp_path), "--fail-on", limit).code == 2
+
+
+def test_what_a_run_lacks_is_not_compared_and_nothing_is_claimed_of_it(run: Run, tmp_path: Path) -> None:
+    before, after = both_days(tmp_path)
+    shutil.rmtree(Path(after) / "findings")
+    found = document(run, before, after)
+    assert found["not_compared"] == ["findings"]
+    assert found["sums"]["new_findings"] is None and found["sums"]["moved"] == 4
+    assert "findings:" not in run("fleet", "diff", before, after).out
+    asked = run("fleet", "diff", before, after, "--fail-on", "new_findings>0")
+    assert (asked.code, "findings" in asked.err) == (2, True)
+
+
+def test_the_same_run_twice_is_refused(run: Run, tmp_path: Path) -> None:
+    before, _ = both_days(tmp_path)
+    copied = shutil.copytree(before, tmp_path / "copied")
+    for other in (before, str(copied)):
+        ran = run("fleet", "diff", before, other)
+        assert (ran.code, MONDAY.run_id in ran.err, ran.out) == (2, True, "")
+
+
+@pytest.mark.parametrize("words", [(), ("monday",), ("monday", "a", "b", "c")], ids=repr)
+def test_two_folders_or_one_with_two_runs_are_needed(run: Run, tmp_path: Path, words: tuple[str, ...]) -> None:
+    both_days(tmp_path)
+    assert run("fleet", "diff", *words).code == 2
+
+
+def test_a_folder_that_is_not_a_result_is_refused(run: Run, tmp_path: Path) -> None:
+    before, _ = both_days(tmp_path)
+    (tmp_path / "empty").mkdir()
+    for other in ("empty", f"{before}/topics"):
+        ran = run("fleet", "diff", before, other)
+        assert (ran.code, other in ran.err, "ringside fleet run" in ran.err) == (2, True, True)
+    nowhere = run("fleet", "diff", "nowhere", before)
+    assert (nowhere.code, "nowhere" in nowhere.err) == (2, True)
+
+
+@pytest.mark.parametrize("column", ["run_id", "lost_msg_rate", "subscription"])
+def test_tables_of_another_release_are_refused_with_the_column(run: Run, tmp_path: Path, column: str) -> None:
+    before, after = both_days(tmp_path)
+    part = Path(after) / "worst_subscriptions" / "part-0.parquet"
+    pq.write_table(pq.read_table(part).drop_columns([column]), part)
+    ran = run("fleet", "diff", before, after)
+    assert (ran.code, column in ran.err, "worst_subscriptions" in ran.err) == (2, True, True)
+
+
+def test_a_damaged_table_is_refused_with_its_name(run: Run, tmp_path: Path) -> None:
+    before, after = both_days(tmp_path)
+    part = Path(after) / "assignments" / "part-0.parquet"
+    part.write_bytes(part.read_bytes()[:200])
+    ran = run("fleet", "diff", before, after)
+    assert (ran.code, "assignments" in ran.err) == (2, True)

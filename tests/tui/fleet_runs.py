@@ -1,0 +1,94 @@
+"""Two runs of a small fleet, as the jobs write them; what differs is counted by hand in the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+
+from pipeline import schemas
+from pipeline.schemas import Table
+from pipeline.stamps import Stamp
+
+MONDAY: Final = Stamp("20261123T060000Z-aaaaaaaa", datetime(2026, 11, 23, 6, tzinfo=UTC))
+TUESDAY: Final = Stamp("20261124T060000Z-bbbbbbbb", datetime(2026, 11, 24, 6, tzinfo=UTC))
+NAMESPACE: Final = "shop/orders"
+BILLING: Final[Mapping[str, tuple[str | None, ...]]] = {
+    "monday": ("a", "b", "c", "a", "b"),
+    "tuesday": ("a", "c", "c", "d", "d", "d"),
+}
+"""Owners of the partitions: of five, 1, 3 and 4 move; the sixth is new."""
+AUDIT: Final[Mapping[str, tuple[str | None, ...]]] = {"monday": ("x", None), "tuesday": ("x", "x")}
+"""Owners by modulo; the second partition had nobody."""
+
+
+def topic(index: int) -> str:
+    return f"persistent://{NAMESPACE}/o-partition-{index}"
+
+
+def write(folder: Path, table: Table, rows: list[tuple[Any, ...]], stamp: Stamp, part: int = 0) -> None:
+    """One part of a table, stamped as the jobs stamp it."""
+    (folder / table.name).mkdir(parents=True, exist_ok=True)
+    pq.write_table(stamp.on(table.columns_of(rows)), folder / table.name / f"part-{part}.parquet")
+
+
+def result(folder: Path, day: str, part: int = 0) -> Path:
+    """The tables of one day; another ``part`` lets a folder have both days."""
+    stamp = MONDAY if day == "monday" else TUESDAY
+    later = day == "tuesday"
+    # billing is on the ring (flag_on), audit by modulo (flag_off); the other policy's rows must not count.
+    owners: list[tuple[Any, ...]] = []
+    for name, actives, in_force in (("billing", BILLING[day], "flag_on"), ("audit", AUDIT[day], "flag_off")):
+        for policy in ("flag_off", "flag_on"):
+            for index, active in enumerate(actives):
+                owner = active if policy == in_force else f"not-in-force-{day}"
+                owners.append((name, topic(index), NAMESPACE, index, policy, "", False, owner, owner, False, 1.0, 1.0))
+    write(folder, schemas.ASSIGNMENTS, owners, stamp, part)
+    loads = [
+        (NAMESPACE, name, policy, False, 5, 3, 0, 2, 1.0, 1.0, 1.0, 1.0, 1.0, 0, 0, 1.0, policy == in_force, 1, 0.0)
+        for name, in_force in (("billing", "flag_on"), ("audit", "flag_off"))
+        for policy in ("flag_off", "flag_on")
+    ]
+    write(folder, schemas.SUBSCRIPTION_LOADS, loads, stamp, part)
+    gone_or_new = "late" if later else "early"
+    worst = [
+        _worst("billing", "Failover", 1.5 if later else 1.2, 2 if later else 0, 30.0 if later else 10.0, None),
+        _worst("audit", "Failover", 1.0 if later else 2.0, 0 if later else 1, 0.0 if later else 4.0, None),
+        _worst("keys", "Key_Shared", 1.25, 0, 3.0, "HOT_KEY" if later else "CHANCE"),
+        _worst("unknown", "Failover", 9.0 if later else None, 0, 1.0 + (1e-13 if later else 0.0), None),
+        _worst(gone_or_new, "Shared", None, 0, 0.0, None),
+    ]
+    write(folder, schemas.WORST_SUBSCRIPTIONS, worst, stamp, part)
+    findings = [
+        _finding("failover-names-collide", "warning", "billing", f"{90 if later else 91} of 100 points"),
+        _finding("failover-idle", "error", "billing", "2 idle") if later else
+        _finding("failover-nobody", "error", "audit", "1 partition"),
+    ]  # fmt: skip
+    write(folder, schemas.FINDINGS, findings, stamp, part)
+    rows = [
+        (topic(at), "persistent", NAMESPACE, f"persistent://{NAMESPACE}/o", at, None, "b-1", 1.0, 1.0, 1.0, 1.0, 0, 0,
+         1, "stats", "a.json")
+        for at in range(len(BILLING[day]))
+    ]  # fmt: skip
+    write(folder, schemas.TOPICS, rows, stamp, part)
+    brokers = ("b-1", "b-3", "b-4") if later else ("b-1", "b-2")
+    write(folder, schemas.BROKERS, [(name, "4.0.7", 0, 2, "a.json") for name in brokers], stamp, part)
+    return folder
+
+
+def _worst(name: str, kind: str, uneven: float | None, idle: int, lost: float, verdict: str | None) -> tuple[Any, ...]:
+    return (
+        NAMESPACE, name, kind, "flag_on", 5, 3, idle, uneven, None, 0, 0, verdict, 0, None, 1.0, 0, uneven, 1, lost
+    )  # fmt: skip
+
+
+def _finding(rule: str, severity: str, subscription: str, what: str) -> tuple[Any, ...]:
+    return (rule, severity, 2, NAMESPACE, subscription, "", "", "", 1, what, "mend it", [])
+
+
+def both_days(folder: Path) -> tuple[str, str]:
+    """Two result folders, Monday's and Tuesday's."""
+    return str(result(folder / "monday", "monday")), str(result(folder / "tuesday", "tuesday"))
