@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import unicodedata
 from collections.abc import Sequence
@@ -12,6 +13,12 @@ BLANK_LETTERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 """Characters that count as letters, marks or symbols and show nothing."""
 _MARKS_AT_MOST: Final = 4
 """So many combining marks may share a cell with their letter; piles of them cover the lines above and below."""
+
+
+def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Sort key that puts ``9-x`` before ``10-x``. Numbers stay text, as Python makes no number of 5,000 digits."""
+    parts = (part for part in re.split(r"(\d+)", name) if part)
+    return tuple((0, len(digits := part.lstrip("0")), digits) if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 def visible(text: str) -> str:

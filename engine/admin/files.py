@@ -12,6 +12,7 @@ from typing import Final
 from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
 from engine.errors import InputError, Problem
+from engine.text import natural_key
 
 STANDARD_INPUT: Final = "standard input"
 ANSWER_SUFFIXES: Final = (".json", ".json.gz")
@@ -35,12 +36,6 @@ class FilesRead:
     files: tuple[AnswerFile, ...]
     problems: tuple[Problem, ...]
     passed_over: tuple[str, ...]
-
-
-def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key that puts ``9-x`` before ``10-x``. Numbers stay text, as Python makes no number of 5,000 digits."""
-    parts = (part for part in re.split(r"(\d+)", name) if part)
-    return tuple((0, len(digits := part.lstrip("0")), digits) if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 def is_answer_name(name: str) -> bool:

@@ -14,7 +14,6 @@ from enum import Enum
 from itertools import pairwise, product
 from typing import Final, Literal
 
-from engine.admin.files import natural_key
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.bulk_lists import ConsumerList
@@ -22,6 +21,7 @@ from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring
 from engine.hashing import murmur3_32, utf16_order
+from engine.text import natural_key
 
 LevelBasis = Literal["order", "order and actives", "no broker's order", "contradiction"]
 MOST_LEVELS: Final = 4

@@ -177,8 +177,8 @@ def _at_worst(seen: SubscriptionSeen) -> Rank:
     if seen.busy:
         # No cause has more waiting than this.
         most = sum(
-            busyatcher.backlog + busyatcher.replay + busyatcher.unread + busyatcher.sub.msg_delayed
-            for busyatcher in seen.busy
+            dispatcher.backlog + dispatcher.replay + dispatcher.unread + dispatcher.sub.msg_delayed
+            for dispatcher in seen.busy
         )
         return Verdict.BLOCKS.rank, -max(seen.backlog, most), *name
     return _quiet_at_worst(seen).rank, 0, *name

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.admin.files import natural_key
 from engine.admin.requests import request_of_path
 from engine.errors import InputError, Problem
+from engine.text import natural_key
 from pipeline.storage import File, Place, StorePath, first_line, for_tasks
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".json.zstd")

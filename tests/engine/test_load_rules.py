@@ -32,6 +32,13 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
     "chooses_destination": [((2, 10, 0), False), ((3, 0, 0), True)],
     "system_namespace_shed": [((2, 10, 0), False), ((3, 0, 0), True)],
     "excluded_namespaces": [((2, 10, 0), False), ((4, 2, 0), True)],
+    # 19420: in 2.10.4 and 2.11.1
+    "placements_kept": [
+        ((2, 10, 0), "until-one-reported"),
+        ((2, 10, 4), "leaders-own"),
+        ((2, 11, 0), "until-one-reported"),
+        ((2, 11, 1), "leaders-own"),
+    ],
     "extensible": [((2, 10, 0), False), ((3, 0, 0), True)],
     "shed_idle_bundles": [((2, 10, 0), True), ((4, 0, 7), False)],
     # 22321: in 3.0.5, 3.1.5 and 3.2.3

@@ -96,5 +96,5 @@ def test_every_rule_of_the_two_floors_and_every_decider_is_in_one_room() -> None
     found = [path for room in ROOMS.values() for path in room.paths()]
     assert len(found) == len(set(found))
     rules = {"engine", "failover", "keyshared", "routing", "bundles", "balance"}
-    below = {"placement", "shedding", "leadership", "causes"}
+    below = {"placement", "shedding", "leadership", "splitting", "ahead", "causes"}
     assert {path.parent.name for path in found} == rules | below | {"diagnosis"}

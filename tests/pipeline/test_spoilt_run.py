@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.errors import InputError
-from engine.views.fleet import read_summary
+from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import EVERY_TABLE, FINDINGS, HOT_KEYS, WORST_SUBSCRIPTIONS

@@ -17,8 +17,8 @@ from textual.widgets.tree import TreeNode
 from engine.text import counted
 from engine.views.failover.model import BundleNode, BundleTopic, NamespaceNode
 from engine.views.reported.model import ReportedLoad
+from tui.kit.columns import REPORTED_SIGN
 from tui.kit.plain_text import plain_label
-from tui.kit.reported import REPORTED_SIGN
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 TOPICS_AT_ONCE = 100

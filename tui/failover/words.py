@@ -8,7 +8,8 @@ from engine.text import counted
 from engine.views.failover.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
 from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.failover.titles import PANEL_TITLES
-from tui.kit.reported import REPORTED_SIGN, moment_text, sums_text, sums_texts
+from tui.kit.columns import REPORTED_SIGN
+from tui.kit.reported import moment_text, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
 from tui.kit.wording import FLAG, msgs_per_sec, safe_name, shorten_middle, unmoved_text
 

@@ -13,8 +13,8 @@ from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, WaitRow
 from engine.views.reported.model import ReportedView, ReportedWait
 from themes.palettes import Palette, hex_colour
 from tui.keys.words import key_shown, keys_shown
-from tui.kit.columns import Column, Columns, Value
-from tui.kit.reported import REPORTED_SIGN, name_at, pair_words, seen_text
+from tui.kit.columns import REPORTED_SIGN, Column, Columns, Value
+from tui.kit.reported import name_at, pair_words, seen_text
 from tui.kit.wording import cut_end, fit, quantity, safe_name, short_topic, shorten_middle
 
 _SINCE_FROM: Final = 52

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from rich.text import Text
 
-from engine.admin.files import natural_key
+from engine.text import natural_key
 
 SAMPLE: Final = 2000
 """How many rows decide the columns of a long table."""
@@ -81,6 +81,8 @@ class Lines:
     columns: Callable[[int], Columns] | None = None
 
 
+REPORTED_SIGN: Final = "*"
+"""Before the heading of a column that a broker reported; the title of the table says when."""
 NOTHING = Lines(0, lambda _index, _width: Text())
 
 

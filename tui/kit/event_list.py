@@ -12,10 +12,9 @@ from textual.reactive import var
 from engine.views.failover.model import EventLine
 from engine.views.reported.model import ReportedView, SeenEvent
 from themes.palettes import Palette, hex_colour, palette
-from tui.kit.columns import Lines
+from tui.kit.columns import REPORTED_SIGN, Lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import set_title
-from tui.kit.reported import REPORTED_SIGN
 from tui.kit.verdict_words import judgement_colour
 from tui.kit.wording import event_effect, event_effect_short, safe_name, shorten_middle
 

@@ -20,8 +20,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.kit.columns import AS_THEY_COME, NOTHING, Column, Lines, Order, Row, Value, in_order
-from tui.kit.reported import REPORTED_SIGN
+from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, in_order
 
 
 class LineTable(ScrollView, can_focus=True, inherit_bindings=False):

@@ -22,13 +22,11 @@ from engine.views.reported.model import (
     SeenTime,
 )
 from themes.palettes import Palette, hex_colour
-from tui.kit.columns import Column, Value
+from tui.kit.columns import REPORTED_SIGN, Column, Value
 from tui.kit.wording import quantity, safe_name
 
 BLOCKED_SIGN: Final = "!"
 """Before whatever cannot be served, on the ring and in tables."""
-REPORTED_SIGN: Final = "*"
-"""Before the heading of a column that a broker reported; the title of the table says when."""
 _OBSTACLES: Final = {
     SUBSCRIPTION_LIMIT: ("unacked limit of all", "unacked"),
     CONSUMER_LIMIT: ("unacked limit", "unacked"),

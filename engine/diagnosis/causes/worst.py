@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from engine.admin.files import natural_key
 from engine.diagnosis.model import Cause, Judgement
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
+from engine.text import natural_key
 
 
 def worst_of(
