@@ -19,7 +19,7 @@ MODULES = [
 WITHOUT_EXAMPLES = {
     f"engine.balance.{name}"
     for name in (
-        *("extensible_ahead", "extensible_model", "model", "modular_cycles", "shed_ahead_model", "world"),
+        *("splitting.model", "splitting.modular_cycles", "splitting.world"),
         *("leadership.placement", "leadership.reports", "leadership.shedding", "leadership.state"),
         *("placement.average", "placement.least_rate", "shedding.model", "shedding.transfer"),
     )
