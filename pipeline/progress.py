@@ -147,7 +147,10 @@ def _stages_of(spark: SparkSession) -> Iterator[Callable[[], list[tuple[int, int
             running.pop(operation_id, None)
         else:
             open_stages = (each for each in stages or () if not each.done)
-            running[operation_id] = [(each.stage_id, each.num_tasks, each.num_completed_tasks) for each in open_stages]
+            running[operation_id] = [
+                (open_stage.stage_id, open_stage.num_tasks, open_stage.num_completed_tasks)
+                for open_stage in open_stages
+            ]
 
     spark.registerProgressHandler(handle)  # type: ignore[arg-type]  # a function will do
     try:

@@ -107,7 +107,7 @@ def _source(work: Callable[[Iterator[Any], Parts], msgspec.Struct], staged: Plac
                 raise
 
         def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-            written = [(each.parts, each.account) for each in messages if isinstance(each, Written)]
+            written = [(message.parts, message.account) for message in messages if isinstance(message, Written)]
             (staged / _COMMITTED).write_bytes(msgspec.msgpack.encode(written))
 
         def abort(self, messages: list[WriterCommitMessage | None]) -> None:

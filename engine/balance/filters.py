@@ -99,7 +99,7 @@ def _matches(patterns: Sequence[str], text: str) -> bool:
 
 def is_isolated(namespace: str, policies: Sequence[IsolationPolicy]) -> bool:
     """Whether an isolation policy is about a namespace."""
-    return any(_matches(each.namespaces, namespace) for each in policies)
+    return any(_matches(policy.namespaces, namespace) for policy in policies)
 
 
 def permitted(

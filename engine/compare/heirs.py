@@ -49,10 +49,10 @@ def without(state: ClusterState, key: str, gone: Collection[int]) -> ClusterStat
     return replace(
         state,
         subscriptions=tuple(
-            replace(each, consumers=tuple(one for one in each.consumers if one.consumer_id not in gone))
-            if each.key == key
-            else each
-            for each in state.subscriptions
+            replace(subscription, consumers=tuple(one for one in subscription.consumers if one.consumer_id not in gone))
+            if subscription.key == key
+            else subscription
+            for subscription in state.subscriptions
         ),
     )
 
@@ -298,6 +298,6 @@ def _counts(ids: NDArray[np.int32], size: int, left: Subscription) -> NDArray[np
 
 
 def _sums(ids: NDArray[np.int32], weights: NDArray[np.float64], left: Subscription) -> NDArray[np.float64]:
-    numbers = [each.consumer_id for each in left.consumers]
+    numbers = [consumer.consumer_id for consumer in left.consumers]
     found = np.bincount(ids[ids >= 0], weights=weights[ids >= 0], minlength=max(numbers, default=0) + 1)
     return found[numbers].astype(np.float64) if numbers else np.zeros(0)

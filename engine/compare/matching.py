@@ -37,7 +37,7 @@ def matched_subscriptions(
             pairs.append((mine, None))
             continue
         topics = set(mine.topics) if len(candidates) > 1 else set()
-        best = max(candidates, key=lambda each: len(topics.intersection(each.topics)))
+        best = max(candidates, key=lambda candidate: len(topics.intersection(candidate.topics)))
         candidates.remove(best)
         pairs.append((mine, best))
     pairs += [(None, each) for remaining in left.values() for each in remaining]
@@ -56,13 +56,14 @@ def renumbered(state: ClusterState, theirs: Subscription, mine: Subscription) ->
     [8, 9]
     """
     ids = ids_by_name(
-        [(each.name, each.consumer_id) for each in mine.consumers], [each.name for each in theirs.consumers]
+        [(consumer.name, consumer.consumer_id) for consumer in mine.consumers],
+        [consumer.name for consumer in theirs.consumers],
     )
     made = replace(
         theirs,
         consumers=tuple(replace(each, consumer_id=number) for each, number in zip(theirs.consumers, ids, strict=True)),
     )
-    others = tuple(made if each is theirs else each for each in state.subscriptions)
+    others = tuple(made if subscription is theirs else subscription for subscription in state.subscriptions)
     return replace(state, subscriptions=others, next_consumer_id=max([state.next_consumer_id, *ids]) + 1), made
 
 

@@ -79,8 +79,8 @@ def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[Rul
 
 def _forms(behaviour: ReleaseBehaviour) -> dict[str, object]:
     """The form of every rule by its name, those of the load managers behind ``load.``."""
-    found = {each.name: getattr(behaviour, each.name) for each in fields(ReleaseBehaviour) if each.name != "load"}
-    return found | {f"{LOAD}{each.name}": getattr(behaviour.load, each.name) for each in fields(LoadRules)}
+    found = {field.name: getattr(behaviour, field.name) for field in fields(ReleaseBehaviour) if field.name != "load"}
+    return found | {f"{LOAD}{field.name}": getattr(behaviour.load, field.name) for field in fields(LoadRules)}
 
 
 def _text(value: object) -> str:

@@ -179,8 +179,8 @@ def _size(
     by_messages = goal.by_messages and even.msgs_per_sec > 0
     ratio = even.max_over_mean_rate if by_messages else even.max_over_mean
     after = [
-        each.after.max_over_mean_rate if by_messages else each.after.max_over_mean
-        for each in losses(made, subscription)
+        loss.after.max_over_mean_rate if by_messages else loss.after.max_over_mean
+        for loss in losses(made, subscription)
         if len(subscription.consumers) > 1
     ]
     worst = max(after, default=0.0)

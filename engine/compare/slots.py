@@ -19,7 +19,7 @@ def slot_counts(selector: Selector) -> NDArray[np.float64]:
     """Slots of each consumer: (c,), in the order they joined."""
     owned = slots_by_consumer(selector)
     return np.array(
-        [sum(piece.count for piece in owned[each.consumer_id]) for each in selector.consumers], dtype=np.float64
+        [sum(piece.count for piece in owned[consumer.consumer_id]) for consumer in selector.consumers], dtype=np.float64
     )
 
 
@@ -49,7 +49,7 @@ class KnownKeys:
 
     def sums(self, selector: Selector) -> NDArray[np.float64]:
         """What each consumer gets: (c,), in the order they joined. O(k log points)."""
-        ids = np.array([each.consumer_id for each in selector.consumers], dtype=np.int64)
+        ids = np.array([consumer.consumer_id for consumer in selector.consumers], dtype=np.int64)
         order = np.argsort(ids, kind="stable")
         owners = slot_owners(selector).look_up(self.slots(selector.slots))
         owned = owners >= 0

@@ -65,7 +65,7 @@ def suggestion(
             return ring
         keys = known_keys(keyed)
         work = work_of_keys(keys, ring) if keys.rates.sum() > 0 else Work.of_space()
-        names = [each.name for each in keyed.consumers]
+        names = [consumer.name for consumer in keyed.consumers]
         return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=ring, tell=tell)
     if found is None:
         return _nothing(kind)
@@ -74,7 +74,7 @@ def suggestion(
     if len(columns):
         flow = traffic(columns, state.loads, found.loads).msgs_per_sec
         work = Work.of_topics(columns.hash, flow if goal.by_messages and flow.sum() > 0 else np.ones(len(columns)))
-    names = [each.name for each in found.consumers]
+    names = [consumer.name for consumer in found.consumers]
     return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=FAILOVER_RING, tell=tell)
 
 
@@ -97,7 +97,7 @@ def sizing_for(
 
 def key_subscription_of(state: ClusterState, key: str) -> KeySubscription | None:
     """The Key_Shared subscription of that key."""
-    return next((each for each in state.key_subscriptions if each.key == key), None)
+    return next((key_subscription for key_subscription in state.key_subscriptions if key_subscription.key == key), None)
 
 
 def known_keys(keyed: KeySubscription) -> KnownKeys:
@@ -124,7 +124,7 @@ def _of_keys(  # noqa: PLR0917 - private
         return Rejection(
             "Declared", f"consumers of {keyed.key} declare their ranges; ringside plan changes them", "mode"
         )
-    names = [each.name for each in keyed.consumers]
+    names = [consumer.name for consumer in keyed.consumers]
     settings, behaviour, keys = settings_of(state, keyed), behaviour_in(state), known_keys(keyed)
     if kind == "points":
         return points_needed(names, keys, goal, settings=settings, behaviour=behaviour, seed=seed)

@@ -131,4 +131,4 @@ def _evenness(state: ClusterState, key: str) -> Evenness:
 
 def subscription_of(state: ClusterState, key: str) -> Subscription | None:
     """The Failover subscription of that key."""
-    return next((each for each in state.subscriptions if each.key == key), None)
+    return next((subscription for subscription in state.subscriptions if subscription.key == key), None)

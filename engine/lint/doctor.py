@@ -70,8 +70,8 @@ def lint(
         for shared in key_cases(state, world, told, namespace):
             found += lint_key_subscription(shared, rules.key)
     if rules.namespace:
-        for each in namespace_cases(state, world, told, namespace):
-            found += lint_namespace(each, rules.namespace)
+        for namespace_case in namespace_cases(state, world, told, namespace):
+            found += lint_namespace(namespace_case, rules.namespace)
     return in_order(found)
 
 

@@ -76,7 +76,7 @@ class Finding:
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The worst first, then by rule and place: an order that does not depend on that of the answers."""
-    return tuple(sorted(findings, key=lambda each: (-each.severity, each.rule, each.where, each.what)))
+    return tuple(sorted(findings, key=lambda finding: (-finding.severity, finding.rule, finding.where, finding.what)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,22 +55,31 @@ def world_of(state: ClusterState, told: Told) -> World:
 
 def subscription_cases(state: ClusterState, world: World, namespace: str | None = None) -> Iterator[SubscriptionCase]:
     """The Failover subscriptions with topics. O(topics of them)."""
-    for each in state.subscriptions:
-        if not each.topics or namespace not in (None, each.namespace):
+    for subscription in state.subscriptions:
+        if not subscription.topics or namespace not in (None, subscription.namespace):
             continue
-        partitioned = int((state.topics.partitions[state.topics.places(each.topics)] > 0).sum())
-        alone = len(each.topics) - partitioned
-        first = min(each.topics)
-        yield SubscriptionCase(world, each.namespace, each.name, first, each.consumers, partitioned, alone)
+        partitioned = int((state.topics.partitions[state.topics.places(subscription.topics)] > 0).sum())
+        alone = len(subscription.topics) - partitioned
+        first = min(subscription.topics)
+        yield SubscriptionCase(
+            world, subscription.namespace, subscription.name, first, subscription.consumers, partitioned, alone
+        )
 
 
 def key_cases(state: ClusterState, world: World, told: Told, namespace: str | None = None) -> Iterator[KeyCase]:
     """The Key_Shared subscriptions with topics, then those whose reported ranges no selector gives."""
-    for each in state.key_subscriptions:
-        if each.topics and namespace in (None, each.namespace):
-            first, selector = min(each.topics), each.delivery.selector
+    for key_subscription in state.key_subscriptions:
+        if key_subscription.topics and namespace in (None, key_subscription.namespace):
+            first, selector = min(key_subscription.topics), key_subscription.delivery.selector
             yield KeyCase(
-                world, each.namespace, each.name, first, len(each.topics), each.consumers, selector, each.keys
+                world,
+                key_subscription.namespace,
+                key_subscription.name,
+                first,
+                len(key_subscription.topics),
+                key_subscription.consumers,
+                selector,
+                key_subscription.keys,
             )
     for other in told.unexplained:
         if namespace in (None, other.namespace):

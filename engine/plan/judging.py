@@ -90,9 +90,9 @@ def _worst_failover(part: FailoverPlan, subscription: Subscription, goal: Goal) 
         return even.max_over_mean_rate if goal.by_messages else even.max_over_mean
 
     if len(subscription.consumers) <= goal.losses:
-        return math.inf, tuple(each.name for each in subscription.consumers)
+        return math.inf, tuple(consumer.name for consumer in subscription.consumers)
     if goal.losses == 1:
-        worst = max(losses(part.state, subscription), key=lambda each: ratio(each.after))
+        worst = max(losses(part.state, subscription), key=lambda loss: ratio(loss.after))
         return ratio(worst.after), (worst.consumer.name,)
     found, who = -1.0, tuple[str, ...]()
     for gone in combinations(subscription.consumers, goal.losses):
@@ -140,7 +140,7 @@ def _key_shared(part: KeyPlan) -> Iterator[Outcome]:
 def _of_slots(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKeys) -> Outcome:
     counts, rates = slot_counts(selector), keys.sums(selector)
     even = evenness_of(counts.astype(np.int64), rates, selector.slots.occurring)
-    names = [each.name for each in selector.consumers]
+    names = [consumer.name for consumer in selector.consumers]
     if goal.kind == "gaps":
         return _outcome(part.name, goal, even.items - even.owned)
     if goal.kind == "idle":
@@ -161,7 +161,7 @@ def _of_slots(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKeys) ->
 def _worst_of_keys(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKeys) -> Outcome:
     """After so many leave, in the order they joined; where halves are given back, another order can give others."""
     if len(selector.consumers) <= goal.losses:
-        return _outcome(part.name, goal, math.inf, [each.name for each in selector.consumers])
+        return _outcome(part.name, goal, math.inf, [consumer.name for consumer in selector.consumers])
     if goal.by_messages and not keys.rates.sum():
         return Outcome(part.name, goal, met=False, reason="no key has messages: write [subscriptions.keys]")
     found, who = worst_loss(selector, goal.losses, keys.sums if goal.by_messages else slot_counts)
@@ -181,7 +181,7 @@ def _moved(before: Selector, after: Selector) -> float:
     """
     if before.slots.size != after.slots.size:
         old_counts, new_counts = slot_counts(before), slot_counts(after)
-        part = dict(zip((each.consumer_id for each in before.consumers), old_counts.tolist(), strict=True))
+        part = dict(zip((consumer.consumer_id for consumer in before.consumers), old_counts.tolist(), strict=True))
         stay = sum(
             part.get(each.consumer_id, 0) * count
             for each, count in zip(after.consumers, new_counts.tolist(), strict=True)
@@ -199,9 +199,9 @@ def _overlap(consumers: Sequence[Consumer]) -> tuple[int, tuple[str, ...]]:
     """How many slots two consumers or more declare, and whose ranges they are."""
     edges: list[tuple[int, int]] = []
     pieces = sorted(
-        (max(start, 0), min(end, RANGE_SIZE - 1), each.consumer_id, each.name)
-        for each in consumers
-        for start, end in each.declared or ()
+        (max(start, 0), min(end, RANGE_SIZE - 1), consumer.consumer_id, consumer.name)
+        for consumer in consumers
+        for start, end in consumer.declared or ()
         if start <= end
     )
     who: dict[str, None] = {}

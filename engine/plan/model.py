@@ -133,4 +133,4 @@ class Judged:
 
     @property
     def missed(self) -> tuple[Outcome, ...]:
-        return tuple(each for each in self.outcomes if not each.met)
+        return tuple(outcome for outcome in self.outcomes if not outcome.met)

@@ -283,7 +283,7 @@ class _Reader(Fields):
             self.known(row, inside, ("name", "ranges"))
             name = self.text(row, inside, "name", "")
             consumers.append(KeyConsumer(ids.of(name), name, self._ranges(row, inside)))
-        declares = any(each.declared is not None for each in consumers)
+        declares = any(consumer.declared is not None for consumer in consumers)
         by_setting = settings.subscriptionKeySharedUseConsistentHashing
         usual = SharingMode.CONSISTENT_AUTO_SPLIT if by_setting else SharingMode.AUTO_SPLIT
         usual = SharingMode.STICKY if declares else usual

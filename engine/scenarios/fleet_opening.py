@@ -79,7 +79,7 @@ def _check(part: FleetPart) -> None:
         raise InputError(f"{snapshot.source}: the tables tell neither topics nor bundles of it")
     if not part.subscription:
         return
-    kinds = {each.type for facts in snapshot.topics.values() for each in facts.subscriptions}
+    kinds = {subscription.type for facts in snapshot.topics.values() for subscription in facts.subscriptions}
     if kinds.isdisjoint((FAILOVER, KEY_SHARED)):
         told = ", ".join(sorted(kinds)) or "none"
         raise InputError(

@@ -91,7 +91,7 @@ def ring_of(subscriptions: Sequence[KeySubscription], settings: BrokerSettings) 
     Where subscriptions disagree (the broker's setting changed since), the one of most topics counts.
     """
     modes = {SharingMode.AUTO_SPLIT: False, SharingMode.CONSISTENT_AUTO_SPLIT: True}
-    told = (modes[each.mode] for each in subscriptions if each.mode in modes)
+    told = (modes[subscription.mode] for subscription in subscriptions if subscription.mode in modes)
     return next(told, settings.subscriptionKeySharedUseConsistentHashing)
 
 
@@ -104,12 +104,12 @@ def _opened(
     key: str, group: KeyGroup, settings: BrokerSettings, behaviour: ReleaseBehaviour, first_id: int
 ) -> tuple[KeySubscription | None, list[Notice]]:
     reported: RangesById = {
-        first_id + at: tuple(HashRange(start, end) for start, end in each.key_hash_ranges if start <= end)
-        for at, each in enumerate(group.consumers)
-        if each.key_hash_ranges
+        first_id + at: tuple(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
+        for at, consumer in enumerate(group.consumers)
+        if consumer.key_hash_ranges
     }
     notes: list[Notice] = []
-    held = sum(each.unacked_messages for each in group.consumers)
+    held = sum(consumer.unacked_messages for consumer in group.consumers)
     if held:
         text = f"{key}: {held:,} messages are unacknowledged; no answer tells their keys, so they are not in the model"
         notes.append(Notice(MESSAGES_UNKNOWN, text))
@@ -167,8 +167,10 @@ class _Histories:
 
     def _joins(self, *, declares: bool = False) -> tuple[KeyConsumerJoined, ...]:
         return tuple(
-            KeyConsumerJoined(self.key, self.first_id + at, each.name, each.key_hash_ranges if declares else None)
-            for at, each in enumerate(self.group.consumers)
+            KeyConsumerJoined(
+                self.key, self.first_id + at, consumer.name, consumer.key_hash_ranges if declares else None
+            )
+            for at, consumer in enumerate(self.group.consumers)
         )
 
     def _on_a_ring(self, reported: RangesById) -> tuple[KeyEvent, ...]:
@@ -178,7 +180,7 @@ class _Histories:
             return (*start, *joins)
         if refuse_ring(len(joins), made.selector.points) is not None:
             return (*start, *joins)  # folding them says why not
-        indices = name_indices(made.selector, [(each.name, reported.get(each.consumer_id, ())) for each in joins])
+        indices = name_indices(made.selector, [(join.name, reported.get(join.consumer_id, ())) for join in joins])
         return (*start, *with_namesakes_that_left(joins, indices))
 
 
@@ -196,16 +198,21 @@ def _dispatchers(snapshot: Snapshot, topic: Topic) -> Iterator[tuple[str, str, t
     seen: set[str] = set()
     for name in topic.partition_names():
         facts = snapshot.topics.get(name)
-        for each in facts.subscriptions if facts is not None else ():
-            if facts is not None and each.type == KEY_SHARED and each.consumers and each.name not in seen:
-                seen.add(each.name)
-                yield facts.namespace, each.name, each.consumers
+        for subscription in facts.subscriptions if facts is not None else ():
+            if (
+                facts is not None
+                and subscription.type == KEY_SHARED
+                and subscription.consumers
+                and subscription.name not in seen
+            ):
+                seen.add(subscription.name)
+                yield facts.namespace, subscription.name, subscription.consumers
 
 
 def _by_connecting(consumers: tuple[ConsumerFacts, ...]) -> tuple[ConsumerFacts, ...]:
     # Time stamps are texts of one form; without them the broker's order, which is that of joining.
-    if all(each.connected_since for each in consumers):
-        return tuple(sorted(consumers, key=lambda each: each.connected_since.rstrip("Z")))
+    if all(consumer.connected_since for consumer in consumers):
+        return tuple(sorted(consumers, key=lambda consumer: consumer.connected_since.rstrip("Z")))
     return consumers
 
 
@@ -217,8 +224,8 @@ def with_namesakes_that_left(
     The ids of those that left follow the others.
     """
     subscription = joins[0].subscription if joins else ""
-    given = {each.consumer_id: each for each in joins}
-    consumers = [Consumer(each.consumer_id, each.name) for each in joins]
+    given = {join.consumer_id: join for join in joins}
+    consumers = [Consumer(join.consumer_id, join.name) for join in joins]
     return tuple(
         KeyConsumerLeft(subscription, step)
         if isinstance(step, int)

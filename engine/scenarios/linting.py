@@ -29,7 +29,7 @@ def told_by(snapshot: Snapshot, state: ClusterState, clients: ClientFacts) -> To
     return Told(
         known_bundles=_known_bundles(snapshot),
         sessions={
-            name: facts.publishers + sum(len(each.consumers) for each in facts.subscriptions)
+            name: facts.publishers + sum(len(subscription.consumers) for subscription in facts.subscriptions)
             for name, facts in snapshot.topics.items()
         },
         client_versions=_by_parent(clients.client_versions),
@@ -86,10 +86,12 @@ def _overlapping(snapshot: Snapshot, state: ClusterState) -> tuple[ReportedRange
 
 
 def _overlaps(group: KeyGroup) -> bool:
-    pieces = sorted(piece for each in group.consumers for piece in each.key_hash_ranges)
+    pieces = sorted(piece for consumer in group.consumers for piece in consumer.key_hash_ranges)
     return any(left[1] >= right[0] for left, right in pairwise(pieces))
 
 
 def _reported(group: KeyGroup) -> ReportedRanges:
-    consumers = tuple(Consumer(at, each.name, each.key_hash_ranges) for at, each in enumerate(group.consumers))
+    consumers = tuple(
+        Consumer(at, consumer.name, consumer.key_hash_ranges) for at, consumer in enumerate(group.consumers)
+    )
     return ReportedRanges(group.namespace, group.name, min(group.topics), len(group.topics), consumers)

@@ -95,8 +95,8 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         settings = replace(settings, activeConsumerFailoverConsistentHashing=flag)
     subscriptions, more = subscriptions_of(groups, settings.activeConsumerFailoverConsistentHashing, behaviour)
     notes += more
-    connected = sum(len(each.consumers) for each in subscriptions)
-    taken = {each.key for each in subscriptions}
+    connected = sum(len(subscription.consumers) for subscription in subscriptions)
+    taken = {subscription.key for subscription in subscriptions}
     shared, more = key_subscriptions_of(gather_keys(snapshot, topics), settings, behaviour, taken, connected)
     notes += more
     if snapshot.settings is None:
@@ -107,7 +107,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         settings=settings,
         topics=table,
         loads=LoadTable.of(table, _loads(snapshot)),
-        subscriptions=tuple(_in_columns(each, table) for each in subscriptions),
+        subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
         namespaces=_namespaces(snapshot, topics, settings, notes),
         next_consumer_id=max((number + 1 for each in shared for number in joined_ids(each)), default=connected),
@@ -200,7 +200,7 @@ def _loads(snapshot: Snapshot) -> dict[str, Load]:
             msg_rate_out=facts.msg_rate_out_msgs_per_sec,
             throughput_in_bytes_per_sec=facts.msg_throughput_in_bytes_per_sec,
             throughput_out_bytes_per_sec=facts.msg_throughput_out_bytes_per_sec,
-            unacked_messages=sum(unacked_of(each) for each in facts.subscriptions),
+            unacked_messages=sum(unacked_of(subscription) for subscription in facts.subscriptions),
             backlog_entries=facts.msg_backlog_entries,
         )
         for name, facts in snapshot.topics.items()

@@ -44,7 +44,7 @@ class Group:
     @property
     def names(self) -> tuple[str, ...]:
         """The consumers' names in the dispatcher's order."""
-        return tuple(each.name for each in self.consumers)
+        return tuple(consumer.name for consumer in self.consumers)
 
 
 def gather(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[tuple[Group, ...], tuple[Notice, ...]]:
@@ -133,7 +133,7 @@ def subscriptions_of(
 
 def unacked_of(facts: SubscriptionFacts) -> int:
     """What waits for an acknowledgement; a Failover subscription has it at its consumers only, others twice."""
-    return max(facts.unacked_messages, sum(each.unacked_messages for each in facts.consumers))
+    return max(facts.unacked_messages, sum(consumer.unacked_messages for consumer in facts.consumers))
 
 
 def _is_alone(topic: TopicFacts) -> bool:
@@ -167,7 +167,7 @@ def _connected(group: Group, levels: Sequence[int], first_id: int) -> tuple[Cons
     if all(each.connected_since for each, _ in facts):
         # Without the Z, a time stamp with fewer digits sorts before a longer one that begins alike.
         facts.sort(key=lambda pair: pair[0].connected_since.rstrip("Z"))
-    return tuple(Consumer(first_id + at, each.name, level) for at, (each, level) in enumerate(facts))
+    return tuple(Consumer(first_id + at, fact.name, level) for at, (fact, level) in enumerate(facts))
 
 
 def _level_notes(key: str, group: Group, inferred: InferredLevels) -> list[Notice]:
@@ -202,23 +202,23 @@ def _failover_of(snapshot: Snapshot, topic: Topic) -> Mapping[str, list[tuple[To
         facts = snapshot.topics.get(name)
         if facts is None:
             continue
-        for each in facts.subscriptions:
-            if each.type == FAILOVER:
-                found.setdefault(each.name, []).append((facts, each))
+        for subscription in facts.subscriptions:
+            if subscription.type == FAILOVER:
+                found.setdefault(subscription.name, []).append((facts, subscription))
     return found
 
 
 def _names(facts: SubscriptionFacts) -> tuple[str, ...]:
-    return tuple(each.name for each in facts.consumers)
+    return tuple(consumer.name for consumer in facts.consumers)
 
 
 def _other_types(snapshot: Snapshot) -> list[Notice]:
     """Subscriptions of other types by namespace and name, counted once however many topics they have."""
     seen: dict[str, set[tuple[str, str]]] = {}
     for facts in snapshot.topics.values():
-        for each in facts.subscriptions:
-            if each.type != FAILOVER and not (each.type == KEY_SHARED and each.consumers):
-                seen.setdefault(each.type, set()).add((facts.namespace, each.name))
+        for subscription in facts.subscriptions:
+            if subscription.type != FAILOVER and not (subscription.type == KEY_SHARED and subscription.consumers):
+                seen.setdefault(subscription.type, set()).add((facts.namespace, subscription.name))
     if not seen:
         return []
     told = ", ".join(

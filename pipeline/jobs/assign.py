@@ -55,7 +55,7 @@ KNOWN: Final = ("policies", "add", "kill", "consumers-from", "flag", "pulsar")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AssignOptions:
     """The job's own options: ``policies`` (all), ``add`` and ``kill`` (names with commas), ``consumers-from`` (a file),
     ``flag`` (true or false) and ``pulsar`` (a release): None means what the brokers reported, or what explains the
     active consumers that they reported."""
@@ -68,7 +68,7 @@ class Asked:
     lists_file: str = ""
 
 
-def asked_of(settings: Mapping[str, str]) -> Asked:
+def asked_of(settings: Mapping[str, str]) -> AssignOptions:
     """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
     unknown = [name for name in settings if name not in KNOWN]
     if unknown:
@@ -85,7 +85,7 @@ def asked_of(settings: Mapping[str, str]) -> Asked:
     if flag not in ("true", "false", None):
         raise InputError(f"flag is true or false, not {flag!r}")
     policies, name = policies_of(settings.get("policies", "all")), Path(settings.get("consumers-from", "")).name
-    return Asked(policies, changes, None if flag is None else flag == "true", release, tuple(told), name)
+    return AssignOptions(policies, changes, None if flag is None else flag == "true", release, tuple(told), name)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ class _Fleet:
         )
 
 
-def _fleet_of(units: Any, groups: BrokerGroups, asked: Asked) -> _Fleet:
+def _fleet_of(units: Any, groups: BrokerGroups, asked: AssignOptions) -> _Fleet:
     """From the rows of ``units_of``, sorted here. Raises ``InputError`` where a set of consumers is missing."""
     units = units.sort_by([(name, "ascending") for name in UNIT])
     columns = [units[name].to_pylist() for name in (*UNIT, "names", "actives")]
@@ -178,7 +178,7 @@ def _fleet_of(units: Any, groups: BrokerGroups, asked: Asked) -> _Fleet:
 
 def _rules_by_group(
     keys: Sequence[Key], names: Sequence[Sequence[str]], observed: Sequence[Sequence[ObservedActive]],
-    groups: BrokerGroups, asked: Asked,
+    groups: BrokerGroups, asked: AssignOptions,
 ) -> dict[str, RulesInForce]:  # fmt: skip
     """The release and the flag of each group of brokers; what a group leaves open, all of them together decide."""
     evidence: dict[str, list[ObservedActives]] = {}
@@ -227,7 +227,7 @@ def _check_killed(changes: Changes, fleet: _Fleet) -> None:
         raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be taken away")
 
 
-def _lists_of_nobody(asked: Asked, keys: Sequence[Key]) -> list[Row]:
+def _lists_of_nobody(asked: AssignOptions, keys: Sequence[Key]) -> list[Row]:
     """Rows about lists whose subscription is not there: they change nothing. Raises ``InputError`` if none is there."""
     there = {(key[0], key[1]) for key in keys} | {("", key[1]) for key in keys}
     lists = asked.changes.lists
@@ -248,13 +248,15 @@ def _place(key: tuple[str, str]) -> str:
 
 
 def _summary(
-    draft: Draft, asked: Asked, fleet: _Fleet, accounts: Sequence[OwnerAccount], subscriptions: Sequence[Row]
+    draft: Draft, asked: AssignOptions, fleet: _Fleet, accounts: Sequence[OwnerAccount], subscriptions: Sequence[Row]
 ) -> dict[str, object]:
     tables = {
         table.name: check_folder(table, draft.folder / table.name)
         for table in (ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
     }
-    assert tables[ASSIGNMENTS.name] == sum(each.rows for each in accounts), "rows were lost between writing and reading"
+    assert tables[ASSIGNMENTS.name] == sum(account.rows for account in accounts), (
+        "rows were lost between writing and reading"
+    )
     every = [dict(zip(SUBSCRIPTION_LOADS.names, row, strict=True)) for row in subscriptions]
     by_policy: dict[str, dict[str, object]] = {}
     for policy in asked.policies:

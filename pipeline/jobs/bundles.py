@@ -51,8 +51,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         known = boundaries_of_namespaces(load(spark, source, BUNDLES)).join(owners, "namespace", "full")
         rows = topics_by_namespace(load(spark, source, TOPICS), load(spark, source, SUBSCRIPTIONS), listed, known)
         accounts = write_by_engine(rows, draft, BundleWork(visiting_order(names), settings), BundleAccount)
-        nowhere = sum(each.nowhere for each in accounts)
-        options.say(f"bundles: {sum(each.rows for each in accounts) - nowhere:,} topics placed")
+        nowhere = sum(account.nowhere for account in accounts)
+        options.say(f"bundles: {sum(account.rows for account in accounts) - nowhere:,} topics placed")
         if nowhere:
             options.say(
                 f"bundles: {nowhere:,} topics belong to namespaces whose bundles no answer lists; save what"
@@ -68,8 +68,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
     sums: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
-    for each in accounts:
-        for broker, values in each.brokers.items():
+    for account in accounts:
+        for broker, values in account.brokers.items():
             sums[broker] = sums.get(broker, np.zeros(8)) + np.array(values)
     return [
         (broker or None, *(int(value) for value in values[:4]), *(float(value) for value in values[4:]))
@@ -79,18 +79,18 @@ def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
 
 def _summary(draft: Draft, accounts: list[BundleAccount], settings: BrokerSettings) -> dict[str, object]:
     tables = {table.name: check_folder(table, draft.folder / table.name) for table in (*WRITTEN, BROKER_LOADS)}
-    placed = sum(each.rows for each in accounts)
+    placed = sum(account.rows for account in accounts)
     assert tables["bundle_topics"] == placed, "rows were lost between writing and reading"
     outcomes = Counter[str]()
-    for each in accounts:
-        outcomes.update(each.outcomes)
+    for account in accounts:
+        outcomes.update(account.outcomes)
     changed = {name: settings.text_of(name) for name, default in DEFAULTS.items() if getattr(settings, name) != default}
     return {
         "job": JOB,
         "tables": tables,
         "rows_in": placed,
-        "topics_in_no_bundle": sum(each.nowhere for each in accounts),
-        "topics_told_elsewhere": sum(each.elsewhere for each in accounts),
+        "topics_in_no_bundle": sum(account.nowhere for account in accounts),
+        "topics_told_elsewhere": sum(account.elsewhere for account in accounts),
         "outcomes": dict(sorted(outcomes.items())),
         "settings": changed,
     }

@@ -110,7 +110,7 @@ def read_in_tasks(
         return msgspec.msgpack.encode(read_group(dealt[number], told, folder, number, stamp, limit_bytes=limit_bytes))
 
     accounts = here(len(dealt), read) if small else in_tasks(spark, len(dealt), read)
-    return [msgspec.msgpack.decode(each, type=TaskAccount) for each in accounts]
+    return [msgspec.msgpack.decode(account, type=TaskAccount) for account in accounts]
 
 
 @contextmanager

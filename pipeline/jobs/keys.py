@@ -67,7 +67,7 @@ _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY
 
 
 @dataclass(frozen=True)
-class Asked:
+class KeyOptions:
     """The job's own options: ``modes`` (all), ``top`` hot keys of each subscription (20), who consumes: ``consumers``
     (a number, or names with commas, for every subscription), ``consumers-from`` (a file), ``tables`` (an import, else
     the tables under OUT); ``pulsar`` (a release, else the newest that brokers reported), and broker
@@ -93,7 +93,7 @@ class Asked:
         return next((self.lists[key] for key in keys if key in self.lists), None)
 
 
-def asked_of(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> Asked:
+def asked_of(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
     """Read the options; ``setting`` has those of Spark. Raises ``InputError`` for a word that means nothing."""
     own = {name: value for name, value in given.items() if name in KNOWN}
     tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
@@ -116,7 +116,7 @@ def asked_of(given: Mapping[str, str], target: Place, setting: Setting | None = 
         several = {key: count for key, count in several.items() if key not in given_lists}
     when = time_of_table(tables / FILES.name)
     told += [_one_list_of(key, count) for key, count in sorted(several.items())]
-    return Asked(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(told), when)
+    return KeyOptions(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(told), when)
 
 
 def _one_list_of(key: tuple[str, str], count: int) -> Row:
@@ -148,7 +148,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         pieces, problems = find_traces(source, target)
     stamp = Stamp(options.run_id, asked.snapshot_time or time_of_files(source, {piece.name for piece in pieces}))
     with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
-        this = _Keys(spark, draft, asked, [quarantine_row(each, "key_events", 0, BAD) for each in problems])
+        this = _Keys(spark, draft, asked, [quarantine_row(problem, "key_events", 0, BAD) for problem in problems])
         this.fold(pieces)
         options.say(f"keys: {this.account['good']:,} rows of traces, {this.account['keys']:,} keys")
         this.judge()
@@ -164,7 +164,7 @@ class _Keys:
 
     spark: SparkSession
     draft: Draft
-    asked: Asked
+    asked: KeyOptions
     quarantine: list[Row]
     account: Counter[str] = field(default_factory=Counter)
     folds: dict[str, dict[int, Folded]] = field(default_factory=dict)
@@ -189,10 +189,10 @@ class _Keys:
         blocks = numbers.mapInArrow(trace_reader(hands, parts, spread=spread), BLOCK_COLUMNS)
         fold = FoldWork(self.functions, self.asked.top)
         accounts = write_by_engine(parts_together(blocks, parts), self.draft, fold, FoldAccount, aside=True)
-        readers = [reader for each in accounts for reader in each.readers]
+        readers = [reader for account in accounts for reader in account.readers]
         assert len(readers) == len(hands), f"{len(readers)} of {len(hands)} readers gave an account"
-        for each in accounts:
-            self.account.update(folded_rows=each.rows, keys=each.keys)
+        for account in accounts:
+            self.account.update(folded_rows=account.rows, keys=account.keys)
         for reader in readers:
             self.account.update(rows=reader.rows, good=reader.good)
         self.quarantine += sorted((tuple(row) for reader in readers for row in reader.quarantine), key=repr)

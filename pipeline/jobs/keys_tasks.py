@@ -201,14 +201,14 @@ def folded(code: Any, *values: Any) -> tuple[Any, ...]:
     [[2, 5], [1, 2], [8, 16]]
     """
     largest = int(code.max(initial=0))
-    if largest < _DENSE and sum(int(each.sum()) for each in values) < EXACT_SUM:
-        sums = [np.bincount(code, weights=each) for each in values]
+    if largest < _DENSE and sum(int(value.sum()) for value in values) < EXACT_SUM:
+        sums = [np.bincount(code, weights=value) for value in values]
         occurring = np.flatnonzero(np.bincount(code))
         return occurring, *(each[occurring].astype(np.int64) for each in sums)
     order = np.argsort(code)
     ordered = code[order]
     begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-    return ordered[begins], *(np.add.reduceat(each[order], begins) if len(begins) else each[:0] for each in values)
+    return ordered[begins], *(np.add.reduceat(value[order], begins) if len(begins) else value[:0] for value in values)
 
 
 def _merged(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:

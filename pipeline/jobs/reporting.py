@@ -95,7 +95,9 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
         told = {"job": JOB, "tables": {table.name: check_folder(table, draft.folder / table.name) for table in _OWN}}
         write_json(draft.folder, f"{JOB}.json", told)
-    options.say(f"report: {summary.totals.topics:,} topics, {sum(each.count for each in summary.findings):,} findings")
+    options.say(
+        f"report: {summary.totals.topics:,} topics, {sum(finding.count for finding in summary.findings):,} findings"
+    )
     return JobResult(JOB, told)
 
 

@@ -67,7 +67,7 @@ _GLOB: Final = "*.{" + ",".join(suffix[1:] for suffix in ANSWER_SUFFIXES) + "}"
 
 
 @dataclass(frozen=True)
-class Asked:
+class WatchOptions:
     """The job's own options: ``every`` (seconds between looks, until stopped; without it what is there is taken in and
     the job ends), ``files`` (at most so many a batch, 1000), ``flag`` and ``pulsar`` as for ``assign``,
     ``max-input`` as for ``import``."""
@@ -78,7 +78,7 @@ class Asked:
     reading: dict[str, str]
 
 
-def asked_of(options: JobOptions) -> Asked:
+def asked_of(options: JobOptions) -> WatchOptions:
     """Read the options. Raises ``InputError`` for a word that is not known or is no number."""
     given = options.settings
     check_options(JOB, given)
@@ -88,7 +88,7 @@ def asked_of(options: JobOptions) -> Asked:
     every = int(given["every"]) if "every" in given else None
     assign = {name: given[name] for name in ("flag", "pulsar") if name in given}
     reading = {name: given[name] for name in (MAX_INPUT,) if name in given}
-    return Asked(every, int(given.get("files", "1000")), assign, reading)
+    return WatchOptions(every, int(given.get("files", "1000")), assign, reading)
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
@@ -164,7 +164,7 @@ class _Watch:
     source: Path
     target: Path
     options: JobOptions
-    asked: Asked
+    asked: WatchOptions
 
     def check_checkpoint(self) -> None:
         """Raises ``RingsideError`` when tables are there and the checkpoint that belongs to them is not."""

@@ -89,8 +89,8 @@ def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
         ConsumerFacts(name=name, connected_since=since, range_arrays=tuple(zip(starts, ends, strict=True)))
         for name, since, starts, ends in zip(row["names"], row["since"], row["starts"], row["ends"], strict=True)
     )
-    if all(each.connected_since for each in members):
-        members = tuple(sorted(members, key=lambda each: each.connected_since.rstrip("Z")))
+    if all(member.connected_since for member in members):
+        members = tuple(sorted(members, key=lambda member: member.connected_since.rstrip("Z")))
     place = (row["namespace"], row["subscription"], row["topic"], row["topics"])
     found: list[Finding] = []
     group = KeyGroup(row["subscription"], row["namespace"], members, [row["topic"]])
@@ -98,13 +98,13 @@ def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
     for each in opened:
         found += lint_key_subscription(KeyCase(world, *place, each.consumers, each.delivery.selector, each.keys))
     if world.behaviour.key_shared_ring not in _SHARED_POINTS and _overlap(members):
-        reported = tuple(KeyConsumer(at, each.name, each.key_hash_ranges) for at, each in enumerate(members))
+        reported = tuple(KeyConsumer(at, member.name, member.key_hash_ranges) for at, member in enumerate(members))
         found += lint_key_subscription(KeyCase(world, *place, reported))
     return found
 
 
 def _overlap(members: Sequence[ConsumerFacts]) -> bool:
-    pieces = sorted(piece for each in members for piece in each.key_hash_ranges)
+    pieces = sorted(piece for member in members for piece in member.key_hash_ranges)
     return any(left[1] >= right[0] for left, right in pairwise(pieces))
 
 
@@ -124,7 +124,9 @@ def cause_linter(plan: CausePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
             answers: dict[str, list[AnswerFile]] = {}
             for row in table.to_pylist():
                 answers.setdefault(row["namespace"], []).append(AnswerFile(row["file"], row["body"]))
-            found = [each for name, files in answers.items() for each in cause_findings(plan, name, files)]
+            found = [
+                cause_finding for name, files in answers.items() for cause_finding in cause_findings(plan, name, files)
+            ]
             yield from findings_table(found).to_batches()
 
     return run

@@ -97,7 +97,7 @@ class ProducerCluster(TimelineMachine):
             assert self.topic.keys[key] == before.keys.get(key, 0) + senders * times
         if told is not None and times == 1 and not isinstance(told, Rejection) and size == 100:
             last = self.topic.recent[-1]
-            assert getattr(last, "result") == told.told.result  # noqa: B009 - an event of a send
+            assert getattr(last, "result") == told.explanation.result  # noqa: B009 - an event of a send
 
     @rule(who=st.integers(0, 6))
     def close(self, who: int) -> None:

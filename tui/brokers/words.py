@@ -277,7 +277,10 @@ def loop_lines(view: BrokersView) -> list[Line]:
 
 
 def assumed_lines(assumptions: Sequence[Assumption]) -> list[Line]:
-    return [("assumed, since no report says it", "head"), *((ASSUMED_TEXTS[each], "dim") for each in assumptions)]
+    return [
+        ("assumed, since no report says it", "head"),
+        *((ASSUMED_TEXTS[assumption], "dim") for assumption in assumptions),
+    ]
 
 
 _COLUMNS: Final = (("/h", 6), ("topics", 7), ("back", 5), ("quiet", 6), ("max/mean", 9), ("dev.", 6))

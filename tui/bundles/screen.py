@@ -204,7 +204,7 @@ class BundlesScreen(TableScreen):
         trees = self.view.trees if self.view is not None else ()
         algorithms = {tree.algorithm: at for at, tree in enumerate(trees)}
         growths = {str(each): each for each in GROWTHS}
-        names = {each: each for each in self.namespaces}
+        names = {namespace: namespace for namespace in self.namespaces}
         return {
             "algorithm": choice("algorithm NAME", "the split algorithm", algorithms, self.action_algorithm),
             "manager": choice(

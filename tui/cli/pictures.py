@@ -93,7 +93,9 @@ class Pictures:
             # What a stopped reading lacks did not come into being since.
             self._seen, self._agreements, self._opened = (), (), None
         self._was_stopped = reading.was_stopped
-        answers = {(each.path, each.broker): each.data for each in reading.answers if each.path != paths.LOAD_REPORT}
+        answers = {
+            (answer.path, answer.broker): answer.data for answer in reading.answers if answer.path != paths.LOAD_REPORT
+        }
         opened, timeline = self._opened, self._timeline
         if opened is None or timeline is None or answers != self._answers or not self._seen[-1].snapshot.topics:
             moments = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
@@ -106,7 +108,7 @@ class Pictures:
         kept = min(MOST_MOMENTS, max(2, MOST_TOPICS // max(1, len(moments[-1].snapshot.topics))))
         self._seen = (*self._seen, *moments)[-kept:]
         agreement = confirmed(self._compared, self._suspected)
-        self._suspected = frozenset(each.fact for each in self._compared.disagreements)
+        self._suspected = frozenset(disagreement.fact for disagreement in self._compared.disagreements)
         self._agreements = (*self._agreements, agreement)[-kept:]
         return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
 
@@ -114,7 +116,7 @@ class Pictures:
 def agreement_of(reading: ClusterReading) -> Agreement:
     """Hold the model against all that a reading brought."""
     report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
-    return Agreement(report.compared, tuple(_disagreement(each) for each in report.differences))
+    return Agreement(report.compared, tuple(_disagreement(difference) for difference in report.differences))
 
 
 def confirmed(now: Agreement, before: Collection[Fact]) -> Agreement:
@@ -122,7 +124,7 @@ def confirmed(now: Agreement, before: Collection[Fact]) -> Agreement:
 
     A broker writes an answer while consumers come and go: parts of it may be of different moments.
     """
-    again = tuple(each for each in now.disagreements if each.fact in before)
+    again = tuple(disagreement for disagreement in now.disagreements if disagreement.fact in before)
     return Agreement(now.compared - (len(now.disagreements) - len(again)), again)
 
 

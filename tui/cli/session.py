@@ -214,8 +214,8 @@ def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str
     """
     if wanted is None:
         start, present = timeline.initial, _places(timeline, seen)[0]
-        consumed = [each.key for each in start.subscriptions if each.consumers]
-        consumed += [each.key for each in start.key_subscriptions if each.consumers]
+        consumed = [subscription.key for subscription in start.subscriptions if subscription.consumers]
+        consumed += [key_subscription.key for key_subscription in start.key_subscriptions if key_subscription.consumers]
         if present[:1] == (BUNDLES,):
             return 1
         key = consumed[0] if consumed else ""
@@ -223,7 +223,10 @@ def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str
     state, keys = timeline.state, _places(timeline, seen)[0]
     for names in (
         keys,
-        [*(each.name for each in state.subscriptions), *(each.name for each in state.key_subscriptions)],
+        [
+            *(subscription.name for subscription in state.subscriptions),
+            *(key_subscription.name for key_subscription in state.key_subscriptions),
+        ],
         [place.rpartition("/")[2] for place in keys],
     ):
         if wanted in names:
@@ -299,7 +302,9 @@ def is_journal(path: str) -> bool:
 def subscription_key(session: Session) -> str:
     """The key of the subscription that is meant, "" where the state has none or producers are meant."""
     state = session.timeline.state
-    keys = [each.key for each in state.subscriptions] + [each.key for each in state.key_subscriptions]
+    keys = [subscription.key for subscription in state.subscriptions] + [
+        key_subscription.key for key_subscription in state.key_subscriptions
+    ]
     return keys[session.subscription] if session.subscription < len(keys) else ""
 
 

@@ -180,7 +180,7 @@ def recorded_session(choice: SharingChoice, path: str) -> Session:
     timeline = session.timeline
     for line in choice.commands:
         keys = subscription_keys(timeline.state)
-        shared = [each.key for each in timeline.state.key_subscriptions]
+        shared = [key_subscription.key for key_subscription in timeline.state.key_subscriptions]
         wanted = choice.subscription if choice.subscription in shared else shared[0] if shared else None
         timeline = applied(timeline, line, keys.index(wanted) if wanted is not None else 0)
     return Session(timeline, 0, session.problems, session.notes, seen=session.seen)

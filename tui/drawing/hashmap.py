@@ -201,7 +201,7 @@ def _draw_markers(frame: MapFrame, markers: Markers) -> None:
     ground = frame.canvas.background[where].astype(np.int64)
     colour = readable = _readable_on(ground)
     if mode is not RingMode.LIT:
-        cycle = np.asarray([pack(each) for each in palette.consumers], dtype=np.int64)
+        cycle = np.asarray([pack(consumer) for consumer in palette.consumers], dtype=np.int64)
         own = markers.owners >= 0 if mode is RingMode.MUTED else markers.owners == frame.picture.focus
         colour = np.where(own, cycle[markers.owners % len(cycle)], pack(palette.dim))
         colour = np.where(colour == ground, readable, colour)

@@ -50,7 +50,11 @@ class FleetApp(ThemedApp):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The stock ones but for the one that writes a picture of the screen: nothing is written unless it is asked
         where."""
-        return [each for each in super().get_system_commands(screen) if each.title != "Screenshot"]
+        return [
+            get_system_command
+            for get_system_command in super().get_system_commands(screen)
+            if get_system_command.title != "Screenshot"
+        ]
 
     def action_help(self) -> None:
         """All keys."""

@@ -48,7 +48,7 @@ def help_groups(shown: FleetList) -> list[Group]:
     """All keys, and what the columns of a list are."""
     ((_, keys),) = key_groups([("keys", BINDINGS)])
     keys = [*keys, KeyHelp("?", "This help"), KeyHelp("q", "Quit")]
-    columns = [KeyHelp(each.label, each.about) for each in shown.columns if each.about]
+    columns = [KeyHelp(column.label, column.about) for column in shown.columns if column.about]
     drawing = (
         KeyHelp("bar", "max/mean beside the highest of the list: green is even, red from 4 times on"),
         KeyHelp("below", "how many rows lie where between lowest and highest of the column sorted by"),

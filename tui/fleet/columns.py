@@ -54,7 +54,7 @@ class FleetList:
     @property
     def sortable(self) -> tuple[FleetColumn, ...]:
         """The columns that a list can be sorted by, as they stand."""
-        return tuple(each for each in self.columns if each.kind != "heat")
+        return tuple(column for column in self.columns if column.kind != "heat")
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -63,11 +63,11 @@ class FleetList:
 
     def column(self, name: str) -> FleetColumn:
         """A column by its name in the table."""
-        return next(each for each in self.columns if each.name == name)
+        return next(column for column in self.columns if column.name == name)
 
     def having(self, names: Collection[str]) -> FleetList:
         """The list without the columns that a table does not have: those of an earlier release lack some."""
-        kept = tuple(each for each in self.columns if each.kind == "heat" or each.name in names)
+        kept = tuple(column for column in self.columns if column.kind == "heat" or column.name in names)
         return replace(self, columns=kept)
 
 
@@ -174,8 +174,10 @@ def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> t
     >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
     ['namespace', 'subscription', 'max/even', 'backlog']
     """
-    kept = [replace(each, width=_WIDE_NAME) if each.kind == "name" and width >= _WIDE else each for each in columns]
-    ranks = {each.name: -1 if each.name == sorted_by else each.rank for each in columns}
+    kept = [
+        replace(column, width=_WIDE_NAME) if column.kind == "name" and width >= _WIDE else column for column in columns
+    ]
+    ranks = {column.name: -1 if column.name == sorted_by else column.rank for column in columns}
     while len(kept) > 1 and sum(each.width for each in kept) > width:
         kept.remove(max(kept, key=lambda each: (ranks[each.name], each.width)))
     wide = [each for each in kept if each.kind == "text"] or [each for each in kept if each.kind == "name"]

@@ -25,11 +25,11 @@ BAR_CELLS: Final = 2
 def heading(columns: Sequence[Placed], sorted_by: str, *, descending: bool) -> Text:
     """The headings; the one sorted by carries a sign for the direction."""
     text = Text(no_wrap=True)
-    for each in columns:
-        chosen = each.column.name == sorted_by
-        label = each.column.label + ((" v" if descending else " ^") if chosen else "")
-        room = each.width - 1
-        cell = label[-room:].rjust(room) if each.column.is_number else fit(label, room)
+    for column in columns:
+        chosen = column.column.name == sorted_by
+        label = column.column.label + ((" v" if descending else " ^") if chosen else "")
+        room = column.width - 1
+        cell = label[-room:].rjust(room) if column.column.is_number else fit(label, room)
         text.append(cell, "bold underline" if chosen else "")
         text.append(" ")
     return text
@@ -41,17 +41,17 @@ def fleet_line(
     """One row; ``heat`` is the column that the bar stands for, ``highest`` its largest number."""
     text = Text(no_wrap=True)
     dim = hex_colour(colours.dim)
-    for each in columns:
-        room, kind = each.width - 1, each.column.kind
+    for column in columns:
+        room, kind = column.width - 1, column.column.kind
         if kind == "heat":
             value = row[heat]
             share = 0.0 if value is None or highest <= 0 else value / highest
             style = hex_colour(heat_colour(value or 0.0, colours))
             text.append(bar_text(share, room, glyphs_of(ascii_only)) + " ", style)
             continue
-        value = row[each.column.name]
+        value = row[column.column.name]
         if kind == "severity":
-            word = row["severity"] if each.column.name == "severity_level" else value
+            word = row["severity"] if column.column.name == "severity_level" else value
             text.append(fit(word or "", room) + " ", severity_style(word, colours))
         elif kind == "text":
             told = safe_name(value) if value else ""

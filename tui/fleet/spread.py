@@ -47,7 +47,7 @@ class FleetSpread(PlainStatic):
     def show(self, shown: FleetList, listing: Spread) -> None:
         """Rows of a list; the histogram is of the column they are sorted by, or of the heat."""
         self._shown, self._listing = shown, listing
-        numbers = {each.name: each.kind for each in shown.columns if each.is_number}
+        numbers = {column.name: column.kind for column in shown.columns if column.is_number}
         by = listing.sorted_by if listing.sorted_by in numbers else shown.heat
         self._column, self._kind = by, numbers.get(by, "")
         self._set_height()

@@ -49,7 +49,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
 
 def _releases(summary: FleetSummary) -> str:
     """The releases whose rules are in force, with how they are known, those of most groups first."""
-    found = Counter(f"Pulsar {safe_name(each.release)} ({each.release_basis})" for each in summary.rules)
+    found = Counter(f"Pulsar {safe_name(rule.release)} ({rule.release_basis})" for rule in summary.rules)
     return ", ".join(words for words, _ in found.most_common(3))
 
 
@@ -92,8 +92,8 @@ def _counts(
     dim = hex_colour(colours.dim)
     if shown is FINDINGS and summary is not None:
         found: Counter[str] = Counter()
-        for each in summary.findings:
-            found[each.severity] += each.count
+        for finding in summary.findings:
+            found[finding.severity] += finding.count
         there = [word for word in SEVERITIES if found[word]]
         kept = there[:1] if brief else there
         told = [(f"{_number(found[word], brief)} {word}", severity_style(word, colours)) for word in kept]
@@ -191,7 +191,7 @@ def wrapped(sentences: Sequence[str], width: int, height: int) -> list[str]:
     >>> wrapped(["one two three"], 8, 1), wrapped(["one", "two"], 8, 3)
     (['one …'], ['one', 'two'])
     """
-    lines = [line.plain.rstrip() for each in sentences for line in plain(each).wrap(max(8, width))]
+    lines = [line.plain.rstrip() for sentence in sentences for line in plain(sentence).wrap(max(8, width))]
     if len(lines) <= height:
         return lines
     kept = lines[:height]

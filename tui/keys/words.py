@@ -273,7 +273,7 @@ def why_not(rival: Rival) -> str:
 
 def nearest_first(rivals: tuple[Rival, ...]) -> tuple[Rival, ...]:
     """Those that the slot drains for, then by how far their slots are."""
-    return tuple(sorted(rivals, key=lambda each: (not each.drains, each.away is None, each.away or 0)))
+    return tuple(sorted(rivals, key=lambda rival: (not rival.drains, rival.away is None, rival.away or 0)))
 
 
 def _others(rivals: tuple[Rival, ...]) -> list[Remark]:
@@ -306,7 +306,7 @@ def _point(why: KeyExplanation) -> list[Remark]:
     where = "exactly there" if point.distance == 0 else f"{counted(point.distance, 'slot')} on"
     remarks = [Remark("point", f"{point.point:,}, {where}{', round the end' if point.wrapped else ''}{made}")]
     if len(point.claimants) > 1:
-        names = ", ".join(safe_name(each.consumer.name) for each in point.claimants)
+        names = ", ".join(safe_name(claimant.consumer.name) for claimant in point.claimants)
         who = "they take turns" if point.shared is not None else "the first has it"
         remarks.append(Remark("collision", f"claimed by {names}; {who}"))
     return remarks

@@ -273,7 +273,7 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         if self.lines.columns is None:
             return []
         columns = self._sortable(self.lines.columns(ALL_COLUMNS_CELLS))
-        names = {each.key: "reported_" * each.label.startswith(REPORTED_SIGN) + each.key for each in columns}
+        names = {column.key: "reported_" * column.label.startswith(REPORTED_SIGN) + column.key for column in columns}
         return [{name: self._value(row, key) for key, name in names.items()} for row in self.listed]
 
     def marked_record(self) -> dict[str, Value]:

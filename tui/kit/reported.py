@@ -221,11 +221,11 @@ def reported_columns(consumers: Sequence[ReportedConsumer]) -> ReportedColumns:
     if not consumers:
         return ReportedColumns()
     important = []
-    if any(each.obstacles for each in consumers):
+    if any(consumer.obstacles for consumer in consumers):
         important.append(
             Column("blocked", f"{REPORTED_SIGN}blocked", _BLOCKED_CELLS[0], left=True, most=_BLOCKED_CELLS[1])
         )
-    waiting = max((len(waiting_text(each)) for each in consumers), default=0)
+    waiting = max((len(waiting_text(consumer)) for consumer in consumers), default=0)
     if waiting:
         important.append(Column("waits", f"{REPORTED_SIGN}waiting", max(waiting + 1, len("waiting") + 2)))
     return ReportedColumns(

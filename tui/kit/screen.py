@@ -373,7 +373,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if self.has_class("-why"):
             text, what = self.query_one(WhyPanel).marked_text, "the cause, and what mends it"
         elif self.has_class("-explaining"):
-            text, what = "\n".join(f"{each.label}: {each.text}" for each in self.remarks), "the explanation"
+            text, what = "\n".join(f"{remark.label}: {remark.text}" for remark in self.remarks), "the explanation"
         else:
             text, what = as_text(table.marked_record()), "the selected row"
         if not text:
@@ -574,10 +574,10 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _place_of_shown(self, diagnoses: Sequence[Diagnosis]) -> int:
         """Where the shown subscription is, or one of the shown topic; 0, the worst, where nothing was seen of it."""
         namespace, name = self.store.shown_name()
-        for at, each in enumerate(diagnoses):
-            if namespace and (each.namespace, each.subscription) == (namespace, name):
+        for at, diagnose in enumerate(diagnoses):
+            if namespace and (diagnose.namespace, diagnose.subscription) == (namespace, name):
                 return at
-            if not namespace and parent_of(each.topic) == name:
+            if not namespace and parent_of(diagnose.topic) == name:
                 return at
         return 0
 

@@ -547,15 +547,15 @@ class Store:
         subject = self._subject()
         if subject is not None:
             return subject.namespace, subject.name
-        names = [(each.namespace, each.name) for each in state.subscriptions]
-        names += [(each.namespace, each.name) for each in state.key_subscriptions]
+        names = [(subscription.namespace, subscription.name) for subscription in state.subscriptions]
+        names += [(key_subscription.namespace, key_subscription.name) for key_subscription in state.key_subscriptions]
         return names[at] if 0 <= at < len(names) else ("", self._key)
 
     def show_named(self, namespace: str, name: str) -> bool:
         """Show the subscription of this namespace and name; False where the model has none."""
         state = self._timeline.state
-        names = [(each.namespace, each.name) for each in state.subscriptions]
-        names += [(each.namespace, each.name) for each in state.key_subscriptions]
+        names = [(subscription.namespace, subscription.name) for subscription in state.subscriptions]
+        names += [(key_subscription.namespace, key_subscription.name) for key_subscription in state.key_subscriptions]
         names += [("", "")] * (len(self.subscriptions) - len(names) - len(self._reported_only()))
         names += [(each.namespace, each.name) for each in self._reported_only()]
         for place, each in enumerate(names):

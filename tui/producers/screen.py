@@ -319,7 +319,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         if isinstance(answer, Rejection):
             return answer
         self._explained = number
-        self.column = answer.told.result.partition
+        self.column = answer.explanation.result.partition
         self.open_explanation(send_remarks(answer))
         return None
 

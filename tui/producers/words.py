@@ -164,13 +164,13 @@ _CLIENTS: Final = {
 
 def send_remarks(answer: SendAnswer) -> tuple[Remark, ...]:
     """The answer first, then what it opens, the rule, and the numbers in the order they are checked by hand."""
-    route, result = answer.told.route, answer.told.result
+    route, result = answer.explanation.route, answer.explanation.result
     name = f" {safe_name(answer.name)}" if answer.name else ""
     remarks = [
         Remark("producer", f"#{answer.number}{name} ({answer.client})"),
         Remark("key", "none" if answer.key is None else safe_name(answer.key) if answer.key else "the empty key"),
         Remark("goes to", f"partition {result.partition}", main=True),
-        Remark("then", answer.told.sentence),
+        Remark("then", answer.explanation.sentence),
         Remark("rule", route.sentence),
     ]
     if route.key is not None:

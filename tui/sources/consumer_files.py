@@ -100,7 +100,7 @@ def _consumer(value: Any, place: str) -> NamedRanges:
         return name, None
     if not isinstance(ranges, list):
         raise InputError(f"{place}.ranges: a list of pairs [start, end] belongs here")
-    return name, tuple(_pair(each, f"{place}.ranges[{at}]") for at, each in enumerate(ranges))
+    return name, tuple(_pair(piece, f"{place}.ranges[{at}]") for at, piece in enumerate(ranges))
 
 
 def _named(name: str, place: str) -> str:

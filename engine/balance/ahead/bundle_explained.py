@@ -142,7 +142,7 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
     first = ahead.cycles[0]
     decision = first.decision
     assert isinstance(decision, SheddingCycle), "the modular leader decides"
-    judged = [each for each in decision.plan.verdicts if each.broker == owner]
+    judged = [verdict for verdict in decision.plan.verdicts if verdict.broker == owner]
     mine = next((each.outcome for one in judged for each in one.bundles if each.bundle == bundle), None)
     unload = next((each.outcome for each in decision.unloads if each.bundle == bundle), None)
     last = judged[-1] if judged else None
@@ -261,7 +261,7 @@ def _acting(start: ShedStart) -> AheadCycle:
     most = min(most, max(1, MAX_MINUTES // settings.loadBalancerSheddingIntervalMinutes))
     ahead = shed_ahead(start, most)
     assert not isinstance(ahead, Rejection), ahead
-    looks = (each for each in ahead.cycles if isinstance(each.decision, TransferCycle) and each.decision.pairs)
+    looks = (cycle for cycle in ahead.cycles if isinstance(cycle.decision, TransferCycle) and cycle.decision.pairs)
     return next(looks, ahead.cycles[-1])
 
 

@@ -97,7 +97,7 @@ def group_bundles(namespace: str, loads: Mapping[str, BrokerLoad], policies: Clu
     return {
         broker: count
         for broker, load in loads.items()
-        if (count := sum(namespace_of(each) in same for each in dict.fromkeys(load.bundles)))
+        if (count := sum(namespace_of(bundle) in same for bundle in dict.fromkeys(load.bundles)))
     }
 
 

@@ -158,7 +158,11 @@ def broker_gone(
     """
     lost = dict.fromkeys(stats.bundle for stats in gone.stats)
     pending = any(broker.preallocated for broker in state.known.values())
-    if gone.broker not in state.brokers or pending or any(not lost.keys().isdisjoint(each.bundles) for each in reports):
+    if (
+        gone.broker not in state.brokers
+        or pending
+        or any(not lost.keys().isdisjoint(report.bundles) for report in reports)
+    ):
         return brokers_changed(leader, state, reports)
     alive = {load.broker: load for load in reports}
     brokers = state.brokers.replaced(alive)

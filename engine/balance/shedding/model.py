@@ -74,7 +74,7 @@ class BrokerVerdict:
 
     @property
     def unloaded(self) -> tuple[str, ...]:
-        return tuple(each.bundle for each in self.bundles if each.outcome == "unloaded")
+        return tuple(bundle.bundle for bundle in self.bundles if bundle.outcome == "unloaded")
 
 
 @dataclass(frozen=True, slots=True)

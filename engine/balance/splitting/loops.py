@@ -48,27 +48,27 @@ def _fruitless(balance: Balance) -> Iterable[Loop]:
     why: dict[str, str] = {}
     before: tuple[BalanceVerdict, ...] = ()
     fruitless: list[BalanceVerdict] = []
-    for each in balance.cycles:
-        for run in each.runs:
+    for cycle in balance.cycles:
+        for run in cycle.runs:
             for attempt in run.attempts:
                 if attempt.outcome in NO_EFFECT:
-                    seen.setdefault(attempt.bundle, []).append(each.number)
+                    seen.setdefault(attempt.bundle, []).append(cycle.number)
                     why[attempt.bundle] = attempt.outcome
             if run.verdicts is not before:
                 # Very many runs share what they found; nothing is worth looking at twice.
                 before = run.verdicts
                 fruitless = [verdict for verdict in run.verdicts if verdict.outcome in FRUITLESS]
             for verdict in fruitless:
-                seen.setdefault(verdict.bundle, []).append(each.number)
+                seen.setdefault(verdict.bundle, []).append(cycle.number)
                 why[verdict.bundle] = verdict.outcome
     return _loops("repeats-without-effect", seen, balance, why)
 
 
 def _full(balance: Balance) -> Iterable[Loop]:
     seen: dict[str, list[int]] = {}
-    for each in balance.cycles:
-        for namespace in dict.fromkeys(name for run in each.runs for name in run.full_namespaces):
-            seen.setdefault(namespace, []).append(each.number)
+    for cycle in balance.cycles:
+        for namespace in dict.fromkeys(name for run in cycle.runs for name in run.full_namespaces):
+            seen.setdefault(namespace, []).append(cycle.number)
     return _loops("namespace-full", seen, balance, {})
 
 
@@ -108,13 +108,13 @@ def _parting_nothing(balance: Balance) -> Iterable[Loop]:
 
 
 def _unloads(balance: Balance) -> Iterable[Loop]:
-    for each in balance.cycles:
-        for move in each.moves:
+    for cycle in balance.cycles:
+        for move in cycle.moves:
             if move.came_back:
-                lasts = _is_last(each.number, balance)
-                yield Loop("unloaded-for-nothing", move.bundle, (each.number,), 1, lasts, move.to_broker)
+                lasts = _is_last(cycle.number, balance)
+                yield Loop("unloaded-for-nothing", move.bundle, (cycle.number,), 1, lasts, move.to_broker)
     namespace = balance.start.bundles.namespace
-    history = [{f"{namespace}/{bundle}": broker for bundle, broker in each.owners} for each in balance.cycles]
+    history = [{f"{namespace}/{bundle}": broker for bundle, broker in cycle.owners} for cycle in balance.cycles]
     yield from returning_bundles(history)
 
 

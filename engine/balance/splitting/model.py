@@ -156,4 +156,4 @@ class Balance:
     @property
     def splits(self) -> tuple[tuple[int, Attempt], ...]:
         """Cycle number and attempt of each real split."""
-        return tuple((each.number, attempt) for each in self.cycles for attempt in each.splits)
+        return tuple((cycle.number, attempt) for cycle in self.cycles for attempt in cycle.splits)

@@ -143,7 +143,7 @@ class TopicColumns(ListedTopics):
         loads = self.loads_at(interval)
         known = rows[loads.has_stats[rows]]
         producers, consumers = self.sessions[:, rows].sum(axis=1).tolist()
-        every = [each[known] for each in loads.rates]
+        every = [rate[known] for rate in loads.rates]
         if factor != 1.0:
             every = [_times(each, factor) for each in every]
         first, second, third, fourth = map(sum_in_order, every)

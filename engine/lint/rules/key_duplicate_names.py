@@ -28,7 +28,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     """
     selector = case.selector
     shared = isinstance(selector, RingSelector) and selector.form.shares_points
-    doubled = {name: n for name, n in Counter(each.name for each in case.consumers).items() if n > 1}
+    doubled = {name: n for name, n in Counter(consumer.name for consumer in case.consumers).items() if n > 1}
     for name, count in doubled.items():
         numbers = (("consumers", count),)
         if shared:

@@ -31,7 +31,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     if not isinstance(ring, RingSelector) or ring.form is not RingForm.NAME_I:
         return
     by_text: dict[str, list[str]] = {}
-    for name in dict.fromkeys(each.name for each in ring.consumers):
+    for name in dict.fromkeys(consumer.name for consumer in ring.consumers):
         for replica in range(ring.points):
             by_text.setdefault(point_key(ring.form, name, 0, replica), []).append(name)
     shared: dict[str, int] = {}

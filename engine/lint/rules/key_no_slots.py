@@ -34,10 +34,10 @@ def check(case: KeyCase) -> Iterator[Finding]:
         if isinstance(selector, RingSelector)
         else "let it declare slots from 1 to 65535, or take it away"
     )
-    for each in selector.consumers:
-        if each.consumer_id not in served:
-            what = f"{each.name or '(no name)'} is connected and owns no slot: it can never get a message"
-            yield Finding(ID, Severity.ERROR, what, case.where_of(each.name), (("slots", 0),), advice)
+    for consumer in selector.consumers:
+        if consumer.consumer_id not in served:
+            what = f"{consumer.name or '(no name)'} is connected and owns no slot: it can never get a message"
+            yield Finding(ID, Severity.ERROR, what, case.where_of(consumer.name), (("slots", 0),), advice)
 
 
 def _with_slots(selector: Selector) -> set[int]:
@@ -45,7 +45,7 @@ def _with_slots(selector: Selector) -> set[int]:
         # Every point has at least its own slot, and the first claimant of it is served there.
         _, first = selector.first_claims()
         return {selector.members[at].consumer.consumer_id for at in set(first.tolist())}
-    return {owner for owner, pieces in slots_by_consumer(selector).items() if any(each.count for each in pieces)}
+    return {owner for owner, pieces in slots_by_consumer(selector).items() if any(piece.count for piece in pieces)}
 
 
 RULE: Final = Rule(

@@ -37,7 +37,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     if occupied >= CROWDED_BELOW * claimed:
         return
     owned = slots_by_consumer(ring)
-    slots = [sum(piece.count for piece in owned[each.consumer_id]) for each in ring.consumers]
+    slots = [sum(piece.count for piece in owned[consumer.consumer_id]) for consumer in ring.consumers]
     tenth = max(1, len(slots) // 10)
     even = sum(slots) / len(slots)
     first, last = sum(slots[:tenth]) / tenth / even, sum(slots[-tenth:]) / tenth / even

@@ -35,8 +35,8 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     [0.75]
     """
     for topic in case.produced:
-        java = sorted(each for each in topic.client_versions if _JAVA.match(each))
-        cpp = sorted(each for each in topic.client_versions if _CPP.match(each))
+        java = sorted(client_version for client_version in topic.client_versions if _JAVA.match(client_version))
+        cpp = sorted(client_version for client_version in topic.client_versions if _CPP.match(client_version))
         if topic.partitions < 2 or not java or not cpp:
             continue
         apart = 1 - 1 / topic.partitions

@@ -242,7 +242,7 @@ def _number(expectation: Expectation, view: DashboardView) -> float | str:
             values = (foot.max_over_mean_partitions, foot.max_over_mean_ring_share, foot.max_over_mean_rate)
             return values[_MEASURES.index(subject)]
         case "bundles":
-            node = next((each for each in view.namespaces if each.name == subject), None)
+            node = next((namespace for namespace in view.namespaces if namespace.name == subject), None)
             return f"there is no namespace {subject!r}" if node is None else node.bundles
         case "topics" | "rate":
             bundle = _bundle(view, subject)

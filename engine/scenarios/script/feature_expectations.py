@@ -185,18 +185,18 @@ def producer_number(kind: str, subject: tuple[str, ...], timeline: Timeline, top
     if isinstance(row, str):
         return row
     if kind == "route":
-        told = send_answer(timeline, topic, row.number, subject[1])
-        return told.message if isinstance(told, Rejection) else told.told.route.partition
+        answer = send_answer(timeline, topic, row.number, subject[1])
+        return answer.message if isinstance(answer, Rejection) else answer.explanation.route.partition
     return row.opened if kind == "opened" else row.known
 
 
 def _of_statistics(kind: str, way: str, timeline: Timeline, topic: str) -> float | str:
     if way not in _WAYS:
         return f"statistics are merged {' or '.join(_WAYS)}, not {way!r}"
-    told = statistics_view(timeline, topic)
+    merged = statistics_view(timeline, topic)
     if kind == "torn":
-        return told.torn_by_name if way == "by name" else told.torn_by_position
-    rows = told.by_name if way == "by name" else told.by_position
+        return merged.torn_by_name if way == "by name" else merged.torn_by_position
+    rows = merged.by_name if way == "by name" else merged.by_position
     return len(rows) if kind == "entries" else sum(row.mixture for row in rows)
 
 

@@ -115,7 +115,7 @@ class RouteAnswer:
 
     client: str
     partitions: int
-    told: RouteExplanation
+    explanation: RouteExplanation
     elsewhere: tuple[tuple[str, int | None], ...]
 
 
@@ -127,7 +127,7 @@ def route_answer(
     A key of bytes is what ``keyBytes`` sets. Refused: partitions below 1, and what no client would take.
 
     >>> answer = route_answer("k1", ProducerPlan(), 6)
-    >>> answer.told.partition, answer.elsewhere
+    >>> answer.explanation.partition, answer.elsewhere
     (0, (('Murmur3_32Hash', 2), ('BoostHash', 1)))
     """
     if partitions < 1:

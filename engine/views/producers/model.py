@@ -200,7 +200,7 @@ class SendAnswer:
     name: str
     client: str
     key: str | None
-    told: SendExplanation
+    explanation: SendExplanation
     elsewhere: tuple[tuple[str, int | None], ...]
 
 

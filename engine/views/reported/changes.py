@@ -33,7 +33,11 @@ def disagreement_events(
 ) -> tuple[SeenEvent, ...]:
     """The disagreements about a subscription (its name and its topics) as events."""
     name, topics = seen
-    mine = [each for each in disagreements if each.subscription == name and each.topic in topics]
+    mine = [
+        disagreement
+        for disagreement in disagreements
+        if disagreement.subscription == name and disagreement.topic in topics
+    ]
     time = -1 if at_ms is None else at_ms
     events = [SeenEvent(moment, time, DIFFERS, disagreement_text(each)) for each in mine[:LISTED]]
     if len(mine) > LISTED:

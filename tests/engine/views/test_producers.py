@@ -167,7 +167,7 @@ def test_a_send_is_explained_before_it_happens_and_beside_the_other_clients() ->
     timeline = timeline_after(LAZY)
     told = send_answer(timeline, ORDERS, 1, "order-1")
     assert not isinstance(told, Rejection)
-    assert told.told.route.partition == told.told.result.partition == 0
+    assert told.explanation.route.partition == told.explanation.result.partition == 0
     assert {scheme for scheme, _ in told.elsewhere} == set(HASHING_SCHEMES) - {"JavaStringHash"}
     alone = send_answer(timeline, ORDERS, 1, None)
     assert not isinstance(alone, Rejection) and alone.elsewhere == ()
@@ -245,8 +245,8 @@ def test_a_route_without_a_cluster_is_that_of_a_producer_in_one() -> None:
         for plan in (ProducerPlan(), ProducerPlan(client="python"), ProducerPlan(router="partial", limit=2)):
             alone = route_answer(key, plan, 6)
             assert not isinstance(alone, Rejection)
-            assert 0 <= alone.told.partition < 6
-            assert (alone.told.key is not None) == (bool(alone.elsewhere))
+            assert 0 <= alone.explanation.partition < 6
+            assert (alone.explanation.key is not None) == (bool(alone.elsewhere))
     bad = route_answer("k", ProducerPlan(), 0)
     assert isinstance(bad, Rejection) and bad.field == "partitions"
     limit = route_answer("k", ProducerPlan(router="partial", limit=9), 6)

@@ -207,7 +207,7 @@ def test_f_explains_what_the_next_message_would_do_and_marks_its_partition() -> 
         await pilot.pause()
         told = app.store.explain_send(0, "k1")
         assert not isinstance(told, Rejection)
-        partition = told.told.result.partition
+        partition = told.explanation.result.partition
         screen = producers_screen(app)
         assert screen.column == partition
         text = text_of(app)

@@ -89,12 +89,12 @@ def check_lines(judged: Judged) -> Iterator[str]:
     """One line a goal, and the sum."""
     rows = [
         (
-            "ok" if each.met else "MISSED",
-            safe_name(each.part),
-            _goal(each),
-            sentence(each) + ("" if each.met else f"  ({safe_name(judged.plan.source)}:{each.goal.line})"),
+            "ok" if outcome.met else "MISSED",
+            safe_name(outcome.part),
+            _goal(outcome),
+            sentence(outcome) + ("" if outcome.met else f"  ({safe_name(judged.plan.source)}:{outcome.goal.line})"),
         )
-        for each in judged.outcomes
+        for outcome in judged.outcomes
     ]
     yield from table(rows, _ALIGNS)
     missed = len(judged.missed)
@@ -128,13 +128,13 @@ def junit_text(judged: Judged) -> str:
         f'<testsuites tests="{len(judged.outcomes)}" failures="{missed}">',
         f'  <testsuite name={_quoted(judged.plan.source)} tests="{len(judged.outcomes)}" failures="{missed}">',
     ]
-    for each in judged.outcomes:
-        case = f"    <testcase classname={_quoted(each.part)} name={_quoted(_goal(each))}"
-        place = f' file={_quoted(judged.plan.source)} line="{each.goal.line}"'
-        if each.met:
+    for outcome in judged.outcomes:
+        case = f"    <testcase classname={_quoted(outcome.part)} name={_quoted(_goal(outcome))}"
+        place = f' file={_quoted(judged.plan.source)} line="{outcome.goal.line}"'
+        if outcome.met:
             lines.append(f"{case}{place}/>")
         else:
-            told = sentence(each)
+            told = sentence(outcome)
             lines += [f"{case}{place}>", f"      <failure message={_quoted(told)}>{escape(visible(told))}</failure>"]
             lines.append("    </testcase>")
     return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])

@@ -134,6 +134,12 @@ def _only(state: ClusterState, name: str) -> ClusterState:
     """The state with the subscriptions of a name or a key alone; it may have none of them."""
     return replace(
         state,
-        subscriptions=tuple(each for each in state.subscriptions if name in (each.key, each.name)),
-        key_subscriptions=tuple(each for each in state.key_subscriptions if name in (each.key, each.name)),
+        subscriptions=tuple(
+            subscription for subscription in state.subscriptions if name in (subscription.key, subscription.name)
+        ),
+        key_subscriptions=tuple(
+            key_subscription
+            for key_subscription in state.key_subscriptions
+            if name in (key_subscription.key, key_subscription.name)
+        ),
     )

@@ -116,7 +116,7 @@ def bundle_lines(told: BundleExplained) -> list[str]:
     modular = told.load_manager == "modular"
     averaged = ("long term",) if modular else ("load",)
     heading = ("broker", "may it", "chance", "usage", "msg/s", *averaged, "topics")
-    lines += ["", *table([heading, *(_row(each, modular=modular) for each in told.brokers)], _ALIGNS), ""]
+    lines += ["", *table([heading, *(_row(broker, modular=modular) for broker in told.brokers)], _ALIGNS), ""]
     return [*lines, *wrapped(_stays(told) if modular else _stays_extensible(told), rest="  ")]
 
 

@@ -148,7 +148,7 @@ class Figures:
         reported = Reported(session.seen)
         diagnoses = tuple(diagnose_all(reported.subscriptions(reported.last).values()))
         report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
-        agreement = tuple((each.kind.name.lower(), each.compared, each.agree) for each in report.tallies)
+        agreement = tuple((tally.kind.name.lower(), tally.compared, tally.agree) for tally in report.tallies)
         last = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
         families = cluster_families(Pictured(session.timeline.state, last, diagnoses, agreement))
         with self._lock:

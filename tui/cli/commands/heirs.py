@@ -148,10 +148,16 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
 
     state = session.timeline.state
     consumers = [
-        (each.name, each.consumer_id) for one in state.subscriptions if one.key == key for each in one.consumers
+        (consumer.name, consumer.consumer_id)
+        for one in state.subscriptions
+        if one.key == key
+        for consumer in one.consumers
     ]
     consumers += [
-        (each.name, each.consumer_id) for one in state.key_subscriptions if one.key == key for each in one.consumers
+        (consumer.name, consumer.consumer_id)
+        for one in state.key_subscriptions
+        if one.key == key
+        for consumer in one.consumers
     ]
     found = []
     for name in names:

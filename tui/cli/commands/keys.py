@@ -75,14 +75,14 @@ def _found(who: Sharing, wanted: str) -> Consumer:
 
     consumers = who.selector.consumers
     if wanted.startswith("#") and wanted[1:].isdecimal():
-        found = [each for each in consumers if str(each.consumer_id) == wanted[1:]]
+        found = [consumer for consumer in consumers if str(consumer.consumer_id) == wanted[1:]]
     else:
-        found = [each for each in consumers if each.name == wanted]
+        found = [consumer for consumer in consumers if consumer.name == wanted]
     if len(found) == 1:
         return found[0]
     if found:
         ids = ", ".join(f"#{each.consumer_id}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
         raise InputError(f"--of: {len(found)} consumers are named {wanted!r}; name one of {ids}")
-    names = [each.name for each in consumers]
+    names = [consumer.name for consumer in consumers]
     near = get_close_matches(wanted[:100], names[:10_000], n=3) or names[:5]
     raise InputError(f"--of: no consumer is named {wanted[:100]!r}; there is {', '.join(map(repr, near))}")

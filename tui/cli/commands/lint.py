@@ -115,7 +115,7 @@ def lint_command(
         write_out(json_text(document))
     else:
         write_page(printer.lint_lines(checked.source, checked.findings), ascii_only=given["ascii_only"])
-    return FAILED if any(each.severity >= worst for each in checked.findings) else FINE
+    return FAILED if any(finding.severity >= worst for finding in checked.findings) else FINE
 
 
 def _checked(words: tuple[str, ...], rules: RuleSet, given: dict[str, Any]) -> _Checked:

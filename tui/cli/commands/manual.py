@@ -71,12 +71,12 @@ def _entry(command: click.Command, ctx: click.Context) -> Entry:
     found = _EXAMPLES.search(text)
     told = text[: found.start()] if found is not None else text
     paragraphs = [" ".join(each.split()) for each in told.split("\n\n")]
-    options = (each for each in command.get_params(ctx) if isinstance(each, click.Option))
-    records = [record for each in options if (record := each.get_help_record(ctx)) is not None]
+    options = (get_param for get_param in command.get_params(ctx) if isinstance(get_param, click.Option))
+    records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
     return Entry(
         ctx.command_path,
         " ".join(command.collect_usage_pieces(ctx)),
-        tuple(each for each in paragraphs if each),
+        tuple(paragraph for paragraph in paragraphs if paragraph),
         tuple((form, " ".join(meaning.split())) for form, meaning in records),
         tuple(" ".join(each.split()) for each in re.split(r";\s|\n\n", found[1])) if found is not None else (),
     )
@@ -129,7 +129,14 @@ def as_man_page(group: click.Group) -> str:
         for form, meaning in entry.options:
             lines += [".TP", f".B {_in_roff(form)}", _in_roff(meaning)]
         if entry.examples:
-            lines += [".PP", "Example:", ".PP", ".nf", *(f"    {_in_roff(each)}" for each in entry.examples), ".fi"]
+            lines += [
+                ".PP",
+                "Example:",
+                ".PP",
+                ".nf",
+                *(f"    {_in_roff(example)}" for example in entry.examples),
+                ".fi",
+            ]
     lines += [".SH ENVIRONMENT"]
     lines += [".TP", ".B RINGSIDE_CONFIG", "The file of your own settings; empty for none."]
     lines += [".TP", ".B NO_COLOR", "No colours."]

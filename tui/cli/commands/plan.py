@@ -139,7 +139,7 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
 
 def _nodes(plan: ScalingPlan, shown: int) -> list[str]:
     heading = ("node", "index", "ranges", "slots", "ranges then", "slots then", "known keys" if plan.keys else "")
-    rows = [heading, *(_node_row(each, plan.keys) for each in plan.nodes[:shown])]
+    rows = [heading, *(_node_row(node, plan.keys) for node in plan.nodes[:shown])]
     return [*table(rows, _NODE_ALIGNS), *_more(len(plan.nodes) - shown, "")]
 
 
@@ -177,9 +177,9 @@ def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
 
 def _forms(plan: ScalingPlan) -> list[str]:
     others = (
-        f"the form {each.form.value} would move {counted(each.moved_slots, 'slot')}"
-        f" ({percent(each.moved_slots / RANGE_SIZE)}) and declare {counted(each.ranges, 'range')}"
-        for each in plan.forms[1:]
+        f"the form {form.form.value} would move {counted(form.moved_slots, 'slot')}"
+        f" ({percent(form.moved_slots / RANGE_SIZE)}) and declare {counted(form.ranges, 'range')}"
+        for form in plan.forms[1:]
     )
     return wrapped(f"{'; '.join(others)}, where this one declares {plan.forms[0].ranges:,}", first="  ", rest="  ")
 
@@ -192,16 +192,16 @@ def _more(left: int, indent: str) -> Iterator[str]:
 def _modes(plan: ScalingPlan) -> Iterator[str]:
     yield "the same change in other modes:"
     heading = ("mode", "moved", "of stayers", "moved keys" if plan.keys else "", "max/mean", "")
-    rows = [heading, *(_mode_row(each, plan.keys) for each in plan.modes)]
+    rows = [heading, *(_mode_row(mode, plan.keys) for mode in plan.modes)]
     yield from table(rows, _MODE_ALIGNS, indent="  ")
     yield from wrapped(
         "without a stop only keys that move wait, until their former consumer has acknowledged what it holds of them",
         first="  ",
         rest="  ",
     )
-    for each in plan.modes:
-        if each.refusal is not None:
-            yield from wrapped(f"{each.mode.value} cannot: {each.refusal.message}", first="  ", rest="    ")
+    for mode in plan.modes:
+        if mode.refusal is not None:
+            yield from wrapped(f"{mode.mode.value} cannot: {mode.refusal.message}", first="  ", rest="    ")
 
 
 def _mode_row(each: ModeMoves, keys: int) -> tuple[str, ...]:
@@ -218,11 +218,11 @@ def _mode_row(each: ModeMoves, keys: int) -> tuple[str, ...]:
 
 
 def _declared(plan: ScalingPlan) -> Iterator[str]:
-    for each in plan.nodes:
-        yield f"node {each.node} declares"
+    for node in plan.nodes:
+        yield f"node {node.node} declares"
         for label, pieces, index in (
-            ("before", each.before, each.index_before),
-            ("after", each.after, each.index_after),
+            ("before", node.before, node.index_before),
+            ("after", node.after, node.index_after),
         ):
             text = " ".join(map(str, pieces)) or ("nothing" if index is None else "no range: it cannot join")
             yield from wrapped(text, first=f"  {label:<8}", rest=" " * 10)
@@ -287,17 +287,17 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
         "in_turns": {"stop_first": list(stops), "restart_one_by_one": list(stays), "start_last": list(starts)},
         "nodes": [
             {
-                "node": each.node,
-                "index_before": each.index_before,
-                "index_after": each.index_after,
-                "ranges_before": _pairs(each.before),
-                "ranges_after": _pairs(each.after),
-                "slots_before": each.slots_before,
-                "slots_after": each.slots_after,
-                "known_keys_before": each.keys_before,
-                "known_keys_after": each.keys_after,
+                "node": node.node,
+                "index_before": node.index_before,
+                "index_after": node.index_after,
+                "ranges_before": _pairs(node.before),
+                "ranges_after": _pairs(node.after),
+                "slots_before": node.slots_before,
+                "slots_after": node.slots_after,
+                "known_keys_before": node.keys_before,
+                "known_keys_after": node.keys_after,
             }
-            for each in plan.nodes
+            for node in plan.nodes
         ],
         "moved_slots": plan.moved_slots,
         "least_share": plan.least_share,
@@ -310,20 +310,20 @@ def plan_document(plan: ScalingPlan) -> dict[str, Any]:
             for move in plan.moved_keys
         ],
         "forms": [
-            {"form": each.form.value, "moved_slots": each.moved_slots, "ranges_after": each.ranges}
-            for each in plan.forms
+            {"form": form.form.value, "moved_slots": form.moved_slots, "ranges_after": form.ranges}
+            for form in plan.forms
         ],
         "modes": [
             {
-                "mode": each.mode.value,
-                "needs_stop": each.needs_stop,
-                "moved_share": each.moved_share,
-                "between_stayers": each.between_stayers,
-                "moved_keys": each.moved_keys,
-                "max_over_mean": each.max_over_mean,
-                "refusal": str(each.refusal.message) if each.refusal is not None else None,
+                "mode": mode.mode.value,
+                "needs_stop": mode.needs_stop,
+                "moved_share": mode.moved_share,
+                "between_stayers": mode.between_stayers,
+                "moved_keys": mode.moved_keys,
+                "max_over_mean": mode.max_over_mean,
+                "refusal": str(mode.refusal.message) if mode.refusal is not None else None,
             }
-            for each in plan.modes
+            for mode in plan.modes
         ],
     }
 

@@ -146,19 +146,21 @@ def _hashed_text(key: bytes) -> str:
 
 def route_lines(answer: RouteAnswer) -> list[str]:
     """The answer first, then every step to it, and the other clients' answers."""
-    told = answer.told
-    lines = _labelled("partition", f"{told.partition} of 0 to {answer.partitions - 1}")
+    explanation = answer.explanation
+    lines = _labelled("partition", f"{explanation.partition} of 0 to {answer.partitions - 1}")
     lines += _labelled("client", answer.client)
-    lines += _labelled("rule", told.sentence)
-    if told.key is not None:
-        data = told.key.data
+    lines += _labelled("rule", explanation.sentence)
+    if explanation.key is not None:
+        data = explanation.key.data
         more = f" ... ({len(data)} in all)" if len(data) > BYTES_SHOWN else f" ({len(data)})"
         lines += _labelled("bytes", data[:BYTES_SHOWN].hex(" ") + more if data else "none: the key is empty")
-        lines += _labelled("hash", f"{told.key.hashing}: {told.key.raw}, as Pulsar takes it {told.key.value}")
-    if told.chosen:
-        lines += _labelled("chosen", ", ".join(map(str, told.chosen)))
+        lines += _labelled(
+            "hash", f"{explanation.key.hashing}: {explanation.key.raw}, as Pulsar takes it {explanation.key.value}"
+        )
+    if explanation.chosen:
+        lines += _labelled("chosen", ", ".join(map(str, explanation.chosen)))
     for scheme, partition in answer.elsewhere:
-        lines += _labelled("else", f"{CLIENTS[scheme]} ({scheme}): {_place(partition, told.partition)}")
+        lines += _labelled("else", f"{CLIENTS[scheme]} ({scheme}): {_place(partition, explanation.partition)}")
     return lines
 
 
@@ -171,10 +173,10 @@ def _place(partition: int | None, mine: int) -> str:
 def route_document(answer: RouteAnswer) -> dict[str, Any]:
     """The same as plain values."""
     return {
-        "partition": answer.told.partition,
+        "partition": answer.explanation.partition,
         "partitions": answer.partitions,
         "client": answer.client,
-        "explanation": plain_values(answer.told),
+        "explanation": plain_values(answer.explanation),
         "elsewhere": dict(answer.elsewhere),
     }
 
@@ -186,10 +188,10 @@ def growth_lines(view: GrowthView) -> list[str]:
     lines = [f"{head}, {counted(len(view.keys), 'key')}"]
     if grows:
         rows = [("hash", "keys that move", "of random keys", "")]
-        for each in view.schemes:
-            share = f" ({percent(each.moved / len(view.keys))})" if view.keys else ""
-            moved = f"{each.moved}{share}" if view.keys else ""
-            rows.append((each.hashing, moved, percent(each.expected_share), each.clients))
+        for scheme in view.schemes:
+            share = f" ({percent(scheme.moved / len(view.keys))})" if view.keys else ""
+            moved = f"{scheme.moved}{share}" if view.keys else ""
+            rows.append((scheme.hashing, moved, percent(scheme.expected_share), scheme.clients))
         lines += table(rows, ("<", ">", ">", "<"), indent="  ")
         lines += wrapped("messages of a key that moves lie in two partitions, in no order between them", first="  ")
     disagree = f"{view.disagreeing} of {counted(len(view.keys), 'key')}, " if view.keys else ""
@@ -204,7 +206,7 @@ def _keys(view: GrowthView) -> Iterator[str]:
     if not view.keys:
         return
     # Those that tell most come first, in the order given.
-    ordered = sorted(view.keys, key=lambda each: not (each.moves or each.disagrees))
+    ordered = sorted(view.keys, key=lambda key: not (key.moves or key.disagrees))
     rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(each) for each in ordered[:KEYS_SHOWN])]
     yield ""
     yield from table(rows, _KEY_ALIGNS, indent="  ")
@@ -226,7 +228,7 @@ def _change(before: int | None, after: int | None) -> str:
 
 def growth_document(view: GrowthView) -> dict[str, Any]:
     """The same as plain values; partitions by hashing scheme."""
-    names = [each.hashing for each in view.schemes]
+    names = [scheme.hashing for scheme in view.schemes]
     return {
         "from": view.before,
         "to": view.after,
@@ -235,13 +237,13 @@ def growth_document(view: GrowthView) -> dict[str, Any]:
         "expected_disagreeing": view.expected_disagreeing,
         "keys": [
             {
-                "key": each.key,
-                "before": dict(zip(names, each.before, strict=True)),
-                "after": dict(zip(names, each.after, strict=True)),
-                "moves": each.moves,
-                "clients_disagree": each.disagrees,
+                "key": key.key,
+                "before": dict(zip(names, key.before, strict=True)),
+                "after": dict(zip(names, key.after, strict=True)),
+                "moves": key.moves,
+                "clients_disagree": key.disagrees,
             }
-            for each in view.keys
+            for key in view.keys
         ],
     }
 

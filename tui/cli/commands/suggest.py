@@ -123,7 +123,7 @@ def suggest_names(
     shared_out = subscription if not by_keys else keyed
     if shared_out is None and (not named or target != ANY):
         raise InputError("no subscription of this mode is here; --prefix with --count, and --for any, need none")
-    given = named or ([] if shared_out is None else [each.name for each in shared_out.consumers])
+    given = named or ([] if shared_out is None else [consumer.name for consumer in shared_out.consumers])
     fitted_to = "the hash space"
     if target == ANY:
         work = Work.of_space()
@@ -253,8 +253,8 @@ def suggest_bundles(
             f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"
         )
     topics = topic_loads(state, owner)
-    names = [each.name for each in topics]
-    rates = np.array([each.msg_rate_in + each.msg_rate_out for each in topics], dtype=np.float64)
+    names = [topic.name for topic in topics]
+    rates = np.array([topic.msg_rate_in + topic.msg_rate_out for topic in topics], dtype=np.float64)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages")
     now = len(state.namespaces[owner].boundaries) - 1
     numbers = sorted({*range(1, up_to + 1), now})

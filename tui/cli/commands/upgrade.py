@@ -79,10 +79,12 @@ def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
             yield f"    keeps the old way: {rule.change.keep}"
     yield ""
     yield "defaults that change" if view.defaults else "no default changes"
-    for each in view.defaults:
-        yield from wrapped(f"{each.change.name}: {each.change.before} → {each.change.after}", first="  ", rest="    ")
-        yield from wrapped(each.meaning, first="    ", rest="    ")
-        if each.in_force and not each.follows:
-            yield f"    here it is {each.in_force}, which is not the default, so it stays"
+    for default in view.defaults:
+        yield from wrapped(
+            f"{default.change.name}: {default.change.before} → {default.change.after}", first="  ", rest="    "
+        )
+        yield from wrapped(default.meaning, first="    ", rest="    ")
+        if default.in_force and not default.follows:
+            yield f"    here it is {default.in_force}, which is not the default, so it stays"
         else:
-            yield f"    keeps the old way: {each.keep}"
+            yield f"    keeps the old way: {default.keep}"

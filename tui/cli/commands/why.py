@@ -189,10 +189,10 @@ def all_lines(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
     from engine.diagnosis.seen import parent_of
 
     rows = [("VERDICT", "CAUSE", "SUBSCRIPTION", "TOPIC", "BACKLOG")]
-    for each in diagnoses:
-        first = each.first
-        topic = short_topic(parent_of(each.topic)) + (f" +{each.topics - 1:,}" if each.topics > 1 else "")
+    for diagnose in diagnoses:
+        first = diagnose.first
+        topic = short_topic(parent_of(diagnose.topic)) + (f" +{diagnose.topics - 1:,}" if diagnose.topics > 1 else "")
         verdict = verdict_word(first.verdict if first is not None else Verdict.FINE)
         cause = first.id if first is not None else ""
-        rows.append((verdict, cause, safe_name(each.subscription), safe_name(topic), f"{each.backlog:,}"))
+        rows.append((verdict, cause, safe_name(diagnose.subscription), safe_name(topic), f"{diagnose.backlog:,}"))
     yield from table(rows, _ALIGNS)

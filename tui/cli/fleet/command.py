@@ -201,7 +201,7 @@ def _policies(result: JobResult) -> Iterator[str]:
     totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in told.items()]
     groups = [msgspec.convert(each, GroupRules) for each in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
-    yield from policy_lines(sorted(totals, key=lambda each: (each.what_if, each.policy)))[:-1]
+    yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
 
 
 def _findings(result: JobResult) -> Iterator[str]:

@@ -73,6 +73,9 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
 
     opened = open_fleet_part(part_of(target, chosen.namespace, chosen.subscription, listed_flag=chosen.listed_flag))
     state = opened.state
-    names = [*(each.name for each in state.subscriptions), *(each.name for each in state.key_subscriptions)]
+    names = [
+        *(subscription.name for subscription in state.subscriptions),
+        *(key_subscription.name for key_subscription in state.key_subscriptions),
+    ]
     shown = names.index(chosen.first) if chosen.first in names else 0
     return Session(Timeline.start(state, opened.seed, opened.source), shown, opened.problems, opened.notes)

@@ -31,8 +31,8 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
         yield ""
         rows = [("setting", "A", "B"), *((f"  {each.name}", each.before, each.after) for each in view.settings)]
         yield from table(rows, _SETTING_ALIGNS)
-    for each in view.bundles:
-        yield f"bundles of {safe_name(each.namespace)}: {each.before:,} → {each.after:,}"
+    for bundle in view.bundles:
+        yield f"bundles of {safe_name(bundle.namespace)}: {bundle.before:,} → {bundle.after:,}"
     yield from _names("topics appeared", view.topics_appeared)
     yield from _names("topics vanished", view.topics_vanished)
     yield from _pairs("topics likely renamed", view.topics_renamed)
@@ -47,10 +47,10 @@ def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
     if not changes:
         yield "as brokers reported: nothing differs"
         return
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in Counter(each.kind for each in changes).items())
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in Counter(change.kind for change in changes).items())
     yield from wrapped(f"as brokers reported: {counted(len(changes), 'change')} ({kinds})", rest="  ")
-    for each in changes[:top]:
-        yield from wrapped(f"{safe_name(each.namespace)}: {visible(change_text(each))}", first="  ", rest="    ")
+    for change in changes[:top]:
+        yield from wrapped(f"{safe_name(change.namespace)}: {visible(change_text(change))}", first="  ", rest="    ")
     yield from more_line(len(changes) - top)
 
 

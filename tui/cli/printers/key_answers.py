@@ -60,9 +60,9 @@ def explained_lines(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> li
     lines += _labelled("owner", _consumer(told.owner))
     lines += _labelled("rule", safe_name(key_sentence(told)))
     if told.point is not None and told.point.claimants:
-        keys = ", ".join(repr(each) for each in told.point.claimants[0].point_keys)
+        keys = ", ".join(repr(point_key) for point_key in told.point.claimants[0].point_keys)
         lines += _labelled("point", f"{told.point.point}, {told.point.distance} on, is the hash of {keys}")
-    heirs = ", then ".join(_consumer(each) for each in told.heirs)
+    heirs = ", then ".join(_consumer(heir) for heir in told.heirs)
     lines += _labelled("heirs", heirs or "nobody: the messages would wait")
     lines += _labelled("waits", _waiting(who, told))
     lines += _labelled("of", _whose(who))
@@ -112,7 +112,7 @@ def owned_lines(who: Sharing, owned: Owned) -> list[str]:
     lines = _labelled("consumer", _consumer(owned.consumer))
     lines += _labelled("of", _whose(who))
     lines += _labelled("slots", f"{counted(owned.slots, 'slot')} in {counted(len(owned.pieces), 'piece')}, {share}")
-    pieces = " ".join(_piece(each) for each in owned.pieces[:PIECES_SHOWN]) or "none"
+    pieces = " ".join(_piece(piece) for piece in owned.pieces[:PIECES_SHOWN]) or "none"
     lines += wrapped(pieces, first=" " * _LABEL_CELLS, rest=" " * _LABEL_CELLS)
     lines += _more(len(owned.pieces), PIECES_SHOWN)
     if not owned.known:
@@ -135,8 +135,8 @@ def owned_document(who: Sharing, owned: Owned) -> dict[str, Any]:
         "slots": owned.slots,
         "share": owned.slots / who.selector.slots.occurring,
         "pieces": [
-            {"range": [each.range.start, each.range.end], "divisor": each.divisor, "remainder": each.remainder}
-            for each in owned.pieces
+            {"range": [piece.range.start, piece.range.end], "divisor": piece.divisor, "remainder": piece.remainder}
+            for piece in owned.pieces
         ],
         "known_keys": len(owned.known),
         "keys": [
@@ -259,7 +259,7 @@ def _whose(who: Sharing) -> str:
 
 
 def _waiting(who: Sharing, told: KeyExplanation) -> str:
-    by_id = {each.consumer_id: each for each in who.selector.consumers}
+    by_id = {consumer.consumer_id: consumer for consumer in who.selector.consumers}
     wait = _wait(who, told)
     if wait is not None:
         held = ", ".join(f"{_consumer(by_id.get(each.consumer_id))} holds {each.unacked}" for each in wait.holders)
@@ -281,7 +281,7 @@ def _gaps(who: Sharing) -> Gaps:
     served = owned_ranges(who.selector)
     if not served:  # shared points: every slot is somebody's
         owned = slots_by_consumer(who.selector)
-        served = {owner: tuple(each.range for each in pieces) for owner, pieces in owned.items()}
+        served = {owner: tuple(piece.range for piece in pieces) for owner, pieces in owned.items()}
     return gaps_of(who.selector.consumers, served, who.selector.slots)
 
 

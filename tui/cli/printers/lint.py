@@ -50,7 +50,9 @@ def counts_text(counts: Mapping[str, int]) -> str:
     labels = [each.label for each in sorted(Severity, reverse=True) if counts.get(each.label)]
     if not labels:
         return "no findings"
-    told = ", ".join(f"{counts[each]:,} info" if each == "info" else counted(counts[each], each) for each in labels)
+    told = ", ".join(
+        f"{counts[label]:,} info" if label == "info" else counted(counts[label], label) for label in labels
+    )
     return f"{counted(sum(counts.values()), 'finding')} ({told})"
 
 
@@ -97,12 +99,12 @@ def lint_document(
         "version": SCHEMA_VERSION,
         "source": source,
         "failOn": fail_on.label,
-        "failed": any(each.severity >= fail_on for each in findings),
+        "failed": any(finding.severity >= fail_on for finding in findings),
         "counts": counts_of(findings),
-        "findings": [_finding(each) for each in findings],
+        "findings": [_finding(finding) for finding in findings],
         "problems": [
-            {"source": each.source, "path": each.path, "reason": each.reason, "advice": each.advice}
-            for each in problems
+            {"source": problem.source, "path": problem.path, "reason": problem.reason, "advice": problem.advice}
+            for problem in problems
         ],
     }
 

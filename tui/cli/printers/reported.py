@@ -50,15 +50,15 @@ def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[s
     yield from wrapped(" · ".join(parts), first="  ", rest="  ")
     listed = [
         (
-            f"!{rows[at].tag}" if each.obstacles else f" {rows[at].tag}",
-            shorten_middle(safe_name(each.name), NAME_CELLS),
-            f"{each.permits:,}",
-            f"{each.unacked:,}",
-            waiting_text(each),
-            quantity(each.msgs_per_sec),
-            obstacle_texts(each, rows)[0].removeprefix("! "),
+            f"!{rows[at].tag}" if consumer.obstacles else f" {rows[at].tag}",
+            shorten_middle(safe_name(consumer.name), NAME_CELLS),
+            f"{consumer.permits:,}",
+            f"{consumer.unacked:,}",
+            waiting_text(consumer),
+            quantity(consumer.msgs_per_sec),
+            obstacle_texts(consumer, rows)[0].removeprefix("! "),
         )
-        for at, each in enumerate(view.consumers)
+        for at, consumer in enumerate(view.consumers)
     ]
     if listed:
         yield from table([_HEADING, *listed], _ALIGNS, indent="  ")

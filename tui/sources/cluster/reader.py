@@ -221,7 +221,7 @@ class _Reading:
         name = settings.get("clusterName")
         if isinstance(name, str) and name:
             return name
-        names = [each for each in _texts(clusters) if each != "global"]
+        names = [text for text in _texts(clusters) if text != "global"]
         return names[0] if len(names) == 1 else ""
 
     async def _ownership(self, cluster: str) -> None:
