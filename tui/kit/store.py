@@ -44,7 +44,7 @@ from engine.views.producers.answers import GrowthView, known_keys_view, send_ans
 from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
 from engine.views.producers.view import producers_view
 from engine.views.reported.bundles import with_load_reports
-from engine.views.reported.model import Agreement
+from engine.views.reported.model import Agreement, Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.live_line import Freshness
@@ -133,7 +133,7 @@ class Store:
         live: Freshness | None = None,
     ) -> None:
         self._timeline = self._main = timeline
-        self._reported = Reported(seen)
+        self._reported = Reported(seen, settled_only=live is not None)
         self._moment = self._reported.last
         self._earlier: dict[int, Timeline] = {}
         self._others: dict[int, tuple[Subject, ...]] = {}
@@ -449,6 +449,26 @@ class Store:
         behind = self._reported.last - self._moment
         agreements = self._reported.agreements
         return agreements[-1 - behind] if behind < len(agreements) else Agreement()
+
+    @property
+    def differences(self) -> Agreement:
+        """What differs at the moment that is shown, in a dump of the shown subscription alone."""
+        agreement, comparison = self.agreement, self._comparison
+        if comparison is None:
+            return agreement
+        if not agreement.compared:
+            return Agreement(comparison.compared, comparison.disagreements)
+        listed = {(each.topic, each.subscription) for each in agreement.disagreements}
+        more = tuple(each for each in comparison.disagreements if (each.topic, each.subscription) not in listed)
+        return Agreement(agreement.compared + len(more), (*agreement.disagreements, *more))
+
+    @property
+    def _comparison(self) -> Comparison | None:
+        """What was reported of the shown subscription beside the model."""
+        if self.shows_producers or self.shows_reported:
+            return None
+        view = self.keys_view if self.shows_keys else self.view
+        return None if view is None or view.reported is None else view.reported.comparison
 
     @property
     def _stays(self) -> bool:
