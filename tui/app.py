@@ -138,6 +138,7 @@ class RingsideApp(ThemedApp):
         feed.start(
             lambda scene: loop.call_soon_threadsafe(self._in_context, self.store.arrive, scene),
             lambda trouble: loop.call_soon_threadsafe(self._in_context, self.store.miss, trouble),
+            lambda progress: loop.call_soon_threadsafe(self._in_context, self.store.progress, progress),
         )
 
     def _in_context(self, take: Callable[[Any], None], what: Any) -> None:

@@ -170,11 +170,13 @@ def name_at(names: Sequence[str], position: int) -> str:
 def comparison_text(comparison: Comparison | None) -> str:
     """How many reported facts agree with the model, "" where none was compared.
 
-    >>> comparison_text(Comparison(8)), comparison_text(None)
-    ('all 8 reported agree', '')
+    >>> comparison_text(Comparison(8)), comparison_text(Comparison(1)), comparison_text(None)
+    ('all 8 reported agree', '1 reported agrees', '')
     """
     if comparison is None or not comparison.compared:
         return ""
+    if comparison.compared == 1 and not comparison.disagreements:
+        return "1 reported agrees"
     if not comparison.disagreements:
         return f"all {comparison.compared:,} reported agree"
     return f"{len(comparison.disagreements):,} of {comparison.compared:,} reported differ from the model"

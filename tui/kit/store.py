@@ -483,7 +483,7 @@ class Store:
         """Take a newer reading: it is the picture now, unless somebody works on the one before."""
         if self._live is None:
             return
-        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="")
+        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="", progress="")
         self._newest = scene
         if self._stays:
             self._publish()
@@ -493,8 +493,14 @@ class Store:
     def miss(self, trouble: str) -> None:
         """Keep the picture, and say why there is no newer one."""
         if self._live is not None:
-            self._live = replace(self._live, trouble=trouble)
+            self._live = replace(self._live, trouble=trouble, progress="")
             self._publish()
+
+    def progress(self, text: str) -> None:
+        """Say how far the reading is that is under way."""
+        if self._live is not None:
+            self._live = replace(self._live, progress=text)
+            self._tell()  # the views are the same
 
     def show_newest(self) -> None:
         """Leave the what-if or the earlier moment for the newest reading."""
@@ -636,5 +642,8 @@ class Store:
         self._keys = None
         self._find_place()
         self._view = self._keys_view = self._producers_view = self._reported_view = None
+        self._tell()
+
+    def _tell(self) -> None:
         for listener in self._listeners:
             listener(self.Changed())
