@@ -76,9 +76,9 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
     silent_s = (now_ms - freshness.newest_ms) / 1000
     if freshness.stopped_at is not None:
         read, of = freshness.stopped_at
-        rest = f"the rest is read: {freshness.progress}" if freshness.progress else "the next refresh reads the rest"
+        reads = f"the rest is read: {freshness.progress}" if freshness.progress else "the next refresh reads the rest"
         head = (f"! stopped, read {age} ago ", "$warn bold")
-        return head, (f"{read:,} of {of:,} topics; {rest}  {origin}", "$warn")
+        return head, (f"{read:,} of {of:,} topics; {reads}  {origin}", "$warn")
     if silent_s > _LATE_TURNS * freshness.every_s and freshness.progress:
         return (f"! LATE, read {age} ago ", "$bad bold"), (f"{origin} is read: {freshness.progress}", "$bad")
     if silent_s > _LATE_TURNS * freshness.every_s:
