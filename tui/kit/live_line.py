@@ -74,14 +74,15 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
         head = (f"! STALE, read {age} ago ", "$bad bold")
         return head, (f"{origin}: {safe_name(freshness.trouble)}; tried again every {freshness.every_s:g} s", "$bad")
     silent_s = (now_ms - freshness.newest_ms) / 1000
-    if freshness.stopped_at is not None:
+    is_late = silent_s > _LATE_TURNS * freshness.every_s
+    if freshness.stopped_at is not None and (freshness.progress or not is_late):
         read, of = freshness.stopped_at
         reads = f"the rest is read: {freshness.progress}" if freshness.progress else "the next refresh reads the rest"
         head = (f"! stopped, read {age} ago ", "$warn bold")
         return head, (f"{read:,} of {of:,} topics; {reads}  {origin}", "$warn")
-    if silent_s > _LATE_TURNS * freshness.every_s and freshness.progress:
+    if is_late and freshness.progress:
         return (f"! LATE, read {age} ago ", "$bad bold"), (f"{origin} is read: {freshness.progress}", "$bad")
-    if silent_s > _LATE_TURNS * freshness.every_s:
+    if is_late:
         return (f"! LATE, read {age} ago ", "$bad bold"), (
             f"{origin} has not answered for {age_text(silent_s)}",
             "$bad",

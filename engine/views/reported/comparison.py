@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,8 @@ from engine.views.reported.model import Comparison, Disagreement
 ACTIVE: Final = "active consumer"
 RANGES: Final = "hash ranges of"
 """With the name of the consumer behind it."""
+FEW: Final = 32
+"""Where names are so many times more than what is looked for, each is looked up by itself."""
 RANGES_SHOWN: Final = 8
 """Ranges that only one side has; all are counted."""
 NOBODY: Final = -1
@@ -31,9 +33,14 @@ def is_settled(dispatcher: Dispatcher) -> bool:
     if before is None:
         return False
     one, other = before.subscription, dispatcher.sub
-    return one.active_consumer_name == other.active_consumer_name and [
-        (consumer.name, consumer.key_hash_ranges) for consumer in one.consumers
-    ] == [(consumer.name, consumer.key_hash_ranges) for consumer in other.consumers]
+    if one is other:
+        return True
+    if one.active_consumer_name != other.active_consumer_name or len(one.consumers) != len(other.consumers):
+        return False
+    return all(
+        left.name == right.name and left.range_arrays == right.range_arrays and left.range_texts == right.range_texts
+        for left, right in zip(one.consumers, other.consumers, strict=True)
+    )
 
 
 def compare_actives(
@@ -44,27 +51,26 @@ def compare_actives(
     Brokers report names alone, so a namesake of the active consumer agrees. What has other consumers than the rows is
     not compared: somebody was coming or going. O(dispatchers x consumers), and O(t) for t topics where any differs.
     """
-    compared, here = 0, sorted(names)
+    here = sorted(names)
     reported: dict[int, str] = {}
     disagreements: list[Disagreement] = []
     differing: list[int] = []
-    for dispatcher in dispatchers:
+    same_consumers: dict[tuple[str, ...], bool] = {(): True}
+    for dispatcher, at in _placed(tuple(dispatchers), ring.topic_names):
         name = dispatcher.sub.active_consumer_name
-        consumers = dispatcher.sub.consumers
-        if not name or dispatcher.topic not in ring.topic_names:
+        listed = tuple([consumer.name for consumer in dispatcher.sub.consumers])
+        if listed not in same_consumers:
+            same_consumers[listed] = sorted(listed) == here
+        if not name or not same_consumers[listed]:
             continue
-        if consumers and sorted(consumer.name for consumer in consumers) != here:
-            continue
-        at = ring.topic_names.index(dispatcher.topic)
         owner = int(ring.topic_owners[at])
         modelled = names[owner] if owner >= 0 else ""
-        compared += 1
         reported[at] = name
         if name != modelled:
             differing.append(at)
             disagreements.append(Disagreement(ACTIVE, dispatcher.topic, subscription, name, modelled or "nobody", rule))
     if not disagreements:
-        return Comparison(compared)
+        return Comparison(len(reported))
     positions = {name: at for at, name in reversed(list(enumerate(names)))}
     owners = np.full(len(ring.topic_names), NOBODY, dtype=np.int64)
     for at, name in reported.items():
@@ -75,13 +81,22 @@ def compare_actives(
     order = np.argsort(ring.topic_hashes, kind="stable")
     hashes = ring.topic_hashes[order].astype(np.int64)
     return Comparison(
-        compared,
+        len(reported),
         tuple(disagreements),
         _midpoints(hashes, ring.space_size),
         ring.topic_owners[order].astype(np.int64),
         owners[order],
         differs[order],
     )
+
+
+def _placed(dispatchers: Sequence[Dispatcher], names: Sequence[str]) -> Iterator[tuple[Dispatcher, int]]:
+    """The dispatchers that have a place among the names, with it."""
+    if len(dispatchers) * FEW < len(names):
+        yield from ((each, names.index(each.topic)) for each in dispatchers if each.topic in names)
+        return
+    places = {name: at for at, name in enumerate(names)}
+    yield from ((each, places[each.topic]) for each in dispatchers if each.topic in places)
 
 
 def _midpoints(hashes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
