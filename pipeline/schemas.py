@@ -237,7 +237,7 @@ BALANCE_CLUSTERS: Final = Table(
      "loops bigint", "swaps bigint", "quiet_after int?", "max_usage double?", "max_usage_after double?",
      "max_over_mean double?", "max_over_mean_after double?", "assumptions array<string>", "refusal string?"),
 )  # fmt: skip
-"""The forecast of each cluster, the one with most loops first. ``cluster`` is the folder of its answers, "" the top one.
+"""The forecast of each cluster, most loops first. ``cluster`` is the folder of its answers, "" the top one.
 
 ``usage`` is the weighted share that placement and shedding see; ``after`` the last cycle. ``loops``: bundles that come
 back to a broker they had left, ``swaps``: pairs of brokers that give each other bundles. ``quiet_after`` is empty where

@@ -1,4 +1,4 @@
-"""The job ``balance``: what the load balancers of a whole installation do next, from load reports, one task a cluster."""
+"""The job ``balance``: what load balancers of a whole installation do next, by load reports, one task a cluster."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         write_json(draft.folder, f"{JOB}.json", summary)
     totals: Any = summary["totals"]
     options.say(
-        f"balance: {totals['unloads']:,} unloads in {asked.question.cycles} cycles, {totals['loops']:,} bundles come back"
+        f"balance: {totals['unloads']:,} unloads in {asked.question.cycles} cycles,"
+        f" {totals['loops']:,} bundles come back"
     )
     return JobResult(JOB, summary)
 
@@ -195,4 +196,3 @@ def _summary(draft: Draft, accounts: Iterable[BalanceAccount], asked: BalanceOpt
             "release": asked.release,
         },
     }
-

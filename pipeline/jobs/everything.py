@@ -31,8 +31,8 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
     Raises ``InputError`` for a name that no job can be found for.
 
-    >>> {job: each for job, each in settings_by_job({"assign.add": "c", "pulsar": "4.0.0"}).items() if each}
-    {'assign': {'add': 'c', 'pulsar': '4.0.0'}, 'keys': {'pulsar': '4.0.0'}, 'lint': {'pulsar': '4.0.0'}, 'balance': {'pulsar': '4.0.0'}}
+    >>> {job: each for job, each in settings_by_job({"assign.add": "c", "minUnloadMessage": "5"}).items() if each}
+    {'assign': {'add': 'c'}, 'balance': {'minUnloadMessage': '5'}}
     """
     check_names(JOB, settings)
     found: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}

@@ -97,7 +97,9 @@ class BalanceWork:
         account = BalanceAccount()
         for table in whole_groups(batches, ("cluster",), rows_together=ANSWERS_TOGETHER):
             answers: dict[str, list[AnswerFile]] = {}
-            for cluster, body, file in zip(*(table[name].to_pylist() for name in ("cluster", "body", "file")), strict=True):
+            for cluster, body, file in zip(
+                *(table[name].to_pylist() for name in ("cluster", "body", "file")), strict=True
+            ):
                 answers.setdefault(cluster, []).append(AnswerFile(file, body))
             parts.write(BALANCE_ANSWERS, table.select(BALANCE_ANSWERS.names))
             for cluster, files in answers.items():
@@ -140,6 +142,7 @@ def forecast_rows(
     given = brokers_input(
         shed_inputs_of_answers(sorted(files, key=lambda file: natural_key(file.name))), release, cluster
     )
+    answer: BrokersView | Rejection
     if not given.inputs.written:
         answer = Rejection("NoBrokers", "no answer of this folder is a load report that can be read")
     else:
@@ -167,7 +170,7 @@ def _cluster_row(
     if view is None:
         manager = "extensible" if given.inputs.is_extensible else "modular"
         shedder = question.shedder or given.settings.loadBalancerLoadSheddingStrategy
-        nothing = (0, 0.0, 0, 0.0, 0, 0, 0, None, None, None, None, None, [])
+        nothing: Row = (0, 0.0, 0, 0.0, 0, 0, 0, None, None, None, None, None, [])
         return (cluster, manager, shedder, None, given.release, *counts, *nothing, refusal)
     ahead = view.ahead
     before, after = brokers_frame(view, 0), brokers_frame(view, len(ahead.cycles))

@@ -337,7 +337,7 @@ def fullest_resource(load: BrokerLoad, settings: LoadSettings, rules: LoadRules)
     weights = _weights(settings, rules)
     weighted = {name: getattr(load, name).percent * weights[name] for name in RESOURCES if weights[name] > 0}
     used = {name: percent for name, percent in weighted.items() if percent > 0}
-    return max(used, key=lambda name: used[name]) if used else None
+    return max(used, key=used.__getitem__, default=None)
 
 
 def _weights(settings: LoadSettings, rules: LoadRules) -> Mapping[Resource, float]:

@@ -52,6 +52,12 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         yield _single("reported_active_consumers", "active consumers that were reported", summary.agreement.reported)
         agreeing = summary.agreement.agreeing
         yield _single("agreeing_active_consumers", "reported ones that the rules in force give as well", agreeing)
+    if "balance" in summary.jobs:
+        balance = summary.balance
+        yield _single("max_broker_usage", "weighted usage of the fullest broker, a share", balance.max_usage)
+        yield _single("unloads", "bundles that load balancers unload in all cycles ahead", balance.unloads)
+        yield _single("next_unloads", "bundles that they unload in the next cycle", balance.next_unloads)
+        yield _single("bundle_loops", "bundles that come back to a broker they had left", balance.loops)
     yield Family(
         "ringside_fleet_findings", "what the doctor found",
         tuple(Sample(each.count, (("rule", each.rule), ("severity", each.severity))) for each in summary.findings),
