@@ -82,8 +82,8 @@ class FleetSpread(PlainStatic):
         else:
             bars = max(8, min(MOST_BARS, self.content_size.width // BAR_CELLS))
             self._spread = found = listing.histogram(self._column, bars)
-            heated = self._column == shown.heat
-            self._bars = histogram_lines(found, self._high, self._colours, heated=heated, ascii_only=self._ascii_only)
+            hot = shown.hot if self._column == shown.heat else None
+            self._bars = histogram_lines(found, self._high, self._colours, hot=hot, ascii_only=self._ascii_only)
             untold = f", {found.untold:,} without a number" if found.untold else ""
             label = shown.column(self._column).label
             tallest = int(found.counts.max(initial=0))

@@ -11,7 +11,6 @@ from tui.cli.plain import Align, table
 from tui.kit.wording import safe_name
 
 SHOWN: Final = 10
-TOP_FOLDER: Final = "(all)"
 _Rows = Sequence[tuple[str, ...]]
 
 
@@ -79,24 +78,24 @@ def balance_lines(summary: FleetSummary, shown: int = SHOWN) -> list[str]:
         f"Load balancers of {counted(totals.clusters, 'cluster')}: {counted(totals.unloads, 'unload')} in"
         f" {counted(totals.cycles, 'cycle')} ({totals.next_unloads:,} in the next),"
         f" {counted(totals.topics_interrupted, 'topic')} interrupted,"
-        f" {counted(totals.loops, 'bundle')} come back"
+        f" {counted(totals.loops, 'bundle')} come back, {counted(totals.swaps, 'pair')} of brokers swap"
     )
     refused = [f"{counted(totals.refused, 'cluster')} without a forecast"] if totals.refused else []
     brokers = [
-        (safe_name(each.broker), safe_name(each.cluster) or TOP_FOLDER, _percent(each.usage),
+        (safe_name(each.broker), _folder(each.cluster), _percent(each.usage),
          _percent(each.usage_after), f"{each.next_unloads:,}", f"{each.unloads:,}", f"{each.gained:,}",
          each.next_outcome)
         for each in summary.worst_brokers[:shown]
     ]  # fmt: skip
     heads: tuple[str, ...] = ("broker", "cluster", "usage", "after", "next", "unloads", "gains", "next cycle")
     unloads = [
-        (safe_name(each.bundle), safe_name(each.cluster) or TOP_FOLDER, safe_name(each.source),
+        (safe_name(each.bundle), _folder(each.cluster), safe_name(each.source),
          safe_name(each.destination or "(at its next look-up)"), f"{each.topics:,}", f"{each.msg_rate:,.1f}")
         for each in summary.next_unloads[:shown]
     ]  # fmt: skip
     unload_heads = ("bundle", "cluster", "from", "to", "topics", "msg/s")
     loops = [
-        (safe_name(each.bundle) or "(a pair of brokers)", safe_name(each.cluster) or TOP_FOLDER, f"{each.times:,}",
+        (safe_name(each.bundle) if each.bundle else "(two brokers)", _folder(each.cluster), f"{each.times:,}",
          safe_name(" ".join(each.brokers)))
         for each in summary.balance_loops[:shown]
     ]  # fmt: skip
@@ -114,7 +113,7 @@ def rule_lines(rules: Sequence[GroupRules], agreement: Agreement, shown: int = S
         return []
     told = f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
     rows = [
-        (safe_name(each.group) or TOP_FOLDER, f"{each.release} ({each.release_basis})",
+        (_folder(each.group), f"{each.release} ({each.release_basis})",
          f"{str(each.consistent_hashing).lower()} ({each.flag_basis})",
          f"{each.agreeing:,} of {each.reported:,}" if each.reported else "none reported")
         for each in rules[:shown]
@@ -139,6 +138,10 @@ def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> l
         return []
     sides: list[Align] = [">" if side == ">" else "<" for side in aligns or "<" + ">" * (len(heads) - 1)]
     return [title, *table([tuple(heads), *rows], sides, indent="  "), ""]
+
+
+def _folder(name: str) -> str:
+    return safe_name(name) if name else "(all)"
 
 
 def _percent(value: float | None) -> str:
