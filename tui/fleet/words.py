@@ -79,7 +79,8 @@ def _tabs(
     text = Text(no_wrap=True, overflow="ellipsis")
     for digit, each in enumerate(LISTS, 1):
         chosen = each.table == shown.table
-        text.append(f" {digit} {each.title}{' ' if chosen and brief < _NEWS_ONLY else ''}", "bold reverse" if chosen else "")
+        gap = " " if chosen and brief < _NEWS_ONLY else ""
+        text.append(f" {digit} {each.title}{gap}", "bold reverse" if chosen else "")
         counts = _counts(each, summary, listed, colours, brief) if brief < _BRIEFEST else []
         for words, colour in counts:
             text.append(" ")
