@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.cluster.keys.state import SharingMode
+from engine.keyshared.delivery_state import Wait, waits
 from engine.keyshared.entry_key import KeySource, StickyKey
 from engine.keyshared.explain import KeyExplanation, Rival, rivals_of
 from engine.keyshared.key_text import text_of_key
 from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer
-from engine.keyshared.waits import Wait, waits
 from engine.text import counted
 from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
