@@ -13,8 +13,7 @@ from engine.compare.sizes import MOST_CONSUMERS, Goal, Size, Sizing, chance_of, 
 from engine.compare.slots import KnownKeys, ratio_of, slot_counts, worst_loss
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
-from engine.keyshared.admission import KeySharedMode
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import Consumer, SlotSpace
 
 POINTS_TRIED: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)

@@ -8,8 +8,7 @@ from typing import Final, TypeVar
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
 from engine.failover.model import Consumer
-from engine.keyshared.admission import KeySharedMode
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import DeclaredRanges
 from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase
