@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.keyshared.bulk import slot_owners
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.entry_key import text_of_key
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import slots_by_consumer
 

@@ -11,7 +11,7 @@ from engine.cluster.keys.subscriptions import find_key_consumer, no_key_subscrip
 from engine.cluster.producers.state import ProducerTimePassed
 from engine.cluster.state import ClusterState, find_key_subscription
 from engine.errors import Rejection
-from engine.keyshared.key_text import key_of_text
+from engine.keyshared.entry_key import key_of_text
 
 MAX_MESSAGES: Final = 100_000
 """Unacknowledged messages of one subscription that are modelled one by one."""
