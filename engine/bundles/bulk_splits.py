@@ -1,6 +1,6 @@
 """Where each of Pulsar's four split algorithms would cut each of many bundles, or one bundle with very many topics.
 
-Equal to ``engine.bundles.algorithms`` and ``engine.bundles.flow`` cut for cut, also where the answer is null, an empty
+Equal to ``engine.bundles.algorithms`` and ``engine.bundles.algorithms`` cut for cut, also where the answer is null, an empty
 list, doubled, or the bundle's own edge.
 """
 
@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.bulk import BundleMap, TopicColumns, sum_by
-from engine.bundles.flow import FlowLimits
 from engine.bundles.load_columns import LoadColumns, Rows, ascends, sum_in_order
 
 AT_ONCE: Final = 1_024
@@ -73,7 +73,7 @@ def first_fit_cuts(
 
     O(n) additions, and some numpy steps a piece; O(n) Python steps where pieces are short.
 
-    >>> from engine.bundles.flow import BYTES_PER_MBYTE
+    >>> from engine.bundles.algorithms import BYTES_PER_MBYTE
     >>> rates = np.array([100.0, 200, 300, 400, 500, 2000])
     >>> limits = FlowLimits(1750, 100 * BYTES_PER_MBYTE, 0)
     >>> first_fit_cuts(np.array([10, 20, 80, 90, 100, 110]), rates, np.zeros(6), limits)
