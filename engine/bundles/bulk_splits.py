@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.algorithms import FlowLimits
-from engine.bundles.bulk import BundleMap, TopicColumns, sum_by
-from engine.bundles.load_columns import LoadColumns, Rows, ascends, sum_in_order
+from engine.bundles.load_columns import BundleMap, LoadColumns, Rows, TopicColumns, ascends, sum_by, sum_in_order
 
 AT_ONCE: Final = 1_024
 """Topics added up at a time, at least, while the end of a piece is looked for; so few are walked one by one."""
@@ -166,7 +165,7 @@ class Cuts:
 def range_cuts(bundles: BundleMap) -> Cuts:
     """``range_equally_divide`` of every bundle: the middle, rounded down. O(b).
 
-    >>> from engine.bundles.bulk import bundle_map
+    >>> from engine.bundles.load_columns import bundle_map
     >>> hex(*range_cuts(bundle_map([(0, 0xFFFFFFFF)])).of(0))
     '0x7fffffff'
     """

@@ -17,7 +17,6 @@ from engine.bundles.algorithms import (
     topic_count_equally_divide,
 )
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.bulk import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.bulk_splits import (
     Answer,
     Cuts,
@@ -27,6 +26,7 @@ from engine.bundles.bulk_splits import (
     specified_cuts,
     topic_count_cuts,
 )
+from engine.bundles.load_columns import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 
