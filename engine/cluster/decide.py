@@ -13,6 +13,7 @@ from engine.cluster.commands import (
     Command,
     KillConsumer,
     PassTime,
+    ProducerCommand,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
@@ -40,7 +41,6 @@ from engine.cluster.keys.consumers import (
     send_keys,
 )
 from engine.cluster.keys.subscriptions import share_keys, subscribe_key_shared
-from engine.cluster.producers.commands import ProducerCommand
 from engine.cluster.producers.decide import decide_producers
 from engine.cluster.settings import set_release, set_setting
 from engine.cluster.state import ClusterState, find_key_subscription

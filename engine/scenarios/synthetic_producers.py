@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from engine.cluster.commands import AddProducers
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
-from engine.cluster.producers.commands import AddProducers
 from engine.cluster.producers.decide import BROKERS
 from engine.cluster.producers.state import ProducerPlan, ProducersSeen
 from engine.cluster.tables.loads import LoadTable
