@@ -16,7 +16,7 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, behaviour_in
-from engine.compare.key_sizes import key_consumers_needed, points_needed, work_of_keys
+from engine.compare.key_sizes import KnownKeys, key_consumers_needed, points_needed, ratio_of, work_of_keys
 from engine.compare.names import FAILOVER_RING, Fit, Work, fit_names, key_shared_ring
 from engine.compare.sizes import (
     CHANCES,
@@ -29,7 +29,6 @@ from engine.compare.sizes import (
     partitions_needed,
     sizing_of,
 )
-from engine.compare.slots import KnownKeys, ratio_of
 from engine.compare.verdict import Verdict, flag_change, preview, subscription_of
 from engine.config import BrokerSettings
 from engine.errors import Rejection
