@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
-from engine.diagnosis.causes.worst import worst_of
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
+from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
