@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.admin.files import AnswerFile
     from engine.bundles.plan import LoadManager
     from engine.lint import Finding
-    from engine.lint.registry import RuleSet
+    from engine.lint.doctor import RuleSet
     from tui.sources.consumer_files import NamedRanges
 
 _LIKE_PATHS: Final = ("/", "\\", ".json", ".gz")
@@ -92,8 +92,8 @@ def lint_command(
     Example: ringside lint answers/ --fail-on warning
     """
     from engine.diagnosis.findings import CAUSE_RULES
+    from engine.lint.doctor import ALL_RULES, rule_set
     from engine.lint.model import severity_of
-    from engine.lint.registry import ALL_RULES, rule_set
     from tui.cli.printers import lint as printer
 
     causes = {rule.id for rule in CAUSE_RULES}
