@@ -5,7 +5,6 @@ A finding says what is wrong, where, how bad in numbers, and what to change. One
 ``lint_namespace`` at one thing each, so that a pipeline can call them row by row.
 """
 
-from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
 from engine.lint.doctor import (
     ALL_RULES,
     RuleFacts,
@@ -17,7 +16,7 @@ from engine.lint.doctor import (
     lint_world,
     rule_ids,
 )
-from engine.lint.model import Finding, Severity, Where, World
+from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Severity, SubscriptionCase, Where, World
 from engine.lint.opened import NOTHING_TOLD, Told
 
 __all__ = [

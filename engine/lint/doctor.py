@@ -13,8 +13,7 @@ from engine.failover.model import Consumer
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import DeclaredRanges
-from engine.lint.cases import KeyCase, NamespaceCase, SubscriptionCase
-from engine.lint.model import Finding, Rule, Severity, World, in_order
+from engine.lint.model import Finding, KeyCase, NamespaceCase, Rule, Severity, SubscriptionCase, World, in_order
 from engine.lint.opened import NOTHING_TOLD, Told, key_cases, namespace_cases, subscription_cases, world_of
 from engine.lint.rules import (
     bandwidth_limit_overflow,

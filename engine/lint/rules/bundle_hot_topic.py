@@ -7,8 +7,7 @@ from math import fsum, inf
 from typing import Final
 
 from engine.bundles.algorithms import flow_limits
-from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, NamespaceCase, Rule, Severity
 from engine.text import counted
 
 ID: Final = "bundle-hot-topic"

@@ -8,8 +8,7 @@ from typing import Final
 
 from engine.bundles.algorithms import flow_limits
 from engine.bundles.loads import TopicLoad
-from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, NamespaceCase, Rule, Severity
 from engine.text import listed
 
 ID: Final = "topic-crc32-twins"
