@@ -24,9 +24,7 @@ from engine.errors import InputError
 from engine.scenarios.embedded import SCENES, embedded
 from engine.scenarios.opening import Opened, open_snapshot
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script, start_of
-from engine.scenarios.synthetic import synthetic_state
-from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.scenarios.synthetic import synthetic_keys, synthetic_producers, synthetic_state
 from tests.soak_ui.terminal import RecordingDriver
 from tests.tui import fleet_scenes, key_scenes, producer_scenes
 from tests.tui.screens_under_test import cluster

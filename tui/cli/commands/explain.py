@@ -83,7 +83,7 @@ def explain_topic(
 
 def _planned(topic: str, partitions: int | None, consumers: str, release: str | None) -> Opened:
     from engine.config import CURRENT
-    from engine.scenarios.named_topic import named_topic
+    from engine.scenarios.synthetic import named_topic
     from tui.sources.consumer_files import names_of_text
 
     names = names_of_text(consumers, "--consumers")
