@@ -121,7 +121,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
         if reason is not None:
             raise InputError(reason)
         return read_shed_inputs(path, max_input), path
-    from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
+    from engine.scenarios.embedded import BROKER_SCENES, broker_scene
 
     shown = BROKER_SCENES[0] if scene is None else broker_scene(scene)
     return shown.inputs(), f"scene {shown.name}"
@@ -129,7 +129,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
 
 def scene_lines() -> list[str]:
     """The shipped clusters, a line each."""
-    from engine.scenarios.broker_scenes import BROKER_SCENES
+    from engine.scenarios.embedded import BROKER_SCENES
 
     widest = max(len(each.name) for each in BROKER_SCENES)
     return [f"{each.name:<{widest}}  {each.about}" for each in BROKER_SCENES]
