@@ -110,9 +110,8 @@ def suggest_names(
     Example: ringside suggest names answers/ --survive 1
     """
     from engine.compare.names import FAILOVER_RING, Work, fit_names
-    from engine.compare.suggestion import key_subscription_of, settings_of
+    from engine.compare.suggestion import key_subscription_of, names_document, settings_of
     from engine.compare.verdict import subscription_of
-    from engine.views.suggestions import names_document
 
     named = _given(how["prefix"], how["count"], how["pods"])
     state, key = _state_and_key(path, what_if)
@@ -150,8 +149,7 @@ def suggest_names(
 
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
     from engine.compare.sizes import Goal
-    from engine.compare.suggestion import sizing_for
-    from engine.views.suggestions import sizing_document
+    from engine.compare.suggestion import sizing_document, sizing_for
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
@@ -240,8 +238,7 @@ def suggest_bundles(
 
     from engine.cluster.bundles import topic_loads
     from engine.compare.sizes import Goal
-    from engine.compare.suggestion import bundles_for
-    from engine.views.suggestions import sizing_document
+    from engine.compare.suggestion import bundles_for, sizing_document
     from tui.cli.session import namespace_of, session_of
 
     session = session_of(path, what_if)
@@ -278,8 +275,8 @@ def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only
 
     Example: ringside suggest flag answers/
     """
+    from engine.compare.suggestion import flag_document
     from engine.compare.verdict import flag_change, preview
-    from engine.views.suggestions import flag_document
 
     state, subscription = _subscription(path, what_if)
     on = state.settings.activeConsumerFailoverConsistentHashing
