@@ -149,7 +149,7 @@ def _command_of(job: str, about: str) -> click.Command:
         from engine.views.fleet.metrics import fleet_families
         from engine.views.metrics import exposition
         from pipeline.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
-        from tui.cli.fleet.junit import junit_text
+        from tui.cli.fleet.page import junit_text
         from tui.cli.reports import JUNIT_MARK, METRICS_MARK, check_report, write_report
 
         for path, mark, option in ((junit, JUNIT_MARK, "--junit"), (openmetrics, METRICS_MARK, "--openmetrics")):
