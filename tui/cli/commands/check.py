@@ -13,9 +13,8 @@ from engine.plan.model import GOALS, Judged, Outcome
 from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import write_out, write_page
+from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table
-from tui.cli.printers.documents import json_text
 from tui.cli.reports import JUNIT_MARK, SARIF_MARK, write_report
 from tui.kit.wording import percent, safe_name
 from tui.sources.nearby import missing

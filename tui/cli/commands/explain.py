@@ -10,8 +10,7 @@ import click
 from tui.cli.exits import FINE
 from tui.cli.key_options import SharingChoice, sharing_options
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import write_out, write_page
-from tui.cli.printers.documents import json_text
+from tui.cli.output import json_text, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.keyshared.entry_key import EntryMetadata

@@ -13,9 +13,8 @@ from engine.views.bundles.words import curve_texts
 from tui.bundles.words import flow_picture
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import say, say_problems, speaks_unicode, write_out, write_page
+from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.drawing.flow_cells import flow_cells
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
 

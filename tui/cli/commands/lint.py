@@ -22,8 +22,7 @@ from tui.cli.options import (
     pulsar_option,
     setting_pairs,
 )
-from tui.cli.output import say, say_problems, write_out, write_page
-from tui.cli.printers.documents import json_text
+from tui.cli.output import json_text, say, say_problems, write_out, write_page
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 if TYPE_CHECKING:

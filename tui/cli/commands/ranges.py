@@ -17,9 +17,8 @@ from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import say, write_out, write_page
+from tui.cli.output import json_rows, say, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_rows
 from tui.kit.wording import percent, safe_name
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from engine.views.fleet.difference import (
 from tui.cli.exits import FAILED, FINE
 from tui.cli.fleet.folder import result_folder
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import say, write_out, write_page
+from tui.cli.output import json_text, say, write_out, write_page
 from tui.cli.plain import Align, table
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import percent, safe_name
 
 OWNERS_SHOWN: Final = 3

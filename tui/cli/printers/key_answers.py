@@ -17,8 +17,8 @@ from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
 from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
 from engine.views.reported.document import reported_document
+from tui.cli.output import plain_values
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import plain_values
 from tui.cli.printers.explanation import FORMAT
 from tui.cli.printers.reported import reported_lines
 from tui.cli.sharing import Owned, Sharing
