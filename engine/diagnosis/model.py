@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-if TYPE_CHECKING:
-    from engine.diagnosis.seen import SubscriptionSeen
-from collections.abc import Sequence
-from dataclasses import replace
-
-from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 from engine.text import natural_key
+
+if TYPE_CHECKING:
+    from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 
 Value = int | float | str | tuple[tuple[int, int], ...]
 Numbers = tuple[tuple[str, Value], ...]

@@ -16,22 +16,12 @@ from itertools import chain
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from tui.app import NEWEST, RingsideApp
-from tui.brokers.bindings import BINDINGS as OF_BROKERS
-from tui.bundles.bindings import BINDINGS as OF_BUNDLES
 from tui.cli import exits
 from tui.cli.config import configured
 from tui.cli.exits import ENDING, noticing, of_signal
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
 from tui.cli.terminal import TerminalState
-from tui.failover.bindings import BINDINGS as OF_FAILOVER
-from tui.fleet.bindings import BINDINGS as OF_FLEET
-from tui.keys.bindings import BINDINGS as OF_KEYS
-from tui.kit.bindings import keys_in_use
-from tui.kit.line_table import RowsTable
-from tui.producers.bindings import BINDINGS as OF_PRODUCERS
-from tui.reported.screen import BINDINGS as OF_REPORTED
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -150,10 +140,21 @@ def _nothing() -> None:
 
 
 def keys_of_screens() -> dict[str, str]:
-    """The names of the keys with what they do, on the first screen that has them."""
+    """Every key of every screen with what it does, so that a user's own key cannot take its place."""
+    from tui.app import NEWEST, RingsideApp
+    from tui.brokers.bindings import BINDINGS as OF_BROKERS
+    from tui.bundles.bindings import BINDINGS as OF_BUNDLES
+    from tui.failover.bindings import BINDINGS as OF_FAILOVER
+    from tui.fleet.bindings import BINDINGS as OF_FLEET
+    from tui.keys.bindings import BINDINGS as OF_KEYS
+    from tui.kit.bindings import keys_in_use
+    from tui.kit.line_table import RowsTable
+    from tui.producers.bindings import BINDINGS as OF_PRODUCERS
+    from tui.reported.screen import BINDINGS as OF_REPORTED
+
     every = chain(
         RingsideApp.BINDINGS, [NEWEST], OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_REPORTED, OF_BUNDLES, OF_BROKERS,
-        OF_FLEET, RowsTable.BINDINGS, *(each.__dict__.get("BINDINGS", ()) for each in RowsTable.__mro__[1:]),
+        OF_FLEET, RowsTable.BINDINGS, *(base.__dict__.get("BINDINGS", ()) for base in RowsTable.__mro__[1:]),
     )  # fmt: skip
     return keys_in_use(every) | {RingsideApp.COMMAND_PALETTE_BINDING: "All commands by name"}
 

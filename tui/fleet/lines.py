@@ -14,7 +14,7 @@ from themes.palettes import Palette, Rgb, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.colour import mix
 from tui.drawing.glyphs import glyphs_of
-from tui.fleet.columns import FleetList, Placed
+from tui.fleet.columns import FleetList, Placed, severity_style
 from tui.fleet.words import about_row, wrapped
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.wording import fit, quantity, safe_name
@@ -67,12 +67,6 @@ def fleet_line(
             told = "-" if value is None else f"{value:,.2f}" if kind == "times" and value < 10_000 else quantity(value)
             text.append(told.rjust(room) + " ", dim if not value else "")
     return text
-
-
-def severity_style(severity: str | None, colours: Palette) -> str:
-    """The colour of a severity; none for none."""
-    known = {"error": colours.bad, "warning": colours.warn, "info": colours.accent}
-    return hex_colour(known[severity]) if severity in known else ""
 
 
 def heat_colour(times: float, colours: Palette) -> Rgb:

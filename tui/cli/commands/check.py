@@ -9,7 +9,6 @@ from xml.sax.saxutils import escape, quoteattr
 import click
 
 from engine.errors import InputError
-from engine.plan.model import GOALS, Judged, Outcome
 from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
@@ -57,6 +56,8 @@ def check_document(judged: Judged) -> dict[str, Any]:
 
 def sarif_document(judged: Judged, sentences: dict[Outcome, str], version: str) -> dict[str, Any]:
     """SARIF 2.1.0 with a result for each goal that is missed, at its line; ``sentences`` say what was found."""
+    from engine.plan.model import GOALS
+
     return {
         "$schema": SARIF_SCHEMA,
         "version": "2.1.0",

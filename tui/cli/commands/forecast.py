@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
-from engine.bundles.curve import FlowCurve
 from engine.errors import InputError, Rejection
 from engine.text import counted
-from engine.views.bundles.words import curve_texts
-from tui.bundles.words import flow_picture
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.drawing.flow_cells import flow_cells
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.balance.settings import BalanceSettings
+    from engine.bundles.curve import FlowCurve
     from engine.views.bundles.model import AttemptRow, BalanceView, TreeRow
 
 
@@ -34,6 +31,10 @@ RULES: Final = {
 
 def curve_lines(namespace: str, curve: FlowCurve, *, ascii_only: bool) -> list[str]:
     """The rule, the drawing, and a sentence for each fact."""
+    from engine.views.bundles.words import curve_texts
+    from tui.bundles.words import flow_picture
+    from tui.drawing.flow_cells import flow_cells
+
     width, height = SIZE
     cells = flow_cells(flow_picture(curve), width, height, ascii_only=ascii_only)
     return [

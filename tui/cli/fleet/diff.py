@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from engine.errors import InputError, Rejection
 from engine.text import counted
-from engine.views.fleet.difference import (
-    FindingPlace,
-    FleetDifference,
-    MovedTopic,
-    OwnerChange,
-    Run,
-    SubscriptionChange,
-    SubscriptionName,
-)
 from tui.cli.exits import FAILED, FINE
 from tui.cli.fleet.folder import result_folder
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, say, write_out, write_page
 from tui.cli.plain import Align, table
 from tui.kit.wording import percent, safe_name
+
+if TYPE_CHECKING:
+    from engine.views.fleet.difference import (
+        FindingPlace,
+        FleetDifference,
+        MovedTopic,
+        OwnerChange,
+        Run,
+        SubscriptionChange,
+        SubscriptionName,
+    )
 
 OWNERS_SHOWN: Final = 3
 _WORDS: Final = {
