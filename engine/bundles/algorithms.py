@@ -1,7 +1,12 @@
-"""The split algorithms that need no statistics, and how a name becomes an algorithm.
+"""Pulsar's four split algorithms, each as a function from a bundle's topics to boundaries, and the choice by name.
 
-After ``NamespaceBundleSplitAlgorithm`` and its implementations. Every algorithm answers boundaries, or None for
-"nothing to split" (Java's null); positions are hash values and stay unsafe here: ``split_bundles`` judges them.
+After ``NamespaceBundleSplitAlgorithm`` and its implementations. Every algorithm returns boundaries, or None for
+"nothing to split" (Java's null). Positions are hash values and unchecked here: ``engine.bundles.split`` judges them.
+
+The algorithm by flow exists as Pulsar merged it (PIP-169, #16557) and as it was first proposed (#16782), and the two
+differ. The merged rule packs topics into pieces within both limits and cuts one above the middle of two hashes; the
+proposed one halves the traffic once. Rates are messages per second, throughput is bytes per second, in plus out; sums
+are plain IEEE doubles in the order of the list, as in Java.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where each of Pulsar's four split algorithms would cut each of many bundles, or one bundle with very many topics.
 
-Equal to ``engine.bundles.algorithms`` and ``engine.bundles.algorithms`` cut for cut, also where the answer is null, an empty
+Equal to ``engine.bundles.algorithms`` cut for cut, also where the answer is null, an empty
 list, doubled, or the bundle's own edge.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.algorithms import FlowLimits
-from engine.bundles.load_columns import BundleMap, LoadColumns, Rows, TopicColumns, ascends, sum_by, sum_in_order
+from engine.bundles.columns import BundleMap, LoadColumns, Rows, TopicColumns, ascends, sum_by, sum_in_order
 
 AT_ONCE: Final = 1_024
 """Topics added up at a time, at least, while the end of a piece is looked for; so few are walked one by one."""
@@ -165,7 +165,7 @@ class Cuts:
 def range_cuts(bundles: BundleMap) -> Cuts:
     """``range_equally_divide`` of every bundle: the middle, rounded down. O(b).
 
-    >>> from engine.bundles.load_columns import bundle_map
+    >>> from engine.bundles.columns import bundle_map
     >>> hex(*range_cuts(bundle_map([(0, 0xFFFFFFFF)])).of(0))
     '0x7fffffff'
     """
@@ -272,7 +272,7 @@ def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def middle_cut_of_one(loads: LoadColumns) -> tuple[int, ...] | None:
     """``topic_count_equally_divide`` of one bundle. O(n).
 
-    >>> from engine.bundles.load_columns import PickedNames
+    >>> from engine.bundles.columns import PickedNames
     >>> hashes, names = np.array([50, 10, 30]), PickedNames("abc", np.arange(3))
     >>> middle_cut_of_one(LoadColumns(names, hashes, np.zeros((4, 3)), np.ones(3, dtype=bool)))
     (20,)
@@ -296,7 +296,7 @@ def flow_cuts_of_one(loads: LoadColumns, limits: FlowLimits) -> tuple[int, ...] 
 def half_cut_of_one(loads: LoadColumns) -> tuple[int, ...]:
     """``flow_or_qps_as_proposed`` of one bundle. O(n log n); totals are added in listing order.
 
-    >>> from engine.bundles.load_columns import PickedNames
+    >>> from engine.bundles.columns import PickedNames
     >>> hashes, msgs = np.array([10, 20, 80, 90, 100, 110]), np.array([100.0, 200, 300, 400, 500, 2000])
     >>> rates = np.vstack((msgs, np.zeros((3, 6))))
     >>> half_cut_of_one(LoadColumns(PickedNames("abcdef", np.arange(6)), hashes, rates, np.ones(6, dtype=bool)))

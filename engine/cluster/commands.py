@@ -1,4 +1,7 @@
-"""What a person or a demo script can ask for. ``decide`` answers each with events or a ``Rejection``."""
+"""All commands that a person or a demo script can give. ``decide`` answers each with events or a ``Rejection``.
+
+``topic`` is any name of a topic; ``producer`` is a producer's number in the order of creation.
+"""
 
 from __future__ import annotations
 

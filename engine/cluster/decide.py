@@ -32,7 +32,7 @@ from engine.cluster.consumers import (
     set_priority_level,
 )
 from engine.cluster.events import Event
-from engine.cluster.keys.consumers import (
+from engine.cluster.keys.decide import (
     acknowledge_keys,
     add_key_consumer,
     kill_key_consumer,

@@ -1,6 +1,6 @@
 """Topics: creating, growing and deleting them, who takes a new one, and the state after it.
 
-Source: ``PersistentTopicsBase``.
+The state keeps topics in columns, and an edit does not hash the other topics again. Source: ``PersistentTopicsBase``.
 """
 
 from __future__ import annotations

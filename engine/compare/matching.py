@@ -1,4 +1,7 @@
-"""What is the same in two states that know nothing of each other: subscriptions, consumers by name, renamed topics."""
+"""Match two states by name: subscriptions, consumers, renamed topics; and the rows of two runs of a fleet.
+
+Nothing connects the two states but names. For runs it is arrays in, arrays out: no loop over rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggestions: names, numbers of consumers, partitions, points or bundles, or the flag, for a goal of evenness."""
+"""Suggestions for a goal of evenness: names, numbers of consumers, partitions, points or bundles, or the flag."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, behaviour_in
-from engine.compare.key_sizes import KnownKeys, key_consumers_needed, points_needed, ratio_of, work_of_keys
+from engine.compare.key_shared import KnownKeys, key_consumers_needed, points_needed, ratio_of, work_of_keys
 from engine.compare.names import FAILOVER_RING, Fit, Score, Work, fit_names, key_shared_ring
 from engine.compare.sizes import (
     CHANCES,

@@ -1,4 +1,4 @@
-"""Diagnoses of subscriptions: causes with verdict and numbers, and the reasons against other causes."""
+"""Diagnoses of subscriptions: causes with verdict and numbers, reasons against other causes, the worst of several."""
 
 from __future__ import annotations
 

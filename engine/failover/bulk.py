@@ -1,6 +1,10 @@
-"""The active consumer of many topics: by modulo, by ring, or by the rule each topic is under.
+"""The active consumers of many topics in numpy, and lists of consumers before and after a change.
 
-The numpy form of ``engine.failover.choose``. Owners are positions in the given consumer lists, as in ``bulk_ring``.
+The bulk form of ``engine.failover.choose``; owners are positions in the given consumer lists, as in ``bulk_ring``.
+
+A *unit* is one subscription name of one namespace with one list of consumers in one group of brokers: all its topics
+have the same consumers and the same rules. The consumers of all units are numbered consecutively as *slots*; the last
+slot of each unit means nobody.
 """
 
 from __future__ import annotations

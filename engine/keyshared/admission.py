@@ -1,4 +1,4 @@
-"""Which consumers may join a subscription, and the selector that the first consumer determines.
+"""Which consumers may join a subscription, the selector that the first one determines, and a selector of a whole list.
 
 Source: ``AbstractSubscription.checkForConsumerCompatibilityErrors``, the constructors of
 ``PersistentStickyKeyDispatcherMultipleConsumers`` and of its classic form.

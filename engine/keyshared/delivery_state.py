@@ -1,4 +1,4 @@
-"""The state of one persistent Key_Shared subscription on simulated time, and who joined recently.
+"""The state of one persistent Key_Shared subscription in simulated time, who joined recently, and what waits for whom.
 
 The rule for recently joined consumers is the order rule before PIP-379: a consumer that joined while messages were
 unacknowledged gets no newer ones for a while. Source: ``PersistentStickyKeyDispatcherMultipleConsumers`` up to 3.2 and

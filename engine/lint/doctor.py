@@ -1,4 +1,4 @@
-"""Run the rules over one case, over everything in a state, or over a plain list of consumer names."""
+"""The list of all rules, and running them over one case, a whole state, or a plain list of consumer names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""A rule, what holds for all brokers, and what a rule finds: a value that says what, where, how bad, what to change."""
+"""The doctor's rules, the cases they judge, and their findings, all as values.
+
+A case is one subscription, one key space, one namespace (with the splits that a load manager would attempt at the
+current rates) or the brokers' settings. It holds everything its rules need, so it can be built from a state, from a
+list of names or from a row of a table. A finding says what is wrong, where, how bad in numbers, and what to change.
+"""
 
 from __future__ import annotations
 

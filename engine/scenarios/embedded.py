@@ -1,4 +1,8 @@
-"""The scenes that come with the package: answers of a real broker, or in its form, trimmed to what is read here."""
+"""The scenes that come with the package: recorded answers of brokers, and load reports that show what users reported.
+
+Recorded answers are trimmed to what is read here. The scenes of brokers have invented numbers, and the rules applied to
+them do what users saw.
+"""
 
 from __future__ import annotations
 

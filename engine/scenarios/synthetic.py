@@ -1,4 +1,8 @@
-"""Synthetic clusters of any size: a deterministic function of a few numbers, with rates as uneven as real ones."""
+"""Synthetic clusters: of any size by a few numbers, or one planned topic and its consumers by their names.
+
+A deterministic function of its arguments, with rates as uneven as real ones: one pattern subscription of Failover, one
+Key_Shared subscription in any of the four modes, or a partitioned topic with producers.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from engine.bundles.bulk_splits import (
     specified_cuts,
     topic_count_cuts,
 )
-from engine.bundles.load_columns import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
+from engine.bundles.columns import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 

@@ -1,4 +1,4 @@
-"""The two ways out: ``write_out`` for data, ``say`` for talk. Nothing else in this package prints."""
+"""Standard output for data, stderr for messages, and documents as JSON. Nothing else in this package prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The one place that opens the screen: signals, the exit code, and what is said after the terminal is back."""
+"""Open the screen, close it on a signal or at the end of its terminal, and return the exit code.
+
+Also every key of every screen, so that a user's own key cannot take its place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars of one line: a share of a whole, exact to an eighth of a cell."""
+"""Pictures of one line: a share of a whole to an eighth of a cell, and an observed value on the range of chance."""
 
 from __future__ import annotations
 

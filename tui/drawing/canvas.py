@@ -1,6 +1,8 @@
-"""A grid of cells that turns into strips, one row at a time, and letter tags written into such rows.
+"""A grid of cells that turns into strips, one row at a time: letter tags, and quadrants in two colours a cell.
 
-Styles are made once per pair of colours and kept, since making one costs more than drawing the cell.
+Styles are kept per pair of colours, since making one costs more than drawing the cell. When the quadrants of a cell
+have more than two colours, the two most different ones stay. A colour is averaged with the background (its coverage),
+never with the colour of another owner.
 """
 
 from __future__ import annotations

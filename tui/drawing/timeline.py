@@ -1,4 +1,4 @@
-"""The timeline in one line: a mark per step, a cursor, and where the history forks."""
+"""Marks in one line: the steps of a timeline with cursor and forks, and the cycles of a forecast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a fleet's lists as text: numbers right, names left, a bar that says how uneven it is, and histograms."""
+"""Text of a fleet's lists: rows with bars of unevenness, histograms, and the panel about the row under the cursor."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from engine.admin.reading import MAX_INPUT_BYTES, opened, size_text
 from engine.errors import InputError, Problem, Rejection
-from engine.keyshared.entry_key import (
+from engine.keyshared.keys import (
     BASE64,
     HEX,
     NONE_KEY,

@@ -1,4 +1,4 @@
-"""A fleet in one page: totals, the worst first, findings and what was set aside; for people and for the dashboard.
+"""A fleet in one page: totals, the worst first, findings and what was set aside; and the same as metrics.
 
 The same tables give the same bytes: nothing here depends on the order of rows, on time or on the machine.
 """

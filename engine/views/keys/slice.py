@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.keyshared.bulk import slot_owners
-from engine.keyshared.entry_key import text_of_key
 from engine.keyshared.fairness import Fairness, fairness_of
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import Selector
 from engine.keyshared.ownership import Gaps, OwnedSlots, slots_by_consumer
 from engine.memo import Remembered

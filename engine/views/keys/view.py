@@ -14,7 +14,7 @@ from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, Sharin
 from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline
 from engine.keyshared.delivery_state import Wait, waits
-from engine.keyshared.entry_key import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import Luck, luck_of
 from engine.keyshared.ring import RingSelector
 from engine.memo import Remembered

@@ -11,7 +11,7 @@ from engine.bulk_hashing import crc32_bulk, murmur3_bulk
 from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import BundleRange, default_boundaries, namespace_bundles, parse_range
 from engine.bundles.bulk_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
-from engine.bundles.load_columns import BundleMap, TopicColumns, bundle_map
+from engine.bundles.columns import BundleMap, TopicColumns, bundle_map
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from engine.failover.bulk import assign

@@ -1,4 +1,4 @@
-"""``check``: a planned state against its goals, before anybody makes it."""
+"""``check``: judge a planned state by its goals; as text, JSON, JUnit and SARIF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``explain``: why a topic goes to its active consumer; with ``key``, ``route`` and ``bundle`` why those go where."""
+"""``explain``: why a topic has its active consumer and a key its consumer; also ``explain route`` and ``bundle``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, write_out, write_page
 
 if TYPE_CHECKING:
-    from engine.keyshared.entry_key import EntryMetadata
+    from engine.keyshared.keys import EntryMetadata
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import InputError, Rejection
@@ -48,8 +48,8 @@ def explain_key(
 
     Example: ringside explain key order-17 --consumers a,b,c
     """
-    from engine.keyshared.entry_key import sticky_key
     from engine.keyshared.explain import explain_key as explained
+    from engine.keyshared.keys import sticky_key
     from tui.cli.sharing import sharing_of
 
     instead = given["no_key"] or given["ordering_key"] is not None or given["key_base64"] is not None
@@ -85,7 +85,7 @@ def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None
 
 def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
     """What the message has. Raises ``InputError`` for a text that is no key."""
-    from engine.keyshared.entry_key import EntryMetadata
+    from engine.keyshared.keys import EntryMetadata
     from tui.cli.key_options import key_of
 
     ordering: str | None = given["ordering_key"]

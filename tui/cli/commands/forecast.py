@@ -1,4 +1,4 @@
-"""``forecast``: which bundle splits next, why, when, and what every algorithm makes of the namespace."""
+"""``forecast``: which bundle splits next, why, and when; ``curve``: the traffic of a bundle along the hash axis."""
 
 from __future__ import annotations
 

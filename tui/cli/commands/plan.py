@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Rejection
-from engine.keyshared.entry_key import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted, shell_line
 from tui.cli.exits import FINE

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from engine.errors import InputError, Rejection
 from engine.keyshared.clients import ClientLanguage, comment_mark, policy_code
-from engine.keyshared.entry_key import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted
 from tui.cli.exits import FINE

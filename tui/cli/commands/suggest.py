@@ -338,7 +338,7 @@ def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
 
 
 def _key_work(keyed: KeySubscription, ring: RingKind) -> Work:
-    from engine.compare.key_sizes import work_of_keys
+    from engine.compare.key_shared import work_of_keys
     from engine.compare.suggestion import known_keys
 
     keys = known_keys(keyed)

@@ -1,4 +1,4 @@
-"""``ringside fleet diff``: what changed between two runs."""
+"""``ringside fleet diff``: what changed between two runs, the counts first, then the lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summary of a fleet as text."""
+"""The summary of a fleet run as text, and the run as JUnit: a case for each job, limit of ``--fail-on`` and rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the fleet's lists into the simulator and back: one screen after the other, until one leaves for good."""
+"""Alternate between the lists of a fleet and the simulator on a part of it, until ``q`` ends either."""
 
 from __future__ import annotations
 

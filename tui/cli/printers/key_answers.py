@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from engine.cluster.keys.state import SharingMode
 from engine.keyshared.delivery_state import Wait, waits
-from engine.keyshared.entry_key import KeySource, StickyKey, text_of_key
 from engine.keyshared.explain import KeyExplanation, Rival, rivals_of
+from engine.keyshared.keys import KeySource, StickyKey, text_of_key
 from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer

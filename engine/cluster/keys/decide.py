@@ -1,4 +1,4 @@
-"""Who may connect to a Key_Shared subscription and who leaves it."""
+"""Decisions about a Key_Shared subscription: who may connect, who leaves, messages, acknowledgements and time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.cluster.producers.state import ProducerTimePassed
 from engine.cluster.state import ClusterState, find_key_subscription
 from engine.errors import Rejection
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, join_refusal
-from engine.keyshared.entry_key import key_of_text
+from engine.keyshared.keys import key_of_text
 from engine.keyshared.model import Consumer
 from engine.keyshared.sticky import policy_problem
 

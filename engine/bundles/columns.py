@@ -1,6 +1,8 @@
-"""The loads of topics in columns and in listing order: a sequence of :class:`TopicLoad` without the objects.
+"""Topics and bundles in columns: loads in listing order, and the bundle of each topic of many namespaces.
 
-Sums are the same doubles as topic by topic: ``numpy.cumsum`` adds one after the other, in listing order.
+The numpy form of ``engine.bundles.loads`` and ``engine.bundles.boundaries``. Sums are the same doubles as topic by
+topic: ``numpy.cumsum`` adds in listing order. Bundles are numbered consecutively: those of namespace 0 in order, then
+those of namespace 1, and so on.
 """
 
 from __future__ import annotations

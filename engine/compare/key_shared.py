@@ -1,4 +1,4 @@
-"""How many consumers, or points, make a Key_Shared subscription even enough; the curve as for Failover."""
+"""What the consumers of a Key_Shared subscription have, and how many consumers or points make it even enough."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.bulk import slot_owners
-from engine.keyshared.entry_key import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import slots_by_consumer
 

@@ -1,6 +1,7 @@
-"""The sticky key of an entry: the part of its metadata that is hashed. A batch is one entry and has one key.
+"""Sticky keys: the part of an entry's metadata that is hashed, and keys written as text for people.
 
-Source: ``Commands.peekStickyKey`` and ``Commands.resolveStickyKey`` (#23219 added the third rule).
+A batch is one entry and has one key. Source: ``Commands.peekStickyKey`` and ``Commands.resolveStickyKey`` (#23219 added
+the third rule). Pulsar's keys are bytes; the text forms with ``hex:`` and ``base64:`` are this project's, not Pulsar's.
 """
 
 from __future__ import annotations
