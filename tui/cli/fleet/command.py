@@ -146,10 +146,10 @@ def _command_of(job: str, about: str) -> click.Command:
 
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
         need_pyspark()
-        from engine.views.fleet.metrics import fleet_families
+        from engine.views.fleet.summary import fleet_families
         from engine.views.metrics import exposition
         from pipeline.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
-        from tui.cli.fleet.junit import junit_text
+        from tui.cli.fleet.page import junit_text
         from tui.cli.reports import JUNIT_MARK, METRICS_MARK, check_report, write_report
 
         for path, mark, option in ((junit, JUNIT_MARK, "--junit"), (openmetrics, METRICS_MARK, "--openmetrics")):
