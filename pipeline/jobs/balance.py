@@ -14,6 +14,7 @@ from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
 from pipeline.clusters import GROUPINGS, Grouping, clusters_of, single_brokers
 from pipeline.jobs import importing
+from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by_cluster
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import has_table
@@ -34,7 +35,6 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_files
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
-from pipeline.transforms.balance import WRITTEN, BalanceAccount, BalanceWork, by_cluster
 from pipeline.transforms.findings import root_of
 from pipeline.writing import Draft, ensure_part, move_part, replacing, write_json
 
