@@ -18,6 +18,7 @@ from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import has_table
+from pipeline.reading.files import time_of_files
 from pipeline.schemas import (
     BALANCE_ANSWERS,
     BALANCE_BROKERS,
@@ -32,7 +33,7 @@ from pipeline.schemas import (
     parts_of,
 )
 from pipeline.sink import write_by_engine
-from pipeline.stamps import Stamp, time_of_files
+from pipeline.stamps import Stamp
 from pipeline.storage import Place, for_arrow
 from pipeline.tables import load, need_tables
 from pipeline.transforms.findings import root_of
