@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from engine.admin.facts import SubscriptionFacts
@@ -28,6 +28,9 @@ from tui.sources.cluster.reading import ClusterReading, moments_read, write_mome
 from tui.sources.cluster.scope import Scope
 from tui.sources.cluster.source import Source
 
+T = TypeVar("T")
+SETTLE_S: Final = 10.0
+"""How long a broker may take to deliver what it may; statistics are asked for until then."""
 NAMESPACE: Final = "public/default"
 FOUND: Final = Path(__file__).parents[2] / "build" / "broker"
 MOST: Final = 9
@@ -92,6 +95,14 @@ class Driven:
         for topic in self.dispatchers:
             client.subscribe(topic, self.subscription, self._kind, name, priority=priority, ranges=ranges)
 
+    def client(self, name: str) -> Client:
+        """The connection of a consumer; its consumers are numbered from 1 in the order of the topics."""
+        return self._clients[name]
+
+    def new_name(self) -> str:
+        """A name that no consumer had."""
+        return self._names.pop()
+
     def kill(self, name: str) -> None:
         """Let a process die."""
         self._clients.pop(name).close()
@@ -106,6 +117,32 @@ class Driven:
                 return found
             time.sleep(0.02)
         raise TimeoutError(f"the broker does not show the consumers {wanted}")
+
+    def seen_as(self, observe: Callable[[SubscriptionFacts], T], expected: T) -> T:
+        """What is observed of the only dispatcher once it is as expected, else what it is in the end."""
+        until = time.monotonic() + SETTLE_S
+        while True:
+            (facts,) = self.seen().values()
+            found = observe(facts)
+            if found == expected or time.monotonic() > until:
+                return found
+            time.sleep(0.02)
+
+    def submitted(self, timeline: Timeline, *lines: str) -> Timeline:
+        """The timeline after these lines, none of which may be refused."""
+        for line in lines:
+            timeline, refused = timeline.submit(self._command(line, timeline.state))
+            assert refused is None, f"{line}: {refused}"
+        return timeline
+
+    def require(self, predicted: object, observed: object, before: ClusterReading, line: str) -> None:
+        """Keep a dump and raise where what was predicted is not what is observed."""
+        if predicted != observed:
+            place = self._kept(before, line)
+            raise AssertionError(
+                f"after {line!r} (seed {self._seed}) model and broker differ, see {place}:"
+                f" predicted {predicted}, observed {observed}"
+            )
 
     def reading(self) -> ClusterReading:
         return self._source.read()
