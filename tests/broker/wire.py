@@ -96,7 +96,8 @@ class Received:
 class Client:
     """One connection, that of one process: closing it is what a broker sees when the process dies."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, partial_producer: bool = False) -> None:
+        """``partial_producer``: say of its producers that they open partitions when they need them."""
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S)
         self._socket.settimeout(None)
         self._numbers = itertools.count(1)
@@ -104,7 +105,10 @@ class Client:
         self._changed = threading.Condition()
         self._gone = False
         self._received: list[Received] = []
-        self._send(CONNECT, encoded((1, "ringside-test"), (4, PROTOCOL), (10, encoded((1, 1), (2, 1)))))
+        self._send(
+            CONNECT,
+            encoded((1, "ringside-test"), (4, PROTOCOL), (10, encoded((1, 1), (2, 1), (3, int(partial_producer))))),
+        )
         threading.Thread(target=self._listen, daemon=True).start()
         self._answer(0)
 
