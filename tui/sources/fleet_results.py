@@ -15,7 +15,7 @@ import pyarrow as pa
 from engine.errors import InputError
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
 from tui.sources.fleet_listing import Columns, Listing, whole
-from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
+from tui.sources.fleet_tables import ResultFolder, empty_table, parts_of, read_table
 
 SUBSCRIPTIONS: Final = "worst_subscriptions"
 NAMESPACES: Final = "worst_namespaces"
@@ -95,9 +95,10 @@ class FleetResults:
             Thread(target=self.listing(name).columns.warm, name=f"warm {name}", daemon=True).start()
 
     def _table(self, name: str) -> Any:
-        optional = name == FINDINGS
+        # The job report may have failed where others did not; in a folder without any result its tables are missed.
+        optional = name == FINDINGS or any(parts_of(self.folder, other) for other in (FINDINGS, SET_ASIDE))
         if optional and not parts_of(self.folder, name):
-            return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[name], "severity", "what")})
+            return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)
 
     def _set_aside(self) -> Any:
