@@ -96,7 +96,7 @@ class Columns:
             of_rows: NDArray[np.float64] = ranks if codes is None else ranks[codes]
             return of_rows
         if pa.types.is_timestamp(column.type):
-            column = column.cast(pa.int64())
+            column = pc.cast(pc.cast(column, pa.timestamp("us", column.type.tz), safe=False), pa.int64())
         made: NDArray[np.float64] = _one(pc.cast(column, pa.float64())).to_numpy(zero_copy_only=False)
         return made
 

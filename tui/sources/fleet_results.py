@@ -21,11 +21,13 @@ SUBSCRIPTIONS: Final = "worst_subscriptions"
 NAMESPACES: Final = "worst_namespaces"
 FINDINGS: Final = "findings"
 SET_ASIDE: Final = "quarantine"
+BROKERS: Final = "balance_brokers"
 SEARCHED: Final[Mapping[str, tuple[str, ...]]] = {
     SUBSCRIPTIONS: ("namespace", "subscription"),
     NAMESPACES: ("namespace",),
     FINDINGS: ("rule", "namespace", "subscription", "bundle", "topic", "consumer"),
     SET_ASIDE: ("file", "place", "reason", "table"),
+    BROKERS: ("cluster", "broker", "next_outcome"),
 }
 """In which columns of a list a filter looks for parts of names."""
 REPEATED: Final = (
@@ -41,7 +43,12 @@ REPEATED: Final = (
     "file",
 )
 """Columns with few words, each many times: read as dictionaries, they cost a fraction."""
-QUARANTINES: Final = {"import": "quarantine", "assign": "assign_quarantine", "keys": "key_quarantine"}
+QUARANTINES: Final = {
+    "import": "quarantine",
+    "assign": "assign_quarantine",
+    "keys": "key_quarantine",
+    "balance": "balance_quarantine",
+}
 FLAG_ON: Final = "flag_on"
 """The rule in force where ``activeConsumerFailoverConsistentHashing`` is true, as the tables name it."""
 FLAG_OFF: Final = "flag_off"
@@ -96,7 +103,7 @@ class FleetResults:
 
     def _table(self, name: str) -> Any:
         # The job report may have failed where others did not; in a folder without any result its tables are missed.
-        optional = name == FINDINGS or any(parts_of(self.folder, other) for other in (FINDINGS, SET_ASIDE))
+        optional = name in (FINDINGS, BROKERS) or any(parts_of(self.folder, other) for other in (FINDINGS, SET_ASIDE))
         if optional and not parts_of(self.folder, name):
             return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)
