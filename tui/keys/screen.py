@@ -154,11 +154,11 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     @property
     def in_front(self) -> bool:
-        return self.store.shows_keys
+        return self.store.shown.kind == "keys"
 
     @property
     def now(self) -> KeysView:
-        view = self.store.keys_view or self._shown
+        view = self.store.shown.keys_view or self._shown
         assert view is not None, "this screen is shown for Key_Shared subscriptions"
         return view
 
@@ -214,7 +214,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.app.push_screen(
             AddKeyConsumerScreen(
                 status.subscription,
-                self.store.subscription_title(),
+                self.store.shown.title,
                 next_name(row.name for row in self.consumers),
                 self._add,
                 ranges=proposed if status.mode == "sticky" else None,
@@ -231,10 +231,10 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def action_kill(self) -> None:
         if self.selected < 0:
-            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.shown.key else ""))
             return
         following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
-        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
+        refused = self.store.submit(KillConsumer(self.store.shown.key, self.selected))
         if refused is None:
             self.selected = following
         self.complain(refused)
@@ -253,7 +253,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         row = next((row for row in self.now.consumers if row.consumer_id == consumer_id), None)
         if row is None or not self.in_front:  # gone since the table was drawn
             return
-        screen = OwnedKeysScreen(self.store.keys_of_consumer(consumer_id), row, self.colours)
+        screen = OwnedKeysScreen(self.store.shown.keys_of_consumer(consumer_id), row, self.colours)
         self.app.push_screen(screen, self._explain_chosen)
 
     def _explain_chosen(self, key: str | None) -> None:
@@ -263,7 +263,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     # the mode, messages, time
 
     def action_mode(self) -> None:
-        status, title = self.now.status, self.store.subscription_title()
+        status, title = self.now.status, self.store.shown.title
         self.app.push_screen(ShareKeysScreen(status.subscription, title, status.mode, status.points, self._share))
 
     def _share(self, command: ShareKeys) -> Rejection | None:
@@ -272,8 +272,8 @@ class KeysScreen(DashboardScreen[KeysView]):
     def action_send(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
         proposed = self.topic or self._sent_last or (names[0] if names else FIRST_KEY)
-        title = self.store.subscription_title()
-        self.app.push_screen(SendKeysScreen(self.store.subscription_key, title, proposed, names, self._send))
+        title = self.store.shown.title
+        self.app.push_screen(SendKeysScreen(self.store.shown.key, title, proposed, names, self._send))
 
     def _send(self, command: SendKeys) -> Rejection | None:
         refused = self.done(self.store.submit(command))
@@ -285,7 +285,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         if self.selected < 0:
             self.complain("there is no consumer that could acknowledge")
             return
-        self.complain(self.store.submit(Acknowledge(self.store.subscription_key, self.selected, count=count)))
+        self.complain(self.store.submit(Acknowledge(self.store.shown.key, self.selected, count=count)))
 
     def action_wait(self, duration_ms: int) -> None:
         self.complain(self.store.submit(PassTime(duration_ms)))
@@ -370,14 +370,14 @@ class KeysScreen(DashboardScreen[KeysView]):
     # explanations
 
     def action_explain(self) -> None:
-        rows = self.store.keys_of_consumer(self.selected).keys if self.selected >= 0 else ()
+        rows = self.store.shown.keys_of_consumer(self.selected).keys if self.selected >= 0 else ()
         names = self.ring.topic_names if self.ring is not None else ()
         waiting = next((wait.keys[0] for wait in self.waits if wait.keys), "")
         default = self.topic or waiting or (rows[0].text if rows else names[0] if names else "")
         self.ask("explain", "explain key", text=default, placeholder="a key, hex:00ff or base64:AP8=", options=names)
 
     def explain(self, text: str) -> Rejection | None:
-        answer = self.store.explain_key_text(text)
+        answer = self.store.shown.explain_key_text(text)
         if isinstance(answer, Rejection):
             return answer
         self.topic = answer.text
@@ -385,7 +385,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         return None
 
     def explain_again(self) -> None:
-        answer = self.store.explain_key_text(self.topic)
+        answer = self.store.shown.explain_key_text(self.topic)
         if not isinstance(answer, Rejection):
             self.remarks = key_remarks(answer)
 
@@ -416,7 +416,7 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer, or explain a key."""
-        selection = resolve_selection(self.store.timeline, text, self.store.subscription)
+        selection = resolve_selection(self.store.timeline, text, self.store.shown.place)
         if isinstance(selection, Rejection):
             self.complain(selection)
         elif selection.kind == "consumer":

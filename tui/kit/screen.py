@@ -280,9 +280,15 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _store_changed(self) -> None:
         if self.ready:
             self.show_now()
+            self.sentence = self._sentence_now()
             self._show_age()
             if self.has_class("-why") and self.query_one(WhyPanel).moment != self.store.moment[0]:
                 run_beside(self, partial(self._ask_why, again=True), exclusive=True, group="why")
+
+    @on(Store.Refused)
+    def _step_refused(self, message: Store.Refused) -> None:
+        if self.in_front:
+            self.complain(message.rejection)
 
     def _show_age(self) -> None:
         if self.store.live is not None:
@@ -326,6 +332,8 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         """
         if self._complaint:
             return "refusal", self._complaint
+        if self.store.computing.what:
+            return "computing", f"computing {safe_name(self.store.computing.what)} …; escape cancels"
         if not_saved(self.store.saved):
             return "refusal", self.store.saved
         stage = self.playback.stage
@@ -416,7 +424,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         try:
             while previewed != self._typed_command:
                 previewed = self._typed_command
-                compute = self.store.preview_of_line(previewed)
+                compute = self.store.shown.preview_of_line(previewed)
                 found = await in_background(compute) if compute is not None else None
         finally:
             self._previewing = False
@@ -427,7 +435,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         """The verdict on a command; None for one that gives nobody's work to others, or that would be refused."""
         if not isinstance(found, Verdict) or not (found.moved or found.judged_by != "nothing"):
             return None
-        noun = "slot" if self.store.shows_keys else "partition"
+        noun = "slot" if self.store.shown.kind == "keys" else "partition"
         return "preview", f"enter would be {verdict_text(found, noun)}"
 
     @on(Prompt.Answered)
@@ -490,14 +498,14 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def _suggest(self, question: Question) -> None:
         """Look for an answer and say so meanwhile; another question, or closing the panel, ends it."""
         self.topic = ""
-        title = shorten_middle(self.store.subscription_title(), 30)
+        title = shorten_middle(self.store.shown.title, 30)
         title = f"suggest {question.kind}: {title}, step {self.now.status.step}"
         self.open_explanation((Remark("suggest", f"looking for {question.kind}"),), title)
         self._suggested = True
         run_beside(self, partial(self._answer_to, question), exclusive=True, group=WORD)
 
     async def _answer_to(self, question: Question) -> None:
-        state, key = self.store.timeline.state, self.store.subscription_key
+        state, key = self.store.timeline.state, self.store.shown.key
 
         def told(tried: int, most: int) -> None:
             if self._asked is question:
@@ -573,7 +581,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
 
     def _place_of_shown(self, diagnoses: Sequence[Diagnosis]) -> int:
         """Where the shown subscription is, or one of the shown topic; 0, the worst, where nothing was seen of it."""
-        namespace, name = self.store.shown_name()
+        namespace, name = self.store.shown.name
         for at, diagnose in enumerate(diagnoses):
             if namespace and (diagnose.namespace, diagnose.subscription) == (namespace, name):
                 return at
@@ -588,11 +596,13 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         if self.selected < 0:
             self.complain("there is no consumer that could go; a connects one")
             return
-        self.app.push_screen(HeirsScreen(self.selected, self.store.heirs_of, self.store.losses, self.colours))
+        self.app.push_screen(
+            HeirsScreen(self.selected, self.store.shown.heirs_of, self.store.shown.losses, self.colours)
+        )
 
     def action_diff(self) -> None:
         """Say what changed since a step."""
-        if not self.store.subscription_key or self.store.shows_producers:
+        if not self.store.shown.key or self.store.shown.kind == "producers":
             self.complain("there is no subscription whose steps could be compared")
             return
         self.app.push_screen(DiffScreen(self.store, self.colours, ascii_only=self.ascii_only))
@@ -661,11 +671,17 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     def has_something_to_close(self) -> bool:
         """Whether the escape key has something to close here."""
         filtered = bool(self.list_panel.filter_text)
-        opened = bool(self.zoomed) or self.has_class("-explaining") or self.query_one(Prompt).is_open
+        opened = (
+            bool(self.store.computing.what or self.zoomed)
+            or self.has_class("-explaining")
+            or self.query_one(Prompt).is_open
+        )
         return opened or filtered or self.sentence[0] == "refusal"
 
     def action_back(self) -> None:
-        """Close what was opened, the last first: zoom, explanation, filter, refusal."""
+        """Cancel what is computed, else close what was opened, the last first: zoom, explanation, filter, refusal."""
+        if self.store.cancel():
+            return
         if self.zoomed:
             self.zoomed = ""
         elif self.has_class("-explaining"):
@@ -702,16 +718,16 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
         self.playback.toggle()
 
     def action_subscription(self, by: int) -> None:
-        if len(self.store.subscriptions) > 1:
+        if len(self.store.places.keys) > 1:
             self.store.show_subscription(by)
         else:
             self.complain("there is no other subscription, and no other topic with producers, to show")
 
     def action_find(self) -> None:
         """Ask for a part of a name, and go to what has it."""
-        findable, shown = self.store.findable(), self.store.subscription
+        findable, shown = self.store.findable(), self.store.shown.place
         self.app.push_screen(
-            PickerScreen(lambda part: findable.find(part, shown), self.store.subscription_title, self.colours),
+            PickerScreen(lambda part: findable.find(part, shown), self.store.places.title, self.colours),
             self._go_to_found,
         )
 

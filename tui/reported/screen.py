@@ -105,11 +105,11 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     @property
     def in_front(self) -> bool:
-        return self.store.shows_reported
+        return self.store.shown.kind == "reported"
 
     @property
     def now(self) -> SubscriptionView:
-        view = self.store.reported_view or self._shown
+        view = self.store.shown.reported_view or self._shown
         assert view is not None, "this screen is shown for subscriptions that brokers reported"
         return view
 

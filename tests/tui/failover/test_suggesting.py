@@ -81,7 +81,7 @@ def test_names_are_those_that_the_engine_finds() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await asked(app, pilot, "suggest names 1.3 survive")
-        found = suggestion(app.store.timeline.state, app.store.subscription_key, "names", Goal(1.3, survive=True))
+        found = suggestion(app.store.timeline.state, app.store.shown.key, "names", Goal(1.3, survive=True))
         assert isinstance(found, Fit)
         told = [each.text for each in main_screen(app).remarks if each.label == "name"]
         assert len(told) == 3

@@ -30,19 +30,19 @@ def store_of(keeper: Keeper | None = None) -> tuple[Store, list[Message]]:
 
 def test_a_change_is_told_once_and_the_view_is_made_once() -> None:
     store, told = store_of()
-    before = store.view
+    before = store.shown.failover_view
     assert store.submit(AddConsumer("billing", "new")) is None
     assert [type(message) for message in told] == [Store.Changed]
-    assert store.view is not before
-    assert store.view is store.view
+    assert store.shown.failover_view is not before
+    assert store.shown.failover_view is store.shown.failover_view
 
 
 def test_what_is_refused_is_an_answer_and_no_change() -> None:
     store, told = store_of()
-    before = store.view
+    before = store.shown.failover_view
     refused = store.submit(KillConsumer("billing", 99))
     assert refused is not None
-    assert store.view is before
+    assert store.shown.failover_view is before
     assert told == []
     assert store.submit(Undo()) is not None
     assert store.submit_line("nonsense") is not None

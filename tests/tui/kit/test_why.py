@@ -96,7 +96,7 @@ def test_w_again_shows_the_next_subscription_and_goes_round(tmp_path: Path) -> N
         assert causes(pilot) == ["no_consumers"]
         assert "(1 of 2, worst first)" in text_of(pilot.app)
         await press(pilot, "enter")
-        assert dashboard(pilot).store.shown_name() == ("t/n", "of-b")
+        assert dashboard(pilot).store.shown.name == ("t/n", "of-b")
         await press(pilot, "w", "w")
         assert causes(pilot) == ["fine_idle"]
 
