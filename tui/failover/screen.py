@@ -220,7 +220,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         explanation = self.store.shown.explain(text)
         if isinstance(explanation, TopicExplanation):
             self.topic = explanation.topic
-            self.open_explanation(remarks_of(explanation))
+            self.side.explain(remarks_of(explanation))
             return None
         return explanation
 
@@ -236,7 +236,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         if isinstance(explanation, TopicExplanation):
             self.remarks = remarks_of(explanation)
         else:
-            self.close_explanation()
+            self.close_side()
 
     def action_notices(self) -> None:
         view = self.now

@@ -381,7 +381,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         if isinstance(answer, Rejection):
             return answer
         self.topic = answer.text
-        self.open_explanation(key_remarks(answer))
+        self.side.explain(key_remarks(answer))
         return None
 
     def explain_again(self) -> None:

@@ -320,7 +320,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             return answer
         self._explained = number
         self.column = answer.explanation.result.partition
-        self.open_explanation(send_remarks(answer))
+        self.side.explain(send_remarks(answer))
         return None
 
     def explain_again(self) -> None:

@@ -159,7 +159,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         if row is None:
             return Rejection("NotFound", "nobody is connected, so there is no consumer to describe", "select")
         self.topic = row.name
-        self.open_explanation(consumer_remarks(row, self.now))
+        self.side.explain(consumer_remarks(row, self.now))
         return None
 
     def explain(self, text: str) -> Rejection | None:
@@ -172,7 +172,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     def explain_again(self) -> None:
         row = next((row for row in self.now.consumers if row.name == self.topic), None)
         if row is None:
-            self.close_explanation()
+            self.close_side()
         else:
             self.remarks = consumer_remarks(row, self.now)
 

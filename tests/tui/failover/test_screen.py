@@ -590,7 +590,7 @@ def test_groups_of_keys_stand_apart_also_where_one_column_is_below_the_other() -
 
 
 def test_commands_of_the_prompt_are_commands_of_the_grammar_or_questions() -> None:
-    from tui.kit.screen import COMMAND_LINES
+    from tui.kit.command_line import COMMAND_LINES
     from tui.kit.suggesting import Question, question_of
 
     questions = [line for line in COMMAND_LINES if isinstance(question_of(line), Question)]

@@ -16,7 +16,7 @@ from tests.tui.screens_under_test import app_of, main_screen, run
 from tui.app import RingsideApp
 from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
-from tui.kit.screen import VERBS
+from tui.kit.command_line import COMMANDS
 from tui.kit.suggesting import Question, question_of
 
 
@@ -57,7 +57,7 @@ def test_escape_ends_a_running_search(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             happened.append("ended")
 
-    monkeypatch.setattr("tui.kit.screen.answer_to", endless)
+    monkeypatch.setattr("tui.kit.side_place.answer_to", endless)
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:
@@ -114,7 +114,7 @@ def test_help_lists_every_verb() -> None:
         assert isinstance(app.screen, HelpScreen)
 
     run(app, story)
-    words = [line.keys for _, lines in VERBS for line in lines]
+    words = [line.keys for _, lines in COMMANDS for line in lines]
     assert {"add", "kill", "split", "suggest", "help"} <= set(words)
 
 

@@ -455,7 +455,7 @@ def test_digits_go_to_panels_and_to_hidden_ones_by_zooming() -> None:
         await pilot.pause()
         await pilot.press("2", "6")
         await pilot.pause()
-        assert screen.zoomed == "sent"
+        assert screen.zooming.zoomed == "sent"
         assert "got order-" in text_of(app)
         await pilot.press("z")
         await pilot.pause()
@@ -471,7 +471,7 @@ def test_z_gives_the_whole_body_to_one_panel(panel: str, size: tuple[int, int]) 
 
     async def story(pilot: Pilot[int]) -> None:
         screen = keys_screen(app)
-        screen.zoomed = panel
+        screen.zooming.zoom(panel)
         await pilot.pause()
         zoomed = screen.query_one(f"#{panel}")
         assert zoomed.size.width >= size[0] - 4

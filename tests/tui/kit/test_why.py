@@ -125,7 +125,7 @@ def test_a_zoomed_panel_keeps_its_place_and_explanations_take_turns_with_it(tmp_
     async def story(pilot: Pilot[int]) -> None:
         screen = dashboard(pilot)
         await press(pilot, "w", "z")
-        assert screen.zoomed == "explain" and screen.query_one(WhyPanel).display
+        assert screen.zooming.zoomed == "explain" and screen.query_one(WhyPanel).display
         await press(pilot, "z", "f", "enter")
         assert not screen.query_one(WhyPanel).display and screen.query_one("#explain").display
         await press(pilot, "w")
