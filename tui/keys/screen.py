@@ -17,7 +17,16 @@ from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from engine.text import counted
 from engine.views.failover.model import RingView
-from engine.views.keys.model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
+from engine.views.keys.model import (
+    ConsumerKeysView,
+    GapRow,
+    KeyAnswer,
+    KeyConsumerRow,
+    KeysStatus,
+    KeysView,
+    LuckView,
+    WaitRow,
+)
 from engine.views.reported.model import ReportedView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
@@ -46,6 +55,7 @@ from tui.keys.words import (
     moves_sentence,
     wait_sentence,
 )
+from tui.kit.background import in_background, run_beside
 from tui.kit.columns import Lines
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, HelpScreen, KeyHelp
@@ -253,8 +263,20 @@ class KeysScreen(DashboardScreen[KeysView]):
         row = next((row for row in self.now.consumers if row.consumer_id == consumer_id), None)
         if row is None or not self.in_front:  # gone since the table was drawn
             return
-        screen = OwnedKeysScreen(self.store.shown.keys_of_consumer(consumer_id), row, self.colours)
-        self.app.push_screen(screen, self._explain_chosen)
+        if self.store.is_large:
+            run_beside(self, partial(self._list_owned, row), group="owned", exclusive=True)
+        else:
+            self._open_list(self.store.shown.keys_of_consumer(consumer_id), row)
+
+    async def _list_owned(self, row: KeyConsumerRow) -> None:
+        """List them once they are known: tens of thousands of slots take longer than a key may."""
+        shown = self.store.shown
+        view = await in_background(shown.keys_of_consumer, row.consumer_id)
+        if self.is_current and self.store.shown is shown:
+            self._open_list(view, row)
+
+    def _open_list(self, view: ConsumerKeysView, row: KeyConsumerRow) -> None:
+        self.app.push_screen(OwnedKeysScreen(view, row, self.colours), self._explain_chosen)
 
     def _explain_chosen(self, key: str | None) -> None:
         if key:
@@ -370,14 +392,27 @@ class KeysScreen(DashboardScreen[KeysView]):
     # explanations
 
     def action_explain(self) -> None:
-        rows = self.store.shown.keys_of_consumer(self.selected).keys if self.selected >= 0 else ()
+        is_quick = self.selected >= 0 and not self.store.is_large
+        rows = self.store.shown.keys_of_consumer(self.selected).keys if is_quick else ()
         names = self.ring.topic_names if self.ring is not None else ()
         waiting = next((wait.keys[0] for wait in self.waits if wait.keys), "")
         default = self.topic or waiting or (rows[0].text if rows else names[0] if names else "")
         self.ask("explain", "explain key", text=default, placeholder="a key, hex:00ff or base64:AP8=", options=names)
 
     def explain(self, text: str) -> Rejection | None:
-        answer = self.store.shown.explain_key_text(text)
+        if self.store.is_large:
+            run_beside(self, partial(self._explain_later, text), group="explain", exclusive=True)
+            return None
+        return self._explained(self.store.shown.explain_key_text(text))
+
+    async def _explain_later(self, text: str) -> None:
+        """Explain it once that is computed: finding the rivals among tens of thousands of ranges takes a while."""
+        shown = self.store.shown
+        answer = await in_background(shown.explain_key_text, text)
+        if self.store.shown is shown:
+            self.complain(self._explained(answer))
+
+    def _explained(self, answer: KeyAnswer | Rejection) -> Rejection | None:
         if isinstance(answer, Rejection):
             return answer
         self.topic = answer.text
@@ -385,6 +420,9 @@ class KeysScreen(DashboardScreen[KeysView]):
         return None
 
     def explain_again(self) -> None:
+        if self.store.is_large:
+            run_beside(self, partial(self._explain_later, self.topic), group="explain", exclusive=True)
+            return
         answer = self.store.shown.explain_key_text(self.topic)
         if not isinstance(answer, Rejection):
             self.remarks = key_remarks(answer)

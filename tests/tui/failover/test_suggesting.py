@@ -14,9 +14,9 @@ from engine.compare.suggestion import suggestion
 from engine.errors import Rejection
 from tests.tui.screens_under_test import app_of, main_screen, run
 from tui.app import RingsideApp
+from tui.kit.command_line import COMMANDS
 from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
-from tui.kit.command_line import COMMANDS
 from tui.kit.suggesting import Question, question_of
 
 
