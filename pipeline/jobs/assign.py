@@ -23,7 +23,7 @@ from engine.admin.inference import (
 )
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
-from engine.failover.bulk_lists import Changes, ConsumerList, Key, slots_of
+from engine.failover.bulk import Changes, ConsumerList, Key, slots_of
 from engine.failover.bulk_policies import PULSARS, Policy, policies_of, unit_rules
 from engine.hashing import utf16_order
 from pipeline.broker_groups import BrokerGroups, broker_groups
@@ -198,9 +198,9 @@ def _rules_by_group(
 
 def _assign(rows: DataFrame, fleet: _Fleet, draft: Draft, policies: Sequence[Policy]) -> list[OwnerAccount]:
     """Write ``assignments``: first under Pulsar's own rules, then, from what these count, with the fewest moves."""
-    columns = [pa.array(column, kind) for column, kind in zip(zip(*fleet.keys, strict=True), _KEY_TYPES, strict=True)]
-    if not columns:
+    if not fleet.keys:
         return []
+    columns = [pa.array(column, kind) for column, kind in zip(zip(*fleet.keys, strict=True), _KEY_TYPES, strict=True)]
     numbers = pa.array(range(len(fleet.keys)), pa.int64())
     units = rows.sparkSession.createDataFrame(pa.Table.from_arrays([*columns, numbers], names=[*UNIT, "unit"]))
     numbered = numbered_rows(rows, units, len(fleet.keys))

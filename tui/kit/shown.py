@@ -37,6 +37,7 @@ from engine.views.producers.answers import GrowthView, known_keys_view, send_ans
 from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
 from engine.views.producers.view import producers_view
 from engine.views.reported.bundles import with_load_reports
+from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.wording import namespace_suffix, safe_name
@@ -185,6 +186,12 @@ class Shown:
         return subscription_view(
             self.timeline, self._reported, self._moment, subject, keys=self.places.keys, notes=self._opened.notes
         )
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What was reported of the shown subscription beside the model; None where that was not compared."""
+        view = self.failover_view if self.kind == "failover" else self.keys_view
+        return None if view is None or view.reported is None else view.reported.comparison
 
     def prepare(self) -> None:
         """Compute the view of what is shown."""

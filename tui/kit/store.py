@@ -101,7 +101,7 @@ class Store:
         live: Freshness | None = None,
     ) -> None:
         self._main = timeline
-        self._moments = Moments(Reported(seen))
+        self._moments = Moments(Reported(seen, settled_only=live is not None))
         self._opened = Opened(problems, notes)
         self._live = live
         self._newest: Scene | None = None
@@ -341,7 +341,7 @@ class Store:
         """Take a newer reading: it is the picture now, unless somebody works on the one before."""
         if self._live is None:
             return
-        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="")
+        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="", progress="")
         self._newest = scene
         if self._stays or self.computing.what:
             self._post(self.Changed())
@@ -351,7 +351,13 @@ class Store:
     def miss(self, trouble: str) -> None:
         """Keep the picture, and say why there is no newer one."""
         if self._live is not None:
-            self._live = replace(self._live, trouble=trouble)
+            self._live = replace(self._live, trouble=trouble, progress="")
+            self._post(self.Changed())
+
+    def progress(self, text: str) -> None:
+        """Say how far the reading is that is under way."""
+        if self._live is not None:
+            self._live = replace(self._live, progress=text)
             self._post(self.Changed())
 
     def show_newest(self) -> None:
@@ -391,6 +397,18 @@ class Store:
     def agreement(self) -> Agreement:
         """How the moment that is shown compares with the model."""
         return self._moments.agreement
+
+    @property
+    def differences(self) -> Agreement:
+        """What differs at the moment that is shown, in a dump of the shown subscription alone."""
+        agreement, comparison = self.agreement, self._shown.comparison
+        if comparison is None:
+            return agreement
+        if not agreement.compared:
+            return Agreement(comparison.compared, comparison.disagreements)
+        listed = {(fact.topic, fact.subscription) for fact in agreement.disagreements}
+        more = tuple(fact for fact in comparison.disagreements if (fact.topic, fact.subscription) not in listed)
+        return Agreement(agreement.compared + len(more), (*agreement.disagreements, *more))
 
     def diagnoses(self) -> list[Diagnosis]:
         """Return what was wrong at the moment shown with each subscription that brokers reported, the worst first."""

@@ -1,14 +1,21 @@
-"""The summary of a fleet as text."""
+"""The summary of a fleet run as text, and the run as JUnit: a case for each job, limit of ``--fail-on`` and rule."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
+from xml.etree import ElementTree as Xml
 
-from engine.text import counted
+from engine.lint.model import severity_of
+from engine.text import counted, visible
 from engine.views.fleet.summary import Agreement, FleetSummary, GroupRules, PolicyTotals
 from tui.cli.plain import Align, table
 from tui.kit.wording import safe_name
+
+if TYPE_CHECKING:
+    from engine.views.fleet.summary import FleetSummary
+    from pipeline.conditions import Condition, Figures
+
 
 SHOWN: Final = 10
 _Rows = Sequence[tuple[str, ...]]
@@ -60,6 +67,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         for each in summary.worst_bundles[:shown]
     ]
     yield _block("Bundles to look at first", ("bundle", "load manager", "topics", "msg/s"), bundles, "<<>>")
+    yield balance_lines(summary, shown)
     findings = [(each.severity, each.rule, f"{each.count:,}") for each in summary.findings]
     yield _block("Findings", ("severity", "rule", "times"), findings, "<<>")
     aside = [
@@ -68,13 +76,51 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield _block("Set aside", ("job", "table", "kind", "rows", "problems"), aside, "<<<>>")
 
 
+def balance_lines(summary: FleetSummary, shown: int = SHOWN) -> list[str]:
+    """What the load balancers do next: the fullest brokers, the unloads of the next cycle, what goes round."""
+    if "balance" not in summary.jobs:
+        return []
+    totals = summary.balance
+    head = (
+        f"Load balancers of {counted(totals.clusters, 'cluster')}: {counted(totals.unloads, 'unload')} in"
+        f" {counted(totals.cycles, 'cycle')} ({totals.next_unloads:,} in the next),"
+        f" {counted(totals.topics_interrupted, 'topic')} interrupted,"
+        f" {counted(totals.loops, 'bundle')} come back, {counted(totals.swaps, 'pair')} of brokers swap"
+    )
+    refused = [f"{counted(totals.refused, 'cluster')} without a forecast"] if totals.refused else []
+    brokers = [
+        (safe_name(each.broker), _folder(each.cluster), _percent(each.usage),
+         _percent(each.usage_after), f"{each.next_unloads:,}", f"{each.unloads:,}", f"{each.gained:,}",
+         each.next_outcome)
+        for each in summary.worst_brokers[:shown]
+    ]  # fmt: skip
+    heads: tuple[str, ...] = ("broker", "cluster", "usage", "after", "next", "unloads", "gains", "next cycle")
+    unloads = [
+        (safe_name(each.bundle), _folder(each.cluster), safe_name(each.source),
+         safe_name(each.destination or "(at its next look-up)"), f"{each.topics:,}", f"{each.msg_rate:,.1f}")
+        for each in summary.next_unloads[:shown]
+    ]  # fmt: skip
+    unload_heads = ("bundle", "cluster", "from", "to", "topics", "msg/s")
+    loops = [
+        (safe_name(each.bundle) if each.bundle else "(two brokers)", _folder(each.cluster), f"{each.times:,}",
+         safe_name(" ".join(each.brokers)))
+        for each in summary.balance_loops[:shown]
+    ]  # fmt: skip
+    return [
+        head, *refused, "",
+        *_block("Fullest brokers", heads, brokers, "<<>>>>><"),
+        *_block("Unloads of the next cycle", unload_heads, unloads, "<<<<>>"),
+        *_block("What goes round", ("bundle", "cluster", "times", "brokers"), loops, "<<><"),
+    ]  # fmt: skip
+
+
 def rule_lines(rules: Sequence[GroupRules], agreement: Agreement, shown: int = SHOWN) -> list[str]:
     """The release and the flag of each group of brokers, how they are known, and whether what was reported agrees."""
     if not rules:
         return []
     told = f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
     rows = [
-        (safe_name(each.group) or "(all)", f"{each.release} ({each.release_basis})",
+        (_folder(each.group), f"{each.release} ({each.release_basis})",
          f"{str(each.consistent_hashing).lower()} ({each.flag_basis})",
          f"{each.agreeing:,} of {each.reported:,}" if each.reported else "none reported")
         for each in rules[:shown]
@@ -101,6 +147,14 @@ def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> l
     return [title, *table([tuple(heads), *rows], sides, indent="  "), ""]
 
 
+def _folder(name: str) -> str:
+    return safe_name(name) if name else "(all)"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
+
+
 def _ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
@@ -111,3 +165,49 @@ def _verdicts(verdicts: Mapping[str, int]) -> str:
 
 def _found(count: int, worst: str | None) -> str:
     return "" if not count else f"{count:,} ({worst})"
+
+
+_Case = tuple[str, str, str, str]
+"""Class, name, what went wrong ("" for nothing), and ``error`` or ``failure``."""
+
+
+def junit_text(summary: FleetSummary, figures: Figures, conditions: Sequence[Condition]) -> str:
+    """A finding fails its case where a condition names its severity or a lower one."""
+    cases = [*_jobs(summary), *_conditions(figures, conditions), *_findings(summary, conditions)]
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(sum(bool(reason) and kind == "failure" for _, _, reason, kind in cases)),
+        "errors": str(sum(bool(reason) and kind == "error" for _, _, reason, kind in cases)),
+    }
+    root = Xml.Element("testsuites", counts)
+    suite = Xml.SubElement(root, "testsuite", {"name": "ringside fleet", **counts})
+    if summary.snapshot_time is not None:
+        suite.set("timestamp", summary.snapshot_time)
+    for group, name, reason, kind in cases:
+        case = Xml.SubElement(suite, "testcase", {"classname": group, "name": visible(name)})
+        if reason:
+            Xml.SubElement(case, kind, {"message": visible(reason)})
+    Xml.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, encoding="unicode")
+
+
+def _jobs(summary: FleetSummary) -> Iterator[_Case]:
+    for job in (*summary.jobs, *sorted(summary.failed)):
+        yield "fleet.jobs", job, summary.failed.get(job, ""), "error"
+
+
+def _conditions(figures: Figures, conditions: Sequence[Condition]) -> Iterator[_Case]:
+    for condition in conditions:
+        value = condition.value(figures)
+        if value is None:
+            yield "fleet.conditions", condition.text, "no job of this run counted it", "error"
+        else:
+            reason = f"it is {value:,.4g}" if condition.is_met(figures) else ""
+            yield "fleet.conditions", condition.text, reason, "failure"
+
+
+def _findings(summary: FleetSummary, conditions: Sequence[Condition]) -> Iterator[_Case]:
+    limits = [severity_of(condition.severity) for condition in conditions if condition.severity]
+    for finding in summary.findings:
+        fails = bool(limits) and severity_of(finding.severity) >= min(limits)
+        yield "fleet.findings", finding.rule, f"{finding.severity}, {finding.count:,} times" if fails else "", "failure"
