@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from engine.errors import RingsideError
+from engine.text import shell_line
 from pipeline.jobs import importing
 from pipeline.jobs.balance import has_load_reports
 from pipeline.jobs.options import IN_RUN, SETTINGS_OF, TAKE_RELEASE, check_names
@@ -75,8 +76,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
                 failed[job] = str(fault) or "there was not enough memory"
                 if job == "report":
                     raise RingsideError(
-                        f"report failed: {failed[job]}; the tables of the other jobs are there, and 'ringside fleet "
-                        f"open {target}' lists what they hold"
+                        f"report failed: {failed[job]}; the tables of the other jobs are there, and "
+                        f"{shell_line('ringside', 'fleet', 'open', str(target))} lists what they hold"
                     ) from fault
                 options.say(f"{job} failed, the other jobs go on: {fault}")
                 continue
