@@ -53,8 +53,8 @@ class RingKind:
 
     def points_of(self, names: Sequence[str]) -> NDArray[np.int64]:
         """(names, points), in the order of the numbers."""
-        found = point_hashes([utf8(name) + self.tail for name in names], self.points).astype(np.int64)
-        return found % self.size + self.low
+        points = point_hashes([utf8(name) + self.tail for name in names], self.points).astype(np.int64)
+        return points % self.size + self.low
 
 
 FAILOVER_RING: Final = RingKind()
@@ -277,9 +277,9 @@ class _Search:
                 continue
             kept = self._packed[(self._packed & 0xFFFF) != at]
             changed = np.insert(kept, np.searchsorted(kept, hashes), hashes)
-            found, new_score, new_heavy = self._judge(changed)
-            if found <= value:
-                value, score, heavy = found, new_score, new_heavy
+            fit, new_score, new_heavy = self._judge(changed)
+            if fit <= value:
+                value, score, heavy = fit, new_score, new_heavy
                 self._packed = changed
                 self.names[at] = name
 

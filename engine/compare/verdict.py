@@ -51,7 +51,7 @@ def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
 
     >>> from engine.compare.evenness import evenness_of
     >>> import numpy as np
-    >>> even, two = (evenness_of(np.array(each), np.zeros(3), 6) for each in ([2, 2, 2], [4, 2, 0]))
+    >>> even, two = (evenness_of(np.array(counts), np.zeros(3), 6) for counts in ([2, 2, 2], [4, 2, 0]))
     >>> judge(even, two), judge(two, even), judge(even, even)
     (('worse', 'items'), ('better', 'items'), ('even', 'nothing'))
     """
@@ -59,15 +59,15 @@ def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
     if unowned[0] != unowned[1] and (before.owned or after.owned):
         return _less_is_better(*unowned), "nobody"
     if before.msgs_per_sec > 0 and after.msgs_per_sec > 0:
-        found = _compared(
+        judgement = _compared(
             before.busiest_msgs_per_sec / before.msgs_per_sec, after.busiest_msgs_per_sec / after.msgs_per_sec
         )
-        if found != "even":
-            return found, "messages"
+        if judgement != "even":
+            return judgement, "messages"
     if before.owned and after.owned:
-        found = _compared(before.busiest / before.owned, after.busiest / after.owned)
-        if found != "even":
-            return found, "items"
+        judgement = _compared(before.busiest / before.owned, after.busiest / after.owned)
+        if judgement != "even":
+            return judgement, "items"
     if before.consumers == after.consumers and before.idle != after.idle:
         return _less_is_better(before.idle, after.idle), "idle"
     return "even", "nothing"
@@ -87,7 +87,7 @@ def verdict_between(before: ClusterState, after: ClusterState, key: str, found: 
     ``found``: what moved between them, where the caller knows it already.
     """
     moved = moves(before, after, key) if found is None else found
-    was, now = (_evenness(each, key) for each in (before, after))
+    was, now = (_evenness(state, key) for state in (before, after))
     judgement, judged_by = judge(was, now)
     return Verdict(
         judgement=judgement,
@@ -125,8 +125,8 @@ def flag_change(state: ClusterState) -> Command:
 
 
 def _evenness(state: ClusterState, key: str) -> Evenness:
-    found = subscription_of(state, key)
-    return NO_EVENNESS if found is None else evenness(state, found)
+    subscription = subscription_of(state, key)
+    return NO_EVENNESS if subscription is None else evenness(state, subscription)
 
 
 def subscription_of(state: ClusterState, key: str) -> Subscription | None:

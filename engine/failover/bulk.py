@@ -216,7 +216,7 @@ class Slots:
 
 def slots_of(lists: Sequence[ConsumerList]) -> Slots:
     """Slots for the consumers of so many lists, one more each for nobody."""
-    sizes = np.fromiter((len(each.names) + 1 for each in lists), dtype=np.int64, count=len(lists))
+    sizes = np.fromiter((len(consumers.names) + 1 for consumers in lists), dtype=np.int64, count=len(lists))
     return Slots(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 
 
@@ -229,23 +229,23 @@ def carried_over(before: Sequence[ConsumerList], after: Sequence[ConsumerList]) 
     >>> carried_over(*one).tolist()
     [1, 2, 0, 2]
     """
-    found: list[int] = []
+    slots: list[int] = []
     base = 0
     for old, new in zip(before, after, strict=True):
         places = {name: base + place for place, name in enumerate(numbered(new.names))}
         nobody = base + len(new.names)
-        found += [places.get(name, nobody) for name in numbered(old.names)]
-        found.append(nobody)
+        slots += [places.get(name, nobody) for name in numbered(old.names)]
+        slots.append(nobody)
         base = nobody + 1
-    return np.array(found, dtype=np.int64)
+    return np.array(slots, dtype=np.int64)
 
 
 def numbered(names: Sequence[str]) -> list[tuple[str, int]]:
     """Each name with how many equal ones stand before it."""
     seen: dict[str, int] = {}
-    found: list[tuple[str, int]] = []
+    result: list[tuple[str, int]] = []
     for name in names:
         number = seen.get(name, 0)
         seen[name] = number + 1
-        found.append((name, number))
-    return found
+        result.append((name, number))
+    return result

@@ -162,11 +162,11 @@ class FailoverRing:
             ends, owners = np.append(ends, self.space - 1), np.append(owners, owners[0])
         last = np.append(owners[1:] != owners[:-1], True)
         start = 0
-        found: list[Arc] = []
+        arcs: list[Arc] = []
         for end, owner in zip(ends[last].tolist(), owners[last].tolist(), strict=True):
-            found.append(Arc(HashRange(start, end), owner))
+            arcs.append(Arc(HashRange(start, end), owner))
             start = end + 1
-        return tuple(found)
+        return tuple(arcs)
 
     def ranges_of(self, owner_index: int) -> tuple[HashRange, ...]:
         """The hashes one consumer owns, as sorted closed ranges; empty when all its points were taken."""

@@ -231,7 +231,7 @@ class SubscriptionCase:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names that can be active at all, in the dispatcher's order: those of the best priority level."""
-        return tuple(each.name for each in cohort(sort_consumers(self.consumers)))
+        return tuple(consumer.name for consumer in cohort(sort_consumers(self.consumers)))
 
     @property
     def ring_topics(self) -> int:

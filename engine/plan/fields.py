@@ -29,21 +29,21 @@ def lines_of(text: str) -> dict[Path, int]:
     >>> lines_of('a = 1\\n[[b]]\\nc.d = [\\n2]\\n[[b]]\\nc = 3')
     {('a',): 1, ('b', 0): 2, ('b', 0, 'c', 'd'): 3, ('b', 1): 5, ('b', 1, 'c'): 6}
     """
-    found: dict[Path, int] = {}
+    lines: dict[Path, int] = {}
     numbers: Counter[Path] = Counter()
     inside: Path = ()
     for line, statement, equals in _statements(text):
         if equals is not None:
-            found.setdefault((*inside, *_keys(f"{statement[:equals]}= 0")), line)
+            lines.setdefault((*inside, *_keys(f"{statement[:equals]}= 0")), line)
         elif statement.startswith("[["):
             path = _numbered(_keys(statement)[:-1], numbers) + _keys(statement)[-1:]
             inside = (*path, numbers[path])
             numbers[path] += 1
-            found[inside] = line
+            lines[inside] = line
         else:
             inside = _numbered(_keys(statement), numbers)
-            found.setdefault(inside, line)
-    return found
+            lines.setdefault(inside, line)
+    return lines
 
 
 def line_of(lines: dict[Path, int], path: Path) -> int | None:
@@ -121,29 +121,29 @@ class Fields:
 
     def table(self, table: Mapping[str, Any], path: Path, known: Sequence[str] | None) -> dict[str, Any] | None:
         """The table of the last key of a path; None without it."""
-        found = table.get(str(path[-1]))
-        if found is None:
+        inner = table.get(str(path[-1]))
+        if inner is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(inner, dict):
             self.wrong(
                 path,
-                f"{shown(found)} is no table",
-                f"write [{'.'.join(str(each) for each in path if isinstance(each, str))}]",
+                f"{shown(inner)} is no table",
+                f"write [{'.'.join(str(part) for part in path if isinstance(part, str))}]",
             )
             return None
         if known is not None:
-            self.known(found, path, known)
-        return found
+            self.known(inner, path, known)
+        return inner
 
     def tables(self, document: Mapping[str, Any], key: str, most: int) -> list[tuple[int, dict[str, Any]]]:
-        found = document.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        values = document.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
             self.wrong((key,), f"{key} is no list of tables", f"write [[{key}]]")
             return []
-        if len(found) > most:
-            self.wrong((key,), f"{len(found):,} are more than a plan can have")
+        if len(values) > most:
+            self.wrong((key,), f"{len(values):,} are more than a plan can have")
             return []
-        return list(enumerate(found))
+        return list(enumerate(values))
 
     def text(self, table: Mapping[str, Any], path: Path, key: str, default: str) -> str:
         value = table.get(key, default)
@@ -196,6 +196,6 @@ def shown(value: object) -> str:
 
 def _dotted(path: Path) -> str:
     text = ""
-    for each in path:
-        text += f"[{each}]" if isinstance(each, int) else f".{each}" if text else each
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text

@@ -105,13 +105,13 @@ def expected_moved_share(before: int, after: int) -> float:
 def moved_keys_by_scheme(keys: Iterable[str], before: int, after: int) -> dict[HashingScheme, KeyMoves] | Rejection:
     """``moved_keys`` for each hashing scheme: the keys that move depend on the client, their number hardly does."""
     all_keys = tuple(keys)
-    found: dict[HashingScheme, KeyMoves] = {}
+    by_scheme: dict[HashingScheme, KeyMoves] = {}
     for hashing in HASHING_SCHEMES:
         moves = moved_keys(all_keys, before, after, hashing)
         if isinstance(moves, Rejection):
             return moves
-        found[hashing] = moves
-    return found
+        by_scheme[hashing] = moves
+    return by_scheme
 
 
 def client_disagreements(

@@ -81,9 +81,9 @@ def _check(part: FleetPart) -> None:
         return
     kinds = {subscription.type for facts in snapshot.topics.values() for subscription in facts.subscriptions}
     if kinds.isdisjoint((FAILOVER, KEY_SHARED)):
-        told = ", ".join(sorted(kinds)) or "none"
+        listed = ", ".join(sorted(kinds)) or "none"
         raise InputError(
-            f"{snapshot.source}: no Failover or Key_Shared subscription to show, only those of type {told}"
+            f"{snapshot.source}: no Failover or Key_Shared subscription to show, only those of type {listed}"
         )
 
 

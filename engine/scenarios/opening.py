@@ -110,7 +110,9 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
         namespaces=_namespaces(snapshot, topics, settings, notes),
-        next_consumer_id=max((number + 1 for each in shared for number in joined_ids(each)), default=connected),
+        next_consumer_id=max(
+            (number + 1 for key_shared in shared for number in joined_ids(key_shared)), default=connected
+        ),
     )
     notes += _differences(groups, state)
     return Opened(state, snapshot.source, snapshot.problems, tuple(notes))
@@ -128,14 +130,14 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
     The number of partitions is the highest index + 1. Names that only lists tell are topics too (without statistics),
     except the partitioned parent itself.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in [*snapshot.topics, *sorted(snapshot.known_names - snapshot.topics.keys())]:
         parsed = parse_topic_name(name)
         if not isinstance(parsed, TopicName):
             continue
         parent = parsed.partitioned_topic
-        found[parent] = max(found.get(parent, 0), parsed.partition_index + 1)
-    return tuple(Topic(name, partitions) for name, partitions in found.items())
+        counts[parent] = max(counts.get(parent, 0), parsed.partition_index + 1)
+    return tuple(Topic(name, partitions) for name, partitions in counts.items())
 
 
 def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
@@ -147,7 +149,7 @@ def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
             piece = parse_range(text)
             if isinstance(piece, BundleRange):
                 ends.setdefault(namespace, {FULL_LOWER_BOUND, FULL_UPPER_BOUND}).update((piece.lower, piece.upper))
-    return {namespace: BundleList(tuple(sorted(found))) for namespace, found in ends.items()}
+    return {namespace: BundleList(tuple(sorted(bounds))) for namespace, bounds in ends.items()}
 
 
 def _inferred_release(snapshot: Snapshot, groups: Sequence[Group], notes: list[Notice]) -> ReleaseBehaviour:
@@ -216,34 +218,34 @@ def _namespaces(
         if isinstance(parsed, TopicName):
             names.setdefault(parsed.namespace)
     listed = _ranges_by_namespace(snapshot)
-    found, assumed = {}, []
+    namespaces, assumed = {}, []
     for name in names:
-        told = snapshot.bundles.get(name)
-        if told is not None:
-            found[name] = Namespace(name, told.boundaries)
+        reported = snapshot.bundles.get(name)
+        if reported is not None:
+            namespaces[name] = Namespace(name, reported.boundaries)
         elif listed.get(name):
             # broker-stats lists the bundles that hold loaded topics; what lies between them counts as one bundle.
             ends = {end for piece in listed[name] for end in (piece.lower, piece.upper)}
-            found[name] = Namespace(name, tuple(sorted({FULL_LOWER_BOUND, *ends, FULL_UPPER_BOUND})))
+            namespaces[name] = Namespace(name, tuple(sorted({FULL_LOWER_BOUND, *ends, FULL_UPPER_BOUND})))
         else:
             assumed.append(name)
             boundaries = default_boundaries(settings.defaultNumberOfNamespaceBundles)
-            found[name] = Namespace(
+            namespaces[name] = Namespace(
                 name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND) if isinstance(boundaries, Rejection) else boundaries
             )
     if assumed:
-        count = len(found[assumed[0]].initial_boundaries) - 1
+        count = len(namespaces[assumed[0]].initial_boundaries) - 1
         noun = "bundle" if count == 1 else "equal bundles"
         notes.append(
             Notice(BUNDLES_ASSUMED, f"no answer tells the bundles of {', '.join(assumed)}; {count} {noun} assumed")
         )
-    return found
+    return namespaces
 
 
 def _ranges_by_namespace(snapshot: Snapshot) -> dict[str, set[BundleRange]]:
-    found: dict[str, set[BundleRange]] = {}
+    ranges: dict[str, set[BundleRange]] = {}
     for name, text in snapshot.bundle_of_topic.items():
         parsed, piece = parse_topic_name(name), parse_range(text)
         if isinstance(parsed, TopicName) and isinstance(piece, BundleRange):
-            found.setdefault(parsed.namespace, set()).add(piece)
-    return found
+            ranges.setdefault(parsed.namespace, set()).add(piece)
+    return ranges

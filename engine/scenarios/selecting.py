@@ -50,10 +50,10 @@ def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> S
     for row in view.consumers:
         if row.name == text:
             return Selection("consumer", consumer_id=row.consumer_id)
-    found = topic_explanation(timeline, subscription, text)
-    if isinstance(found, Rejection):
-        return Rejection("NotFound", f"{text!r} is no bundle and no consumer; as a topic: {found.message}", "select")
-    return Selection("topic", topic=found.topic)
+    match = topic_explanation(timeline, subscription, text)
+    if isinstance(match, Rejection):
+        return Rejection("NotFound", f"{text!r} is no bundle and no consumer; as a topic: {match.message}", "select")
+    return Selection("topic", topic=match.topic)
 
 
 def _of_producers(topic: ProducerTopic, text: str) -> Selection | Rejection:

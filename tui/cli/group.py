@@ -102,8 +102,8 @@ class RingsideGroup(click.Group):
             or any(option in param.opts for one in usual for param in one.params)
         ):
             return takes_value(option, usual)
-        each = (one.real() if isinstance(one, DeferredCommand) else one for one in self.commands.values())
-        return takes_value(option, each)
+        commands = (one.real() if isinstance(one, DeferredCommand) else one for one in self.commands.values())
+        return takes_value(option, commands)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Both forms: a path, or a command."""
@@ -123,7 +123,7 @@ class RingsideGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Commands as click completes them, and what may stand in their place: files and the options of ``open``."""
-        found = super().shell_complete(ctx, incomplete)
+        items = super().shell_complete(ctx, incomplete)
         if incomplete.startswith("-"):
-            return [*found, *self.commands[OPEN].shell_complete(ctx, incomplete)]
-        return [*found, CompletionItem(incomplete, type="file")]
+            return [*items, *self.commands[OPEN].shell_complete(ctx, incomplete)]
+        return [*items, CompletionItem(incomplete, type="file")]

@@ -64,8 +64,8 @@ def setting_pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[st
     """Texts NAME=VALUE as pairs, for an option. Raises ``BadParameter``."""
     pairs = []
     for value in values:
-        name, found, text = value.partition("=")
-        if not found or not name.strip():
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip():
             raise click.BadParameter(f"{value!r} is no setting; write it as in broker.conf, NAME=VALUE")
         pairs.append((name.strip(), text))
     return tuple(pairs)

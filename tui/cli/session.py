@@ -248,11 +248,11 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
     """
     _check(path)
     if not reads_only:
-        found = Journal.resume(path)
-        if not isinstance(found, JournalFailure):
-            return Session(found.timeline, 0, found.problems, (), found.journal, path)
+        resumed = Journal.resume(path)
+        if not isinstance(resumed, JournalFailure):
+            return Session(resumed.timeline, 0, resumed.problems, (), resumed.journal, path)
         timeline, problems = recover(path)
-        say(f"{found}; it is shown as it stands, and new steps go to a file of their own")
+        say(f"{resumed}; it is shown as it stands, and new steps go to a file of their own")
         return Session(timeline, 0, problems)
     timeline, problems = recover(path)
     return Session(timeline, 0, problems)
@@ -330,8 +330,8 @@ def bundle_named(text: str, namespace: str | None, state: ClusterState) -> tuple
     if owner not in state.namespaces:
         raise InputError(f"{asked}: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}")
     bundles = bundles_of(state, owner)
-    found = resolve_target(bundles, text, topic_loads(state, owner), "modular", None)
-    if isinstance(found, Rejection):
+    target = resolve_target(bundles, text, topic_loads(state, owner), "modular", None)
+    if isinstance(target, Rejection):
         known = ", ".join(map(str, bundles.bundles[:8])) + (" ..." if len(bundles) > 8 else "")
-        raise InputError(f"{asked}: {found.message}; its bundles: {known}, or LARGEST, or HOT")
-    return owner, str(found.bundle)
+        raise InputError(f"{asked}: {target.message}; its bundles: {known}, or LARGEST, or HOT")
+    return owner, str(target.bundle)

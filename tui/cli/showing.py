@@ -138,7 +138,7 @@ def _created(path: Path, timeline: Timeline) -> Journal:
     from engine.cluster.journal.file import Journal, JournalFailure
     from engine.errors import InputError
 
-    made = Journal.create(path, timeline)
-    if isinstance(made, JournalFailure):
-        raise InputError(f"--journal {made}")
-    return made
+    journal = Journal.create(path, timeline)
+    if isinstance(journal, JournalFailure):
+        raise InputError(f"--journal {journal}")
+    return journal

@@ -103,9 +103,9 @@ def draw_bars(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Palet
     ):
         binned = _binned(values, grid)
         most = int(binned.max(initial=0))
-        told = (f"{word} at each partition, at most {most:,}", f"{word}, at most {most:,}", word)
+        labels = (f"{word} at each partition, at most {most:,}", f"{word}, at most {most:,}", word)
         room = canvas.width - grid.left
-        canvas.write(top, grid.left, next((each for each in told if len(each) <= room), ""), plain)
+        canvas.write(top, grid.left, next((label for label in labels if len(label) <= room), ""), plain)
         packed = np.full(binned.size, NO_COLOUR if palette.mono else pack(ink))
         if word == "messages" and not palette.mono:
             packed = np.where(waits, pack(palette.warn), packed)
@@ -142,22 +142,22 @@ def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mon
     ``many``: a point stands for several pairs, so without colours its height tells how many are open.
     """
     there = np.bincount((picture.cells & REASON).ravel(), minlength=ADDED + 1)
-    told: list[tuple[str, Rgb, str]] = []
+    entries: list[tuple[str, Rgb, str]] = []
     if mono and many:
-        told.append(("#", palette.text, "higher: more is open"))
+        entries.append(("#", palette.text, "higher: more is open"))
     elif not picture.by_producer:
-        told = [
+        entries = [
             (LETTERS[reason] if mono else "■", reason_ink(reason, palette), word)
             for reason, word in enumerate(REASON_WORDS, start=EAGER)
             if there[reason]
         ]
     if (picture.cells & LOST).any():
-        told.append(("x" if mono else "■", palette.bad, "lost"))
+        entries.append(("x" if mono else "■", palette.bad, "lost"))
     if (picture.cells & FRESH).any() and not (mono and many):
-        told.append(("E" if mono else "■", palette.text, "new in this step"))
-    roomy = sum(len(word) + 4 for _, _, word in told) <= canvas.width
+        entries.append(("E" if mono else "■", palette.text, "new in this step"))
+    roomy = sum(len(word) + 4 for _, _, word in entries) <= canvas.width
     plain, row, at = NO_COLOUR if palette.mono else pack(palette.dim), canvas.height - 1, 1 if roomy else 0
-    for sign, ink, word in told:
+    for sign, ink, word in entries:
         shown = word if roomy else word.split()[0].rstrip(":")
         if at + len(shown) + 1 > canvas.width:
             break

@@ -173,8 +173,8 @@ def _points(picture: MatrixPicture, grid: Grid, *, halves: bool) -> _Points:
 
     def counted(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         down: npt.NDArray[np.int64] = np.add.reduceat(mask, tops, axis=0, dtype=np.int64)
-        found: npt.NDArray[np.int64] = np.add.reduceat(down, lefts, axis=1)
-        return found
+        counts: npt.NDArray[np.int64] = np.add.reduceat(down, lefts, axis=1)
+        return counts
 
     reasons = picture.cells & REASON
     counts = np.stack([counted(reasons == reason) for reason in range(EAGER, ADDED + 1)])

@@ -270,8 +270,8 @@ class Thinning:
                 marked = np.repeat(last - np.cumsum(counts), counts) + np.arange(int(counts.sum()))
                 marked = marked[mask[marked]]
             at = np.searchsorted(marked, last, side="right") - 1
-            found = marked[at[at >= 0]]
-            kept.append(found[found >= start[at >= 0]])
+            slots = marked[at[at >= 0]]
+            kept.append(slots[slots >= start[at >= 0]])
         places = np.sort(np.concatenate(kept))
         return places[np.append(places[1:] != places[:-1], True)] if len(places) else places
 

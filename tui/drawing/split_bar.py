@@ -111,8 +111,8 @@ def _totals(picture: SplitPicture, width: int) -> npt.NDArray[np.float64]:
     inside = (hashes >= picture.lower) & (hashes <= picture.upper)
     offsets = hashes[inside].astype(np.int64) - picture.lower
     cells = np.minimum(offsets * width // extent, width - 1)
-    told = None if weights is None else weights[inside]
-    return np.bincount(cells, weights=told, minlength=width).astype(np.float64)
+    inside_weights = None if weights is None else weights[inside]
+    return np.bincount(cells, weights=inside_weights, minlength=width).astype(np.float64)
 
 
 def _part_colour(part: int, palette: Palette) -> Rgb:

@@ -61,7 +61,7 @@ class FleetList:
     @property
     def labels(self) -> Mapping[str, str]:
         """From the headings, as they are typed into a filter, to the columns."""
-        return {each.label.replace(" ", "-"): each.name for each in self.sortable}
+        return {column.label.replace(" ", "-"): column.name for column in self.sortable}
 
     def column(self, name: str) -> FleetColumn:
         """A column by its name in the table."""
@@ -171,22 +171,23 @@ class Placed:
 def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> tuple[Placed, ...]:
     """The columns that fit, in their order, always with the one that is sorted by; what is left over goes to the names.
 
-    >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 50)]
+    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 50)]
     ['namespace', 'subscription', 'max/even']
-    >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
+    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
     ['namespace', 'subscription', 'max/even', 'backlog']
     """
     kept = [
         replace(column, width=_WIDE_NAME) if column.kind == "name" and width >= _WIDE else column for column in columns
     ]
     ranks = {column.name: -1 if column.name == sorted_by else column.rank for column in columns}
-    while len(kept) > 1 and sum(each.width for each in kept) > width:
-        kept.remove(max(kept, key=lambda each: (ranks[each.name], each.width)))
-    wide = [each for each in kept if each.kind == "text"] or [each for each in kept if each.kind == "name"]
-    spare = max(0, width - sum(each.width for each in kept))
+    while len(kept) > 1 and sum(column.width for column in kept) > width:
+        kept.remove(max(kept, key=lambda column: (ranks[column.name], column.width)))
+    wide = [column for column in kept if column.kind == "text"] or [column for column in kept if column.kind == "name"]
+    spare = max(0, width - sum(column.width for column in kept))
     extra, first = divmod(spare, len(wide)) if wide else (0, 0)
     return tuple(
-        Placed(each, each.width + (extra + (first if each is wide[0] else 0) if each in wide else 0)) for each in kept
+        Placed(column, column.width + (extra + (first if column is wide[0] else 0) if column in wide else 0))
+        for column in kept
     )
 
 

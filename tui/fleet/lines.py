@@ -58,14 +58,22 @@ def fleet_line(
             word = row["severity"] if column.column.name == "severity_level" else value
             text.append(fit(word or "", room) + " ", severity_style(word, colours))
         elif kind == "text":
-            told = safe_name(value) if value else ""
-            text.append((told if len(told) <= room else told[: room - 1] + glyphs_of(ascii_only).ellipsis).ljust(room))
+            text_of_value = safe_name(value) if value else ""
+            text.append(
+                (
+                    text_of_value
+                    if len(text_of_value) <= room
+                    else text_of_value[: room - 1] + glyphs_of(ascii_only).ellipsis
+                ).ljust(room)
+            )
             text.append(" ")
         elif kind in ("name", "word"):
             text.append(fit(safe_name(value) if value else "", room) + " ", "" if kind == "name" else dim)
         else:
-            told = "-" if value is None else f"{value:,.2f}" if kind == "times" and value < 10_000 else quantity(value)
-            text.append(told.rjust(room) + " ", dim if not value else "")
+            text_of_value = (
+                "-" if value is None else f"{value:,.2f}" if kind == "times" and value < 10_000 else quantity(value)
+            )
+            text.append(text_of_value.rjust(room) + " ", dim if not value else "")
     return text
 
 
@@ -77,15 +85,17 @@ def heat_colour(times: float, colours: Palette) -> Rgb:
     return mix(colours.warn, colours.bad, share * 2 - 1)
 
 
-def histogram_lines(found: Histogram, height: int, colours: Palette, *, heated: bool, ascii_only: bool) -> list[Text]:
+def histogram_lines(
+    histogram: Histogram, height: int, colours: Palette, *, heated: bool, ascii_only: bool
+) -> list[Text]:
     """The bars over so many lines, the lowest line last; ``heated`` colours them as the bars of the rows are."""
     glyphs = glyphs_of(ascii_only)
-    tallest = int(found.counts.max(initial=0))
+    tallest = int(histogram.counts.max(initial=0))
     steps = len(glyphs.levels) - 1
     # A few among a million are the ones that are looked for, so heights follow the square root.
-    share = np.sqrt(found.counts / tallest) if tallest else np.zeros(len(found.counts))
-    units = np.where(found.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
-    middles = ((found.edges[:-1] + found.edges[1:]) / 2).tolist()
+    share = np.sqrt(histogram.counts / tallest) if tallest else np.zeros(len(histogram.counts))
+    units = np.where(histogram.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
+    middles = ((histogram.edges[:-1] + histogram.edges[1:]) / 2).tolist()
     styles = [hex_colour(heat_colour(middle, colours) if heated else colours.accent) for middle in middles]
     lines = []
     for line in range(height - 1, -1, -1):
@@ -97,7 +107,7 @@ def histogram_lines(found: Histogram, height: int, colours: Palette, *, heated: 
     return lines
 
 
-def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
+def axis_line(histogram: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
     """The line below the bars: the lowest number left, the highest right, and a mark below bar ``at``.
 
     >>> from themes.palettes import palette
@@ -105,16 +115,16 @@ def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, 
     >>> axis_line(spread, 0, "count", palette("dark", "mono"), ascii_only=True).plain
     '^^ 1       3'
     """
-    width = len(found.counts) * BAR_CELLS
+    width = len(histogram.counts) * BAR_CELLS
     mark = ("^" if ascii_only else "▲") * BAR_CELLS
-    low, high = (_told(float(value), kind) for value in (found.edges[0], found.edges[-1]))
+    low, high = (_told(float(value), kind) for value in (histogram.edges[0], histogram.edges[-1]))
     start = -1 if at is None else at * BAR_CELLS
     # The mark stands below its bar, so a number that is in its way moves inwards.
     left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low
     after = width - start - BAR_CELLS
     right = f"{high} {mark}{'':{after}}" if at is not None and after <= len(high) else high
     room = max(1, width - len(left) - len(right))
-    middle = " by factors " if found.by_factors and room > 20 else ""
+    middle = " by factors " if histogram.by_factors and room > 20 else ""
     text = Text(f"{left}{middle:^{room}}{right}", hex_colour(colours.dim), no_wrap=True)
     if at is None:
         return text
@@ -196,12 +206,12 @@ class FleetSpread(PlainStatic):
             set_title(self, f"the {shown.noun} under the cursor")
         else:
             bars = max(8, min(MOST_BARS, self.content_size.width // BAR_CELLS))
-            self._spread = found = listing.histogram(self._column, bars)
+            self._spread = spread = listing.histogram(self._column, bars)
             heated = self._column == shown.heat
-            self._bars = histogram_lines(found, self._high, self._colours, heated=heated, ascii_only=self._ascii_only)
-            untold = f", {found.untold:,} without a number" if found.untold else ""
+            self._bars = histogram_lines(spread, self._high, self._colours, heated=heated, ascii_only=self._ascii_only)
+            untold = f", {spread.untold:,} without a number" if spread.untold else ""
             label = shown.column(self._column).label
-            tallest = int(found.counts.max(initial=0))
+            tallest = int(spread.counts.max(initial=0))
             set_title(self, f"{label} of {counted(len(listing), shown.noun)}{untold}")
             set_subtitle(self, f"tallest bar: {tallest:,} (heights by square root)" if tallest else "")
         self._draw()
@@ -212,8 +222,8 @@ class FleetSpread(PlainStatic):
             return
         row = listing.row(self._marked) if 0 <= self._marked < len(listing) else None
         height = ABOUT_LINES if self._spread is not None else self._lines()
-        told = wrapped(about_row(shown, row), self.content_size.width, height) if row is not None else []
-        lines = [Text(line, no_wrap=True) for line in (*told, *[""] * (height - len(told)))]
+        about = wrapped(about_row(shown, row), self.content_size.width, height) if row is not None else []
+        lines = [Text(line, no_wrap=True) for line in (*about, *[""] * (height - len(about)))]
         if self._spread is not None:
             at = self._spread.bar_of(row[self._column]) if row is not None else None
             axis = axis_line(self._spread, at, self._kind, self._colours, ascii_only=self._ascii_only)

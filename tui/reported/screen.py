@@ -230,10 +230,10 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         return None
 
     def explain(self, text: str) -> Rejection | None:
-        found = [row.consumer_id for row in self.now.consumers if row.name == text]
-        if not found:
+        ids = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if not ids:
             return Rejection("NotFound", f"{text!r} is no consumer of this subscription", "select")
-        self.selected = found[0]
+        self.selected = ids[0]
         return self._explained()
 
     def explain_again(self) -> None:
@@ -253,8 +253,8 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer."""
-        found = [row.consumer_id for row in self.now.consumers if row.name == text]
-        if found:
-            self.selected = found[0]
+        ids = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if ids:
+            self.selected = ids[0]
         else:
             self.complain(f"{text!r} is no consumer of this subscription")

@@ -29,7 +29,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> two = (TopicLoad("persistent://t/n/a", 5, msg_rate_in=30_001.0), TopicLoad("persistent://t/n/b", 6))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), two)
-    >>> [(each.where.topic, each.number("share_of_bundle"), each.severity.label) for each in check(case)]
+    >>> [(finding.where.topic, finding.number("share_of_bundle"), finding.severity.label) for finding in check(case)]
     [('persistent://t/n/a', 1.0, 'warning')]
     """
     limits = flow_limits(case.world.settings)
@@ -46,12 +46,12 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     inside = {str(bundle): topics for bundle, topics in case.by_bundle}
     for topic in hot:
         bundle = case.bundle_text(topic.hash)
-        beside = [each for each in inside.get(bundle, (topic,)) if each.has_stats]
+        beside = [neighbour for neighbour in inside.get(bundle, (topic,)) if neighbour.has_stats]
         # Of what it is above the limit with; it is more than 0, and so is the sum.
         if topic.msgs_per_sec > most_msgs:
-            share = topic.msgs_per_sec / fsum(each.msgs_per_sec for each in beside)
+            share = topic.msgs_per_sec / fsum(neighbour.msgs_per_sec for neighbour in beside)
         else:
-            share = topic.bytes_per_sec / fsum(each.bytes_per_sec for each in beside)
+            share = topic.bytes_per_sec / fsum(neighbour.bytes_per_sec for neighbour in beside)
         others = len(beside) - 1
         if others:
             company = f"its bundle, with {counted(others, 'other topic')}, is due because of it however it is split"

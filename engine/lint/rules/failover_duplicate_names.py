@@ -22,7 +22,8 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     >>> from engine.failover.model import Consumer
     >>> from engine.lint.model import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
-    >>> [each.severity.label for each in check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, 3, 1))]
+    >>> case = SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, 3, 1)
+    >>> [finding.severity.label for finding in check(case)]
     ['error']
     """
     ring_topics = case.ring_topics

@@ -22,7 +22,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> from engine.keyshared.model import Consumer
     >>> from engine.lint.model import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
-    >>> [each.severity.label for each in check(KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, two))]
+    >>> [finding.severity.label for finding in check(KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, two))]
     ['info']
     """
     selector = case.selector

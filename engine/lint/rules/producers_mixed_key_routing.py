@@ -30,7 +30,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> both = ProducedTopic("persistent://t/n/x", 4, frozenset({"Pulsar-Java-v4.0.7", "Pulsar-CPP-v3.7.0"}))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), (), produced=(both,))
-    >>> [each.number("keys_apart_share") for each in check(case)]
+    >>> [finding.number("keys_apart_share") for finding in check(case)]
     [0.75]
     """
     for topic in case.produced:

@@ -25,7 +25,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> three = tuple(TopicLoad(f"persistent://t/n/{name}", at) for name, at in (("a", 7), ("b", 7), ("c", 8)))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), three)
-    >>> [each.number("topics") for each in check(case)]
+    >>> [finding.number("topics") for finding in check(case)]
     [2]
     """
     hashes = {topic.hash for topic in case.topics}

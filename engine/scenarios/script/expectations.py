@@ -104,10 +104,10 @@ def parse_expectation(text: str) -> Expectation | Rejection:
     >>> parse_expectation("partitions billing-0 = 100")
     Expectation(text='partitions billing-0 = 100', kind='partitions', subject=('billing-0',), operator='=', value=100.0)
     """
-    found = split_words(text)
-    if isinstance(found, Rejection):
-        return found
-    words = [word.text for word in found]
+    split = split_words(text)
+    if isinstance(split, Rejection):
+        return split
+    words = [word.text for word in split]
     kind, rest = (words[0], words[1:]) if words else ("", [])
     if kind in _WORDS:
         value = " ".join(rest)
@@ -276,7 +276,7 @@ def _bundle(view: DashboardView, name: str) -> BundleNode | None:
     namespace, _, wanted = name.rpartition("/")
     for node in view.namespaces:
         if node.name == namespace:
-            return next((each for root in node.roots for each in _all(root) if each.range_text == wanted), None)
+            return next((inner for root in node.roots for inner in _all(root) if inner.range_text == wanted), None)
     return None
 
 

@@ -132,7 +132,7 @@ class _Reader:
         words = split_words(rest)
         if isinstance(words, Rejection):
             return words
-        texts = [each.text for each in words]
+        texts = [one_word.text for one_word in words]
         if word == "new":
             return _new(texts)
         if len(texts) != 1:
@@ -151,8 +151,8 @@ class _Reader:
             case "select":
                 return Select(rest) if rest else _refuse("select what? a consumer, a topic or a bundle", word)
             case "view":
-                found = next((name for name in VIEW_NAMES if name == rest), None)
-                return Show(found) if found else _refuse(f"there is no view {rest!r}: {', '.join(VIEW_NAMES)}", rest)
+                view = next((name for name in VIEW_NAMES if name == rest), None)
+                return Show(view) if view else _refuse(f"there is no view {rest!r}: {', '.join(VIEW_NAMES)}", rest)
             case "expect":
                 expectation = parse_expectation(rest)
                 if (

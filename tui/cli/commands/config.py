@@ -48,7 +48,7 @@ def check(path: Path | None) -> int:
     lines += [f"  {name} = {json.dumps(value)}" for name, value in config.settings.items()]
     lines += [f"  key {more} means {meant}: {known[meant]}" for more, meant in keys.items()]
     write_page(lines if len(lines) > 1 else [f"{lines[0]} nothing is set"], ascii_only=False)
-    problems = (*config.problems, *(f"[keys] {each}" for each in wrong))
+    problems = (*config.problems, *(f"[keys] {clash}" for clash in wrong))
     for problem in problems:
         say(f"{wanted}: {problem}")
     return USAGE if problems else FINE

@@ -128,7 +128,7 @@ def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str,
 
 
 def _step_document(step: ScriptStep) -> dict[str, Any]:
-    told = {"met": not step.failures, "found": step.found, "instead": step.instead or None}
+    document = {"met": not step.failures, "found": step.found, "instead": step.instead or None}
     return {
         "line": step.line,
         "at_seconds": step.at_seconds,
@@ -136,7 +136,7 @@ def _step_document(step: ScriptStep) -> dict[str, Any]:
         "text": step.text,
         "caption": step.caption,
         "refused": None if step.rejection is None else asdict(step.rejection),
-        "expected": told if step.kind == "expect" else None,
+        "expected": document if step.kind == "expect" else None,
         "failures": [failure.reason for failure in step.failures],
     }
 

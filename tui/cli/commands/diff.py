@@ -94,16 +94,16 @@ def diff_command(
 def _limit(text: str) -> Limit:
     from engine.views.comparing.limits import parse_limit
 
-    found = parse_limit(text)
-    if isinstance(found, Rejection):
-        raise click.BadParameter(found.message, param_hint="--fail-on")
-    return found
+    limit = parse_limit(text)
+    if isinstance(limit, Rejection):
+        raise click.BadParameter(limit.message, param_hint="--fail-on")
+    return limit
 
 
 def _change(text: str) -> tuple[str, str] | None:
     """Kind and value of a change, None for a path; a path that is there goes before."""
-    kind, found, value = text.partition(":")
-    return (kind, value) if found and kind in KINDS and not Path(text).exists() else None
+    kind, colon, value = text.partition(":")
+    return (kind, value) if colon and kind in KINDS and not Path(text).exists() else None
 
 
 def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input: int) -> Session:

@@ -274,9 +274,9 @@ def _course(tree: TreeRow) -> Iterator[str]:
     if not again:
         return
     yield f"attempts with {tree.algorithm}:"
-    for (range_text, words), made in list(again.items())[:ATTEMPTS_SHOWN]:
-        more = f" ({len(made)} times, the last in cycle {made[-1].cycle})" if len(made) > 1 else ""
-        first = f"  cycle {made[0].cycle}, {span_text(made[0].at_seconds)}: "
+    for (range_text, words), attempts in list(again.items())[:ATTEMPTS_SHOWN]:
+        more = f" ({len(attempts)} times, the last in cycle {attempts[-1].cycle})" if len(attempts) > 1 else ""
+        first = f"  cycle {attempts[0].cycle}, {span_text(attempts[0].at_seconds)}: "
         yield from wrapped(f"{range_text} {words}{more}", first=first, rest="    ")
     if len(again) > ATTEMPTS_SHOWN:
         yield f"  and {len(again) - ATTEMPTS_SHOWN} more (--json has them all)"

@@ -158,15 +158,15 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
         if one.key == key
         for consumer in one.consumers
     ]
-    found = []
+    ids = []
     for name in names:
-        matching = [number for known, number in consumers if known == name and number not in found]
+        matching = [number for known, number in consumers if known == name and number not in ids]
         if not matching:
             near = difflib.get_close_matches(name, [known for known, _ in consumers], n=3)
             hint = f"; there is {', '.join(map(repr, near))}" if near else ""
             raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
-        found.append(matching[0])
-    return tuple(found)
+        ids.append(matching[0])
+    return tuple(ids)
 
 
 def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:

@@ -115,7 +115,10 @@ def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, outp
     wanted = range(nodes) if node is None else range(node, node + 1)
     if output.as_json:
         write_out(
-            json_rows({"node": each, "ranges": [[piece.start, piece.end] for piece in every[each]]} for each in wanted)
+            json_rows(
+                {"node": node_index, "ranges": [[piece.start, piece.end] for piece in every[node_index]]}
+                for node_index in wanted
+            )
         )
     elif output.code is not None:
         _write_code(output.code, every, wanted, f"{counted(points, 'point')} each, form {form.value}")

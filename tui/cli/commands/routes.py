@@ -84,14 +84,14 @@ def explain_route(
         hashing=hashing,
         batching=None if batching is None else batching == "on",
     )
-    found = route_answer(_key(key), plan, partitions, now_ms=now_ms, seed=seed)
-    if isinstance(found, Rejection):
-        raise InputError(as_typed(str(found)))
+    answer = route_answer(_key(key), plan, partitions, now_ms=now_ms, seed=seed)
+    if isinstance(answer, Rejection):
+        raise InputError(as_typed(str(answer)))
 
     if as_json:
-        write_out(json_text(route_document(found)))
+        write_out(json_text(route_document(answer)))
     else:
-        write_page(route_lines(found), ascii_only=ascii_only)
+        write_page(route_lines(answer), ascii_only=ascii_only)
     return FINE
 
 
@@ -112,14 +112,14 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
     from tui.cli.key_options import known_keys
 
     keys = [_hashed_text(key) for key in known_keys(known)]
-    found = growth_view(keys, before, before if after is None else after)
-    if isinstance(found, Rejection):
-        option = "--to" if after is not None and found.error == "NotSupportedException" else "--from"
-        raise InputError(f"{option}: {found.message}")
+    growth = growth_view(keys, before, before if after is None else after)
+    if isinstance(growth, Rejection):
+        option = "--to" if after is not None and growth.error == "NotSupportedException" else "--from"
+        raise InputError(f"{option}: {growth.message}")
     if as_json:
-        write_out(json_text(growth_document(found)))
+        write_out(json_text(growth_document(growth)))
     else:
-        write_page(growth_lines(found), ascii_only=ascii_only)
+        write_page(growth_lines(growth), ascii_only=ascii_only)
     return FINE
 
 
@@ -206,17 +206,17 @@ def _keys(view: GrowthView) -> Iterator[str]:
         return
     # Those that tell most come first, in the order given.
     ordered = sorted(view.keys, key=lambda key: not (key.moves or key.disagrees))
-    rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(each) for each in ordered[:KEYS_SHOWN])]
+    rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(row) for row in ordered[:KEYS_SHOWN])]
     yield ""
     yield from table(rows, _KEY_ALIGNS, indent="  ")
     if len(ordered) > KEYS_SHOWN:
         yield f"  and {len(ordered) - KEYS_SHOWN:,} more (--json has them all)"
 
 
-def _key_row(each: KeyGrowth) -> tuple[str, ...]:
-    places = [_change(before, after) for before, after in zip(each.before, each.after, strict=True)]
-    name = shorten_middle(safe_name(each.key), _KEY_CELLS) or '""'
-    return (name, *places, "clients disagree" if each.disagrees else "")
+def _key_row(key: KeyGrowth) -> tuple[str, ...]:
+    places = [_change(before, after) for before, after in zip(key.before, key.after, strict=True)]
+    name = shorten_middle(safe_name(key.key), _KEY_CELLS) or '""'
+    return (name, *places, "clients disagree" if key.disagrees else "")
 
 
 def _change(before: int | None, after: int | None) -> str:

@@ -65,7 +65,7 @@ def split_command(
     if algorithm is not None:
         if algorithm not in known:
             raise InputError(f"--algorithm {algorithm}: not known; known: {', '.join(dict.fromkeys(known))}")
-        view = replace(view, options=tuple(each for each in view.options if each.algorithm == algorithm))
+        view = replace(view, options=tuple(shown for shown in view.options if shown.algorithm == algorithm))
     if as_json:
         write_out(json_text(plain_values(view)))
     else:
@@ -84,10 +84,10 @@ def _bundle(text: str, namespace: str | None, state: ClusterState) -> tuple[str,
 
 def _bundles_listed(state: ClusterState, namespace: str, *, shown: int = 8) -> str:
     """The bundles that can be named instead."""
-    found = state.namespaces.get(namespace)
-    if found is None:
+    known = state.namespaces.get(namespace)
+    if known is None:
         return f"; there is {', '.join(sorted(state.namespaces)[:shown])}"
-    ranges = [f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairwise(found.boundaries)]
+    ranges = [f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairwise(known.boundaries)]
     more = " ..." if len(ranges) > shown else ""
     return f"; its bundles: {', '.join(ranges[:shown])}{more}, or LARGEST, or HOT"
 

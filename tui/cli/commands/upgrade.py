@@ -62,16 +62,16 @@ def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
     yield from sum_lines(view.difference)
     yield from differing_lines(view.difference, top)
     for gap in view.gaps:
-        told = (
+        text = (
             f"{safe_name(gap.subscription)}: slots without an owner {gap.before:,} → {gap.after:,}, and"
             f" {counted(gap.known_keys, 'known key')} among them; their messages wait until somebody declares them"
         )
-        yield from wrapped(told, rest="  ")
+        yield from wrapped(text, rest="  ")
     yield ""
     yield "rules that change" if view.rules else "no rule changes"
     for rule in view.rules:
-        told = f"{rule.change.name}: {rule.change.before} → {rule.change.after}; {rule.meaning}"
-        yield from wrapped(told, first="  ", rest="    ")
+        text = f"{rule.change.name}: {rule.change.before} → {rule.change.after}; {rule.meaning}"
+        yield from wrapped(text, first="  ", rest="    ")
         if rule.subscriptions:
             yield f"    here: {counted(rule.subscriptions, 'subscription')}"
         if rule.change.keep:

@@ -82,22 +82,22 @@ def why_command(
         raise InputError(f"{source}: the answers show no subscription; give stats, partitioned-stats or broker-stats")
     chosen = seen
     if subscription is not None:
-        chosen = [each for each in seen if each.name == subscription]
+        chosen = [row for row in seen if row.name == subscription]
         if not chosen:
             raise InputError(f"--subscription: the answers have no subscription {subscription!r}")
     if what is not None:
-        found = selected(chosen, what)
-        if isinstance(found, Rejection):
-            raise InputError(found.message)
-        chosen = found
+        diagnoses = selected(chosen, what)
+        if isinstance(diagnoses, Rejection):
+            raise InputError(diagnoses.message)
+        chosen = diagnoses
     shown = with_earlier(diagnose_all(chosen) if lists_all else [worst(chosen)], moments)
     if keys is not None:
         from engine.diagnosis.traces import with_trace
         from tui.cli.key_options import KeyChoice, known_keys
 
         counts = known_keys(KeyChoice((), keys, 0))
-        by_name = {(each.namespace, each.name): each for each in chosen}
-        shown = [with_trace(each, by_name[each.namespace, each.subscription], counts) for each in shown]
+        by_name = {(row.namespace, row.name): row for row in chosen}
+        shown = [with_trace(row, by_name[row.namespace, row.subscription], counts) for row in shown]
     if as_json:
         write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
     elif lists_all:
@@ -105,7 +105,7 @@ def why_command(
     else:
         lines = why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
         write_page(lines, ascii_only=ascii_only)
-    return FAILED if any(each.blocks for each in shown) else FINE
+    return FAILED if any(row.blocks for row in shown) else FINE
 
 
 def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:
@@ -151,7 +151,7 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
     if in_full:
         yield ""
         yield "ruled out"
-        yield from table([(f"  {each.id}", safe_name(each.why)) for each in diagnosis.ruled_out], ("<", "<"))
+        yield from table([(f"  {other.id}", safe_name(other.why)) for other in diagnosis.ruled_out], ("<", "<"))
     if diagnosis.moments == 1:
         yield ""
         yield "One moment alone does not say what stands still: take a second dump some seconds later."

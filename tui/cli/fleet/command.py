@@ -127,7 +127,7 @@ _EXAMPLES: Final = {
 
 def _command_of(job: str, about: str) -> click.Command:
     takes_changes = job in ("run", "assign")
-    told = {"lint": _findings, "assign": _policies}.get(job, _tables)
+    lines = {"lint": _findings, "assign": _policies}.get(job, _tables)
 
     def invoke(
         *,
@@ -162,7 +162,7 @@ def _command_of(job: str, about: str) -> click.Command:
         elif job in _WITH_PAGE:
             write_page(_page(_results_of(result, target)), ascii_only=ascii_only)
         else:
-            write_page(told(result), ascii_only=ascii_only)
+            write_page(lines(result), ascii_only=ascii_only)
         figures = figures_of_result(result)
         if job in _WITH_PAGE:
             summary = _read(_results_of(result, target))
@@ -197,9 +197,9 @@ def _policies(result: JobResult) -> Iterator[str]:
 
     yield result.sentence
     in_force: Any = result.summary["in_force"]
-    told: Any = result.summary["policies"]
-    totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in told.items()]
-    groups = [msgspec.convert(each, GroupRules) for each in result.summary["rules"]]  # type: ignore[attr-defined]
+    policies: Any = result.summary["policies"]
+    totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in policies.items()]
+    groups = [msgspec.convert(rule, GroupRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
     yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
 
@@ -214,9 +214,9 @@ def _findings(result: JobResult) -> Iterator[str]:
 
 
 def _counts(result: JobResult, name: str) -> Mapping[str, int]:
-    found = result.summary[name]
-    assert isinstance(found, dict)
-    return found
+    counts = result.summary[name]
+    assert isinstance(counts, dict)
+    return counts
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, str]:
@@ -229,9 +229,9 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
 
 def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
     prefix = "assign." if job == "run" else ""
-    found = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
-    found["consumers-from"] = changes.get("consumers_from") or ""
-    return {prefix + name: value for name, value in found.items() if value}
+    asked = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
+    asked["consumers-from"] = changes.get("consumers_from") or ""
+    return {prefix + name: value for name, value in asked.items() if value}
 
 
 def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
