@@ -30,7 +30,7 @@ class Feed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A timeline, the place of the subscription to show first, and what opening the state had to tell.
+    """A timeline, the place of the subscription to show first, and the notes of opening the state.
 
     ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
     newer scenes, and ``origin`` is where they are from; ``stopped_at`` is how many topics of how many were read, where

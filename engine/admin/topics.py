@@ -92,7 +92,7 @@ def decode_partitioned_stats(
     partitions = members.get("partitions")
     if partitions is None or bytes(partitions).strip() in (b"null", b"{}"):
         reason = "has no statistics of single partitions"
-        advice = "ask with perPartition=true: the sums do not tell whose they are"
+        advice = "ask with perPartition=true: the sums do not say whose they are"
         return Decoded({}, (*repairs, *problems, Problem(source, child(path, "partitions"), reason, advice)))
     decoded = decode_named_stats(bytes(partitions), source, child(path, "partitions"), PARTITIONED_STATS)
     return Decoded(decoded.good, repairs + problems + decoded.problems, decoded.set_aside)

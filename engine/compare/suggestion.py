@@ -47,9 +47,10 @@ def suggestion(
     kind: SuggestionKind,
     goal: Goal,
     *,
-    tell: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Suggestion | Rejection:
-    """The answer for the subscription of that key, Failover or Key_Shared. Seconds at most; ``tell`` as ``fit_names``.
+    """The answer for the subscription of that key, Failover or Key_Shared. Seconds at most; ``progress`` as for
+    ``fit_names``.
 
     Names are fitted to the partitions or the known keys, to the hash space where there are none.
     """
@@ -65,7 +66,7 @@ def suggestion(
         keys = known_keys(keyed)
         work = work_of_keys(keys, ring) if keys.rates.sum() > 0 else Work.of_space()
         names = [consumer.name for consumer in keyed.consumers]
-        return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=ring, tell=tell)
+        return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=ring, progress=progress)
     if subscription is None:
         return _nothing(kind)
     columns = columns_of(state, subscription)
@@ -74,7 +75,7 @@ def suggestion(
         flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
         work = Work.of_topics(columns.hash, flow if goal.by_messages and flow.sum() > 0 else np.ones(len(columns)))
     names = [consumer.name for consumer in subscription.consumers]
-    return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=FAILOVER_RING, tell=tell)
+    return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=FAILOVER_RING, progress=progress)
 
 
 def sizing_for(

@@ -223,7 +223,7 @@ def slots_of(lists: Sequence[ConsumerList]) -> Slots:
 def carried_over(before: Sequence[ConsumerList], after: Sequence[ConsumerList]) -> NDArray[np.int64]:
     """For each slot before, the slot after of the same consumer; nobody's where it is gone.
 
-    Of equal names the first stays the first, the second the second: nothing else tells them apart.
+    Of equal names the first stays the first, the second the second: nothing else distinguishes them.
 
     >>> one = [ConsumerList(("a", "a", "b"), (0, 0, 0))], [ConsumerList(("b", "a"), (0, 0))]
     >>> carried_over(*one).tolist()

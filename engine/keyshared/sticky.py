@@ -278,7 +278,7 @@ class LegacyStickySelector:
 
 
 class _Spans:
-    """Ranges that may overlap each other; tells in O(log n) whether any overlaps a given one."""
+    """Ranges that may overlap each other; finds in O(log n) whether any overlaps a given one."""
 
     def __init__(self, declared: DeclaredRanges) -> None:
         ordered = sorted(declared)

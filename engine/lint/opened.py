@@ -1,4 +1,4 @@
-"""From a state, and what answers tell besides, to the cases the rules look at."""
+"""Make the cases that the rules judge from a state and from what answers report beyond it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class ReportedRanges:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What a state does not keep, and answers may tell.
+    """What answers may report and a state does not keep.
 
-    ``known_bundles``: namespace -> the range texts that were told, None when the state's bundles are all told.
+    ``known_bundles``: namespace -> the range texts that answers list, None when they list all bundles of the state.
     ``sessions``: name of topic or partition -> producers + consumers. ``client_versions``: topic without partition
     suffix -> those of its producers. ``unexplained``: subscriptions whose reported ranges no selector gives.
     """
@@ -94,12 +94,12 @@ def namespace_cases(
             continue
         bundles = _bundles(state, name)
         known = reported.known_bundles
-        untold = frozenset[str]() if bundles is None else None
+        unlisted = frozenset[str]() if bundles is None else None
         yield NamespaceCase(
             world,
             bundles or NamespaceBundles(name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND)),
             tuple(topic_loads(state, name)),
-            untold if known is None or bundles is None else known.get(name, frozenset()),
+            unlisted if known is None or bundles is None else known.get(name, frozenset()),
             reported.sessions,
             _produced(state, name, reported),
         )

@@ -24,7 +24,7 @@ _TOKEN: Final = re.compile(
 def lines_of(text: str) -> dict[Path, int]:
     """The line, from 1, of each table and of each key by its path; tables of an array by their number. O(length).
 
-    Keys inside an inline table or an array are not told apart: they stand where the value begins.
+    Keys inside an inline table or an array are not distinguished: their line is where the value begins.
 
     >>> lines_of('a = 1\\n[[b]]\\nc.d = [\\n2]\\n[[b]]\\nc = 3')
     {('a',): 1, ('b', 0): 2, ('b', 0, 'c', 'd'): 3, ('b', 1): 5, ('b', 1, 'c'): 6}
@@ -106,7 +106,7 @@ class Fields:
         self._lines = lines
 
     def line(self, path: Path) -> int:
-        """The line of a path, 1 where it is not told."""
+        """The line of a path, 1 where it is unknown."""
         return line_of(self._lines, path) or 1
 
     def wrong(self, path: Path, reason: str, advice: str = "") -> None:

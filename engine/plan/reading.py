@@ -378,7 +378,7 @@ class _Reader(Fields):
                 continue
             if kind == "moved" and not moves:
                 advice = "write [subscriptions.before] with consumers, or [before] with release or settings"
-                self.wrong(here, "moved from what? Nothing is told about the present state", advice)
+                self.wrong(here, "moved from what? The plan does not describe the present state", advice)
             low, high = {"max_over_mean": (1.0, 1e6), "max_over_mean_msgs": (1.0, 1e6), "moved": (0.0, 1.0)}.get(
                 kind, (0.0, 1e15)
             )

@@ -1,7 +1,7 @@
 """From the tables of a whole fleet to one state: a subscription or a namespace, to look at and to change.
 
-Tables tell what answers tell, so they are opened as answers are (``engine.scenarios.opening``): levels, flag, modes and
-name indices are inferred from what was recorded, and what the rules do not give is told.
+Tables have what answers have, so they are opened like answers (``engine.scenarios.opening``): levels, flag, modes and
+name indices are inferred from what was recorded, and notes name what the rules do not explain.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ TOPICS_LEFT_OUT: Final = "topics-left-out"
 
 @dataclass(frozen=True, slots=True)
 class FleetPart:
-    """What a fleet's tables tell of one namespace, or of one subscription in it.
+    """What a fleet's tables have of one namespace, or of one subscription in it.
 
     ``snapshot`` holds the topics of the namespace, each with the subscriptions that are meant. ``listed_flag`` is the
     flag under which the fleet's lists were computed, None where nothing of it is listed. Of
-    ``topics_left_out`` topics of the namespace nothing is told.
+    ``topics_left_out`` topics of the namespace nothing is known.
     """
 
     snapshot: Snapshot
@@ -40,10 +40,10 @@ class FleetPart:
 
 
 def open_fleet_part(part: FleetPart) -> Opened:
-    """The part as a state; its notes tell what had to be inferred and what differs from the record or from the lists.
+    """The part as a state; its notes name what had to be inferred and what differs from the record or from the lists.
 
-    The flag is the one told, else the one that explains the recorded active consumers, else that of the lists. Raises
-    ``InputError`` where nothing of it can be shown. O(t log t) for t partitions.
+    The flag is the reported one, else the one that explains the recorded active consumers, else that of the lists.
+    Raises ``InputError`` where nothing of it can be shown. O(t log t) for t partitions.
     """
     snapshot, listed = bounded(part.snapshot), part.listed_flag
     _check(part)
@@ -76,7 +76,7 @@ def open_fleet_part(part: FleetPart) -> Opened:
 def _check(part: FleetPart) -> None:
     snapshot = part.snapshot
     if not snapshot.topics and not snapshot.bundles:
-        raise InputError(f"{snapshot.source}: the tables tell neither topics nor bundles of it")
+        raise InputError(f"{snapshot.source}: the tables have neither topics nor bundles of it")
     if not part.subscription:
         return
     kinds = {subscription.type for facts in snapshot.topics.values() for subscription in facts.subscriptions}

@@ -86,7 +86,7 @@ def key_subscriptions_of(
 
 
 def ring_of(subscriptions: Sequence[KeySubscription], settings: BrokerSettings) -> bool:
-    """``subscriptionKeySharedUseConsistentHashing`` by the modes that were recognised; as it is where none tells it.
+    """``subscriptionKeySharedUseConsistentHashing`` by the modes that were recognised; unchanged where none shows it.
 
     Where subscriptions disagree (the broker's setting changed since), the one of most topics counts.
     """
@@ -111,7 +111,7 @@ def _opened(
     notes: list[Notice] = []
     held = sum(consumer.unacked_messages for consumer in group.consumers)
     if held:
-        text = f"{key}: {held:,} messages are unacknowledged; no answer tells their keys, so they are not in the model"
+        text = f"{key}: {held:,} messages are unacknowledged; no answer has their keys, so they are not in the model"
         notes.append(Notice(MESSAGES_UNKNOWN, text))
     tried: list[KeySubscription] = []
     refused: list[str] = []

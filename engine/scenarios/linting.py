@@ -1,4 +1,4 @@
-"""What the doctor wants to know of answers beside the opened state."""
+"""What the doctor needs from answers in addition to the opened state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MANAGERS: Final[Mapping[str, LoadManager]] = {
 
 
 def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts) -> Reported:
-    """Put together what a snapshot tells besides ``state``, which was opened from it. O(topics + consumers)."""
+    """Collect what a snapshot reports besides ``state``, which was opened from it. O(topics + consumers)."""
     return Reported(
         known_bundles=_known_bundles(snapshot),
         sessions={
@@ -41,7 +41,7 @@ def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts
 
 
 def load_manager_of(class_name: str | None) -> LoadManager | None:
-    """The load manager by its class; the modular one where settings leave it at its default, None where none are told.
+    """The load manager by its class; the modular one where settings leave it at its default, None where there are none.
 
     >>> load_manager_of("org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl")
     'extensible'

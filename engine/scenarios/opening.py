@@ -1,4 +1,4 @@
-"""From what brokers printed to a state of the model: a snapshot opened, and everything that had to be inferred told.
+"""Open what brokers printed as a state of the model, with notes about everything that had to be inferred.
 
 Brokers do not say everything (priority levels, split history) and old answers say less (the active consumer). What is
 inferred stands in ``Opened.notes``; what was wrong with the input in ``Opened.problems``.
@@ -65,17 +65,17 @@ def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Op
 
 
 def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_hashing: bool | None = None) -> Opened:
-    """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers tell or suggest.
+    """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers state or suggest.
 
     Failover and Key_Shared subscriptions are opened, others are counted in a note. Raises ``InputError`` when the
-    answers tell neither topics nor bundles. O(t log t) for t partitions.
+    answers have neither topics nor bundles. O(t log t) for t partitions.
     """
     topics = topics_of(snapshot)
     notes: list[Notice] = []
     if not topics and not snapshot.bundles:
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             raise InputError(
-                f"{snapshot.source}: the answers tell neither topics nor bundles; give topic statistics "
+                f"{snapshot.source}: the answers have neither topics nor bundles; give topic statistics "
                 "(partitioned-stats, stats or broker-stats/topics)",
                 snapshot.problems,
             )
@@ -127,7 +127,7 @@ def _in_columns(subscription: Subscription, table: TopicTable) -> Subscription:
 def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
     """The topics without their partition suffix, in the order of the answers.
 
-    The number of partitions is the highest index + 1. Names that only lists tell are topics too (without statistics),
+    The number of partitions is the highest index + 1. Names that only lists have are topics too (without statistics),
     except the partitioned parent itself.
     """
     counts: dict[str, int] = {}
@@ -158,10 +158,10 @@ def _inferred_release(snapshot: Snapshot, groups: Sequence[Group], notes: list[N
     observed = (ObservedActives(group.names, dict(islice(group.actives.items(), _MOST_ACTIVES))) for group in groups)
     rules = rules_in_force(observed, (), flags)
     if rules.behaviour == CURRENT:
-        notes.append(Notice(RELEASE_ASSUMED, f"no answer tells the release; Pulsar {CURRENT.label} is assumed"))
+        notes.append(Notice(RELEASE_ASSUMED, f"no answer has the release; Pulsar {CURRENT.label} is assumed"))
         return CURRENT
     text = (
-        f"no answer tells the release; the recorded active consumers are not those of Pulsar {CURRENT.label}, so the "
+        f"no answer has the release; the recorded active consumers are not those of Pulsar {CURRENT.label}, so the "
         f"rules of {rules.behaviour.label} are taken (--pulsar names the release)"
     )
     notes.append(Notice(RELEASE_ASSUMED, text))
@@ -177,7 +177,7 @@ def _behaviour(version: str, notes: list[Notice]) -> ReleaseBehaviour:
 
 
 def _differences(groups: Sequence[Group], state: ClusterState) -> list[Notice]:
-    """Recorded active consumers that the opened state does not give; by name, since brokers tell nothing else."""
+    """Recorded active consumers that the opened state does not give; by name, since brokers report nothing else."""
     notes = []
     for group, subscription in zip(groups, state.subscriptions, strict=True):
         chosen = dict(active_consumers(state, subscription).pairs())
@@ -237,7 +237,7 @@ def _namespaces(
         count = len(namespaces[assumed[0]].initial_boundaries) - 1
         noun = "bundle" if count == 1 else "equal bundles"
         notes.append(
-            Notice(BUNDLES_ASSUMED, f"no answer tells the bundles of {', '.join(assumed)}; {count} {noun} assumed")
+            Notice(BUNDLES_ASSUMED, f"no answer has the bundles of {', '.join(assumed)}; {count} {noun} assumed")
         )
     return namespaces
 

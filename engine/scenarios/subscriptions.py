@@ -92,9 +92,9 @@ def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour) -> tuple[bool,
         if inferred.rule is not None:
             votes[inferred.rule] += len(actives)
     if not behaviour.knows_failover_consistent_hashing:
-        return False, f"no answer tells the settings; Pulsar {behaviour.label} does not know {setting}"
+        return False, f"no answer has the settings; Pulsar {behaviour.label} does not know {setting}"
     if not votes:
-        return False, f"no answer tells {setting} or an active consumer to infer it from; false is assumed"
+        return False, f"no answer has {setting} or an active consumer to infer it from; false is assumed"
     flag = votes[Rule.RING] > votes[Rule.MODULO]
     rule = "the ring" if flag else "modulo"
     count = max(votes.values())
@@ -154,7 +154,7 @@ def _own_load(facts: SubscriptionFacts) -> Load:
 
 def _levels(group: Group, flag: bool, behaviour: ReleaseBehaviour) -> InferredLevels:
     if not group.has_partitions and behaviour.nonpartitioned_failover != "ring":
-        # Before 3.0 this list is not sorted, so its order tells nothing about levels.
+        # Before 3.0 this list is not sorted, so its order says nothing about levels.
         return InferredLevels((0,) * len(group.consumers), len(group.consumers), None, "order")
     rule = rule_in_force(0 if group.has_partitions else -1, consistent_hashing=flag, behaviour=behaviour)
     actives = {key: active for key, active in group.actives.items() if (key[1] >= 0) is group.has_partitions}

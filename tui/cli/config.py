@@ -1,7 +1,7 @@
 """The user's own settings: a TOML file with what every command takes unless its options say something else.
 
 ``RINGSIDE_CONFIG`` names the file, and empty means none; else it is ``ringside/config.toml`` in the user's folder of
-configurations. Whatever is wrong in it is told, and the rest holds.
+configurations. Each problem in it is reported, and the rest of the file holds.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def _noticing_the_end_of_the_terminal(notice: Callable[[int], None]) -> Iterator
 
 
 def _noticed_elsewhere(_number: int, _frame: FrameType | None) -> None:
-    """Python tells a thread only of signals that have a handler."""
+    """Python wakes a thread only for signals that have a handler."""
 
 
 def _nothing() -> None:
@@ -240,7 +240,7 @@ class Begun:
 def run_screen(app: App[Any]) -> int:
     """Run the app until it ends or a signal ends it, and return the process's exit code.
 
-    An exception inside the app is told in one sentence; its traceback only with ``RINGSIDE_DEBUG``.
+    An exception inside the app becomes one sentence; its traceback only with ``RINGSIDE_DEBUG``.
     """
     if not os.environ.get("RINGSIDE_DEBUG"):
         app.error_console.quiet = True  # Textual prints the traceback of a failure there

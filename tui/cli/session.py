@@ -78,7 +78,7 @@ class Session:
 
     @property
     def keys_view(self) -> KeysView | None:
-        """What the screen "keys" tells, where the shown subscription is of type Key_Shared."""
+        """What the screen "keys" shows, where the shown subscription is of type Key_Shared."""
         state = self.timeline.state
         at = self.subscription - len(state.subscriptions)
         if not 0 <= at < len(state.key_subscriptions):
@@ -89,7 +89,7 @@ class Session:
 
     @property
     def producers_view(self) -> ProducersView | None:
-        """What the screen "producers" tells, where the producers of a topic are shown."""
+        """What the screen "producers" shows, where the producers of a topic are shown."""
         state = self.timeline.state
         at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
         if not 0 <= at < len(state.producer_topics):
@@ -259,7 +259,7 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
 
 
 def _check(path: Path) -> None:
-    """Raises ``InputError`` for a file that nobody wrote as a journal; what else is wrong is for reading to tell."""
+    """Raises ``InputError`` for a file that nobody wrote as a journal; other faults are reported when it is read."""
     try:
         if not path.is_file() or not path.stat().st_size:
             return
@@ -288,7 +288,7 @@ def session_of(path: str | None, what_if: WhatIf) -> Session:
 
 
 def is_journal(path: str) -> bool:
-    """Whether a file begins as a journal does; what cannot be read is for opening it to tell."""
+    """Whether a file begins as a journal does; what cannot be read is reported when it is opened."""
     try:
         # A pipe is no journal, and what is read of it here would be missing there.
         if not Path(path).is_file():

@@ -42,7 +42,7 @@ def show_session(
 ) -> int:
     """Show a session in the wanted form and return the exit code.
 
-    Where the screen cannot be opened nothing is read, so that the reason is told at once. A session with a ``name``
+    Where the screen cannot be opened nothing is read, so that the reason appears at once. A session with a ``name``
     is made when the screen's frame stands already; without one first, so that what is wrong with files is said before.
     ``reading`` is what it is made of where a running cluster is read: the frame says how far it is.
     """

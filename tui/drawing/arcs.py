@@ -16,7 +16,7 @@ HASH_SPACE: Final = 2**31
 """Pulsar's ring hashes have 31 bits."""
 ARCS_KEPT: Final = 4
 DECIMAL_UP_TO: Final = 2**16
-"""Slots of Key_Shared are told in decimal, as declared ranges are."""
+"""Slots of Key_Shared are written in decimal, like declared ranges."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -139,7 +139,7 @@ def _draw_columns(
 def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mono: bool, many: bool) -> None:
     """What the inks mean, of those that occur; with less room without blanks, and then as many as fit.
 
-    ``many``: a point stands for several pairs, so without colours its height tells how many are open.
+    ``many``: a point is several pairs, so without colours its height shows how many are open.
     """
     there = np.bincount((picture.cells & REASON).ravel(), minlength=ADDED + 1)
     entries: list[tuple[str, Rgb, str]] = []

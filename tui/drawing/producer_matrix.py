@@ -50,7 +50,7 @@ class MatrixPicture:
     """``cells`` is producers x partitions, as in ``ProducersView.matrix``; ``tags`` and ``colours`` go with its rows.
 
     ``selected`` and ``column`` are the marked producer and partition, -1 for none. ``failing`` are partitions that are
-    not served, ``new_from`` the first new one. ``by_producer``: inks tell who, not why. ``objects``, ``messages`` and
+    not served, ``new_from`` the first new one. ``by_producer``: inks show who, not why. ``objects``, ``messages`` and
     ``pending`` have a number for each partition, or are empty: then there are no bars below.
     """
 

@@ -17,7 +17,7 @@ from tui.drawing.canvas import LEVELS
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 MIN_RADIUS = 4.0
-"""Below this a circle cannot be told from a blot."""
+"""Below this a circle looks like a blot."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

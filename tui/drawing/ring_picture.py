@@ -17,7 +17,7 @@ from tui.drawing.ring_geometry import RingGeometry
 
 
 class RingMode(Enum):
-    """Which story the colours tell."""
+    """What the colours mean."""
 
     LIT = "lit"
     """Consistent hashing rules: every arc has its owner's colour."""

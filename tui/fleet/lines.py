@@ -184,7 +184,7 @@ class FleetSpread(PlainStatic):
             self.styles.height = high
 
     def _lines(self) -> int:
-        """What is told in words alone gets a line more."""
+        """A panel of words alone gets one line more."""
         whole = ABOUT_LINES + self._high + 1
         return whole if self._shown is None or self._shown.heat else whole + 1
 

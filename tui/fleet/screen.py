@@ -43,7 +43,7 @@ _WORDS: Final = ("z", "a")
 class Chosen:
     """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
 
-    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold. ``first`` names the
+    ``listed_flag`` is the flag that the numbers of the list are of, None where that is unknown. ``first`` names the
     subscription of a namespace that is shown first, "" for any.
     """
 

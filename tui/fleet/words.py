@@ -19,7 +19,7 @@ from tui.kit.wording import msgs_per_sec, quantity, safe_name
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
 _BRIEFEST: Final = 3
-"""The lists' counts are told in full (0), shortened (1), the most important alone (2), those of bad news alone (3)."""
+"""How the lists' counts are written: in full (0), shortened (1), only the most important (2), only bad news (3)."""
 
 
 def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
@@ -139,9 +139,9 @@ def _subscription(row: Mapping[str, Any]) -> str:
         if row.get("lost_msg_rate"):
             parts.append(f"beside it the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
-        parts.append("no key trace tells how even it is")
+        parts.append("no key trace shows how even it is")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
     if row.get("verdict") in Verdict.__members__:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
@@ -162,7 +162,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         times = row["worst_max_over_even"]
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
     parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
     return "; ".join(parts)
 

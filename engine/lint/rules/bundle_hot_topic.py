@@ -33,7 +33,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     [('persistent://t/n/a', 1.0, 'warning')]
     """
     limits = flow_limits(case.world.settings)
-    # A limit of 0 or less is exceeded by everything, and so tells nothing of a topic.
+    # A limit of 0 or less is exceeded by everything, and so says nothing about a topic.
     most_msgs = limits.max_msgs_per_sec if limits.max_msgs_per_sec > 0 else inf
     most_bytes = limits.max_bytes_per_sec if limits.max_bytes_per_sec > 0 else inf
     hot = [
@@ -58,7 +58,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
         elif bundle:
             company = "it has its bundle to itself, and no split makes that smaller"
         else:
-            company = "no answer tells its bundle, and no split divides a topic"
+            company = "no answer names its bundle, and no split divides a topic"
         what = (
             f"one topic carries {topic.msgs_per_sec:,.0f} messages/s and {topic.bytes_per_sec:,.0f} bytes/s, more than"
             f" a bundle may ({limits.max_msgs_per_sec:,} and {limits.max_bytes_per_sec:,}): {company}"

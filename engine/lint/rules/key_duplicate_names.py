@@ -37,7 +37,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
             )
             yield Finding(ID, Severity.WARNING, what, case.where_of(name), numbers, _ADVICE)
         else:
-            what = f"{count} consumers are named {name!r}: statistics by name cannot tell them apart"
+            what = f"{count} consumers are named {name!r}: statistics by name cannot distinguish them"
             yield Finding(ID, Severity.INFO, what, case.where_of(name), numbers, _ADVICE)
 
 

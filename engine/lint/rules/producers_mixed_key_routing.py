@@ -21,9 +21,9 @@ _ADVICE: Final = (
 def check(case: NamespaceCase) -> Iterator[Finding]:
     """One finding for each partitioned topic with producers of both kinds: the part of all keys that goes apart.
 
-    Java hashes a key with JavaStringHash, C++ (Python is built on it) with BoostHash, unless told otherwise; brokers do
-    not tell what a producer was told, nor whether messages have keys. Of n partitions a key finds the same one in both
-    by chance only, 1 time in n. O(topics with told producers).
+    Java hashes a key with JavaStringHash, C++ (Python is built on it) with BoostHash, unless configured otherwise;
+    brokers do not report how a producer is configured, nor whether messages have keys. Of n partitions a key finds the
+    same one in both by chance only, 1 time in n. O(topics with reported producers).
 
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.lint.model import ProducedTopic

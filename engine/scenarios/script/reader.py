@@ -1,4 +1,4 @@
-"""Reads demo scripts: a line is a comment, a start, an action, or a problem with its number; all problems are told.
+"""Read demo scripts: a line is a comment, a start, an action, or a problem with its number. All problems are reported.
 
 ::
 

@@ -163,7 +163,7 @@ def _opened(script: Script, limit_bytes: int) -> Opened:
 def run_script(script: Script, opened: Opened | None = None) -> Iterator[ScriptStep]:
     """Run a script line by line; a failure does not stop it. ``opened`` is its start when that was opened before.
 
-    Nothing waits: ``at_seconds`` tells a live run when a line is due. Raises ``InputError`` when the start cannot be
+    Nothing waits: ``at_seconds`` is when a line is due in a live run. Raises ``InputError`` when the start cannot be
     opened.
     """
     start = opened or start_of(script)

@@ -209,7 +209,7 @@ def test_what_is_wrong_with_one_file_is_told_and_the_rest_is_judged(run: Run, an
     ran = run("lint", str(tmp_path), "--flag", "on")
     assert (ran.code, "error failover-duplicate-names" in ran.out) == (1, True)
     assert "half.json" in ran.err and "short.json.gz" in ran.err
-    assert "no answer tells the bundles of t/n" in ran.err
+    assert "no answer has the bundles of t/n" in ran.err
 
 
 @pytest.mark.parametrize(

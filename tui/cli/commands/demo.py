@@ -37,7 +37,7 @@ FORMAT: Final = "ringside.script/1"
 def demo_command(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
-    With --once or --json the script is run, and what the screen would then tell is printed; with --headless --json
+    With --once or --json the script is run, and what the screen would then show is printed; with --headless --json
     also every line, and what came of it.
 
     Example: ringside demo pip392 --headless
@@ -109,7 +109,7 @@ def _name(script: Script) -> str:
 
 
 def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> dict[str, Any]:
-    """What ``script_lines`` tells as plain values, with the numbers that came; ``view`` is that of the end.
+    """What ``script_lines`` says, as plain values, with the numbers that came; ``view`` is that of the end.
 
     A step's ``expected`` is null where it expects nothing.
     """

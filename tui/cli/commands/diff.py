@@ -48,7 +48,7 @@ def diff_command(
 
     A and B are each a FILE or FOLDER of answers, a journal, or a change: rule:ring, rule:modulo, release:5.0, step:3,
     "apply:kill c-1". A change is about --in PATH, else about the other side, else about the embedded cluster. In
-    changes of one state consumers are the same by identity, in two dumps by name. Of two dumps it is also told what
+    changes of one state consumers are the same by identity, in two dumps by name. For two dumps it also says what
     brokers reported otherwise: who came and left, which active consumers, owners and ranges changed, what grew.
 
     --fail-on takes moved, least (also in %), msgs_per_sec, bytes_per_sec, unacked_at_risk, appeared, vanished, idle,

@@ -193,7 +193,7 @@ def _option(field: str) -> str:
 
 
 def forecast_lines(view: BalanceView) -> list[str]:
-    """Everything the screen "bundles" tells, from the question to the number of bundles it would take."""
+    """Everything the screen "bundles" shows, from the question to the number of bundles it would take."""
     from tui.bundles.words import status_texts
 
     return [
@@ -265,7 +265,7 @@ def _trees(view: BalanceView) -> Iterator[str]:
 
 
 def _course(tree: TreeRow) -> Iterator[str]:
-    """Each attempt where it comes first; one that is made again and again is told once."""
+    """Each attempt where it comes first; a repeated one is listed once."""
     from engine.views.bundles.words import span_text
 
     again: dict[tuple[str, str], list[AttemptRow]] = {}

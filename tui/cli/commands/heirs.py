@@ -56,7 +56,7 @@ def heirs_command(
     """Say who inherits what when CONSUMER goes, topic by topic, and the shares after; several go all at once.
 
     Without a CONSUMER, or with --all: every single failure, the worst first: which loss makes whom how overloaded.
-    Of a Key_Shared subscription slots and known keys are told. Without a FILE or FOLDER the embedded cluster is taken.
+    For a Key_Shared subscription it lists slots and known keys. Without a FILE or FOLDER the embedded cluster is taken.
 
     With --broker, or --brokers for every single failure, it is about bundles: who may get each, and how full the
     others are then. Several brokers die one after the other.

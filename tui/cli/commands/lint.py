@@ -54,13 +54,13 @@ class _Checked:
 @fail_on_option
 @click.option("--rule", "rule_ids", metavar="ID", multiple=True, help="Only this rule. Repeatable.")
 @click.option("--list", "lists", is_flag=True, help="List the rules.")
-@click.option("--topic", metavar="NAME", help="The topic that FILE is about, where nothing tells it.")
+@click.option("--topic", metavar="NAME", help="The topic that FILE is about, if the file does not name it.")
 @max_input_option
 @click.option("--namespace", metavar="TENANT/NAME", help="Only this namespace, and the brokers' settings.")
 @click.option(
     "--load-manager",
     type=click.Choice(["modular", "extensible"]),
-    help="The brokers' load manager, where no answer tells it.",
+    help="The brokers' load manager, if no answer names it.",
 )
 @click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false.")
 @click.option(
@@ -85,7 +85,7 @@ def lint_command(
     what, where, how bad, and what to change.
 
     Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
-    used. 3: the cluster is out of reach. What is wrong with parts of the input is told on stderr, and the rest is
+    used. 3: the cluster is out of reach. What is wrong with parts of the input goes to stderr, and the rest is
     judged.
 
     Example: ringside lint answers/ --fail-on warning
@@ -254,7 +254,8 @@ def _found(paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped
 
 
 def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: str | None) -> tuple[Any, Any, Any]:
-    """The snapshot, what is opened from it, and what it tells of clients; ``piped`` is standard input, if a path is it.
+    """The snapshot, what is opened from it, and what it says about clients; ``piped`` is standard input, if a path is
+    it.
 
     Raises ``InputError``.
     """
@@ -297,4 +298,6 @@ def _require(namespace: str | None, known: Sequence[str] | Any) -> None:
 
     if namespace is not None and namespace not in known:
         near = get_close_matches(namespace, list(known), n=3) or list(known)[:5]
-        raise InputError(f"--namespace: nothing is told of {namespace!r}; there is {', '.join(near) or 'none'}")
+        raise InputError(
+            f"--namespace: the answers have nothing about {namespace!r}; there is {', '.join(near) or 'none'}"
+        )

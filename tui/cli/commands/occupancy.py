@@ -45,7 +45,7 @@ def occupancy_command(
 ) -> int:
     """Count the topics of a namespace in its bundles and on its brokers, beside what chance gives on average.
 
-    With --topics and --bundles nothing is opened, and the numbers that chance gives are told.
+    With --topics and --bundles nothing is opened, and the numbers are those that chance gives.
 
     Example: ringside occupancy --topics 1000 --bundles 16 --brokers 3
     """

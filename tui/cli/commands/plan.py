@@ -68,7 +68,7 @@ def plan_command(
 ) -> int:
     """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
 
-    Ranges may not overlap, so all nodes stop first: it is told how many slots and which of the known keys move, what
+    Ranges may not overlap, so all nodes stop first: the plan says how many slots and which known keys move, what
     stalls meanwhile, what the other form moves, and what modes that need no stop would move. With --all also which
     ranges move, and what each node declares before and after.
 

@@ -80,7 +80,7 @@ def ranges_command(
 
     With known keys each node declares the single slots of its share of them instead, in the order they are listed.
 
-    This is a technique of clients, not a mode of the broker: the broker is told STICKY with these ranges. The mode
+    This is a technique of clients, not a mode of the broker: the broker sees STICKY with these ranges. The mode
     consistent-sticky of simulated subscriptions and of other commands has those of --form ringside.
 
     Example: ringside ranges --nodes 4 --points 4

@@ -104,7 +104,7 @@ def explain_route(
 def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_json: bool, ascii_only: bool) -> int:
     """Say which keys go to another partition when a topic grows, with each client's hash.
 
-    Without --to nothing grows, and only the clients are compared. Without keys, what to expect of random ones is told.
+    Without --to nothing grows, and only the clients are compared. Without keys it says what to expect of random ones.
 
     Example: ringside partitions --from 6 --to 8 --key order-17
     """
@@ -204,7 +204,7 @@ def growth_lines(view: GrowthView) -> list[str]:
 def _keys(view: GrowthView) -> Iterator[str]:
     if not view.keys:
         return
-    # Those that tell most come first, in the order given.
+    # The most telling keys come first, in the order given.
     ordered = sorted(view.keys, key=lambda key: not (key.moves or key.disagrees))
     rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(row) for row in ordered[:KEYS_SHOWN])]
     yield ""

@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def _number(name: str, default: int, help_text: str) -> Callable[[Command], Command]:
-    """An option that takes a whole number; its limits are the engine's to tell."""
+    """An option that takes a whole number; its limits are checked by the engine."""
     return click.option(name, metavar="N", type=int, default=default, show_default=True, help=help_text)
 
 

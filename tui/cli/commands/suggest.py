@@ -104,7 +104,7 @@ def suggest_names(
     For a Key_Shared subscription the ring of its slots is taken, and its known keys with their messages; --mode
     key-shared says so for names that are given here. With --survive 1 also after the loss of any one consumer. The same
     --seed gives the same names. What is fitted to the topics or keys at hand is worth less on others: one half of them
-    is fitted and the other one judged, and both are told.
+    is fitted and the other one judged, and both results are printed.
 
     Example: ringside suggest names answers/ --survive 1
     """

@@ -26,7 +26,7 @@ _JOBS: Final[Mapping[str, str]] = {
     "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
     "import": "Read raw answers of brokers into tables.",
     "assign": "Assign every partition of every Failover subscription under each policy.",
-    "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
+    "keys": "Fold key traces to slots and show who gets what in every mode of Key_Shared.",
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
     "lint": "Let the doctor look at every subscription, key space and namespace.",
     "report": "Sum a result folder up on one page, the worst first.",
@@ -251,8 +251,8 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
         check_place(text, local=job in LOCAL)
     need_pyspark()
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
-    with _progress(job) as (tell, show):
-        tell("starting Spark …")
+    with _progress(job) as (narrate, show):
+        narrate("starting Spark …")
         with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
@@ -260,7 +260,7 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
 
             places = place_for(spark, source), place_for(spark, target)
             with watching_tasks(spark, show) as watch:
-                return job_called(job)(spark, *places, JobOptions(own, tell, watch=watch))
+                return job_called(job)(spark, *places, JobOptions(own, narrate, watch=watch))
 
 
 @contextmanager
@@ -282,7 +282,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(job, total=None)
 
-        def tell(text: str) -> None:
+        def narrate(text: str) -> None:
             if not text.endswith("…"):
                 progress.console.print(visible(text), markup=False, highlight=False)
             progress.update(task, description=visible(text))
@@ -290,7 +290,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
         def show(seen: Progress) -> None:
             progress.update(task, description=visible(progress_text(seen)))
 
-        yield tell, show
+        yield narrate, show
 
 
 def _results_of(result: JobResult, target: str) -> ResultFolder:

@@ -29,7 +29,7 @@ BACK: Final = Binding(
 
 
 class FleetPartApp(RingsideApp):
-    """``went_back`` tells whether escape ended it; ``q`` leaves for good."""
+    """``went_back`` is true when escape ended it; ``q`` leaves for good."""
 
     BINDINGS: ClassVar[list[BindingType]] = [BACK, *RingsideApp.BINDINGS]
     went_back = False

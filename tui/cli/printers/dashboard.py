@@ -1,4 +1,4 @@
-"""``--once``: everything the screen tells, as text. The accessible form too: no drawing, no colour, one fact a line."""
+"""``--once``: everything the screen shows, as text. The accessible form too: no drawing, no colour, one fact a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--once`` of a Key_Shared subscription: everything the screen "keys" tells, as text, one fact a line."""
+"""``--once`` of a Key_Shared subscription: everything the screen "keys" shows, as text, one fact a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--once`` of the producers of a topic: everything the screen "producers" tells, as text, one fact a line."""
+"""``--once`` of the producers of a topic: everything the screen "producers" shows, as text, one fact a line."""
 
 from __future__ import annotations
 
