@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands, so nothing heavy is imported here
+if TYPE_CHECKING:  # the scene may be loaded after the first paint, so nothing heavy is imported here
     from engine.admin.moments import Moment
     from engine.cluster.timeline import Timeline
     from engine.diagnosis.model import Diagnosis
@@ -66,7 +66,7 @@ class FirstReading(Protocol):
 class Opening:
     """A scene that is still to be loaded, and its name for the sentence "opening NAME …".
 
-    ``load`` runs in a thread of its own; what it raises ends the app and stands in ``RingsideApp.failure``. Where it
+    ``load`` runs in a thread of its own; what it raises ends the app and is in ``RingsideApp.failure``. Where it
     begins with a ``reading``, the sentence says how far that is, and ``esc`` stops it.
     """
 

@@ -63,7 +63,7 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
     answers += mirrored
     if not answers:
         hint = f"; it has folders, name one of them: {', '.join(folders[:5])}" if folders else ""
-        raise InputError(f"no .json or .json.gz file lies in {path}{hint}")
+        raise InputError(f"no .json or .json.gz file is in {path}{hint}")
     files: list[AnswerFile] = []
     faults: list[Problem] = []
     for at, name in enumerate(answers):

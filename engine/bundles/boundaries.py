@@ -309,7 +309,7 @@ class SplitResult:
 
 @dataclass(frozen=True, slots=True)
 class SplitRefusal(Rejection):
-    """Why a bundle cannot be split so. ``stage``: "sync" is thrown at the caller, "async" is heard by nobody."""
+    """Why a bundle cannot be split so. ``stage``: "sync" is thrown at the caller, "async" reaches no client."""
 
     stage: Stage = "sync"
 

@@ -68,7 +68,7 @@ def first_fit_cuts(
     bytes_per_sec: NDArray[np.float64],
     limits: FlowLimits,
 ) -> tuple[int, ...]:
-    """The cuts of topics that stand ascending by hash, twins with the numbers that count for them: (n,) each.
+    """The cuts of topics in ascending order of hash, twins with the numbers that count for them: (n,) each.
 
     O(n) additions, and some numpy steps a piece; O(n) Python steps where pieces are short.
 

@@ -29,7 +29,7 @@ MANY: Final = 8
 
 
 class PickedNames(Computed[str]):
-    """Names of some rows of a list, made when they are asked for; rows behind its end are of ``more``."""
+    """Names of some rows of a list, made on demand; rows behind its end are of ``more``."""
 
     __slots__ = ("more", "rows", "source")
 

@@ -224,7 +224,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CurvePoints(Computed[CurvePoint]):
-    """The points in columns of (n,), ascending by hash; each is made when it is asked for."""
+    """The points in columns of (n,), ascending by hash; each is made on demand."""
 
     names: PickedNames
     hashes: NDArray[np.int64]

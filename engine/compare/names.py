@@ -41,7 +41,7 @@ MOST_POINTS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class RingKind:
-    """Where the points of a consumer stand: ``hash(name + tail + number) mod size + low`` for each of ``points``.
+    """The points of a consumer: ``hash(name + tail + number) mod size + low`` for each of ``points``.
 
     What lies past the last point falls on the first one; the first consumer that claims a point keeps it.
     """

@@ -174,7 +174,7 @@ class ConsumerList:
 
 @dataclass(frozen=True)
 class Changes:
-    """What is asked for: consumers that join or leave every subscription, or whole lists by subscription.
+    """A change: consumers that join or leave every subscription, or whole lists by subscription.
 
     ``lists`` go by (namespace, subscription); an empty namespace means any.
     """
@@ -199,7 +199,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Slots:
-    """Where the consumers of each unit stand. ``start``: (units + 1,); unit i has ``start[i + 1] - start[i] - 1``
+    """The slots of the consumers of each unit. ``start``: (units + 1,); unit i has ``start[i + 1] - start[i] - 1``
     consumers, and slot ``start[i + 1] - 1`` is nobody."""
 
     start: NDArray[np.int64]
@@ -241,7 +241,7 @@ def carried_over(before: Sequence[ConsumerList], after: Sequence[ConsumerList]) 
 
 
 def numbered(names: Sequence[str]) -> list[tuple[str, int]]:
-    """Each name with how many equal ones stand before it."""
+    """Each name with the number of equal names before it."""
     seen: dict[str, int] = {}
     result: list[tuple[str, int]] = []
     for name in names:

@@ -232,7 +232,7 @@ def _leaving(before: int, after: int, leaving: Sequence[int] | None) -> tuple[in
         message = f"there is no node {strange} among {before}; indices go from 0 to {before - 1}"
         return Rejection("InvalidNodeIndex", message, field="leaving")
     if len(set(leaving)) != len(leaving):
-        return Rejection("InvalidNodeIndex", "a node leaves once; an index stands there twice", field="leaving")
+        return Rejection("InvalidNodeIndex", "a node leaves once; an index is listed twice", field="leaving")
     if len(leaving) != fewer:
         message = f"from {before} nodes to {after} {fewer} leave, not {len(leaving)}"
         return Rejection("InvalidNodeCount", message, field="leaving")

@@ -83,7 +83,7 @@ ALL_RULES: Final[tuple[RuleFacts, ...]] = (*WORLD_RULES, *SUBSCRIPTION_RULES, *K
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules that are asked for."""
+    """The chosen rules."""
 
     subscription: tuple[Rule[SubscriptionCase], ...] = SUBSCRIPTION_RULES
     key: tuple[Rule[KeyCase], ...] = KEY_RULES

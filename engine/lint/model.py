@@ -59,7 +59,7 @@ def severity_of(label: str) -> Severity:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Where:
-    """Where a finding lies; empty texts where a part does not apply, all of them for the brokers' settings.
+    """The place of a finding; empty texts where a part does not apply, all of them for the brokers' settings.
 
     Of a subscription, ``topic`` is the first of its ``topics`` topics by name: two subscriptions of one name with
     different consumers are distinguished by it. ``consumer`` and ``topic`` are names, ``bundle`` is a range text.
@@ -202,7 +202,7 @@ def algorithm_of(world: World) -> str:
     return resolve_algorithm(None, default, world.behaviour.split_algorithms)
 
 
-# The cases are not slotted: what several rules need is computed when first asked for and kept beside the fields.
+# The cases are not slotted: what several rules need is computed on first use and kept with the fields.
 @dataclass(frozen=True)
 class SubscriptionCase:
     """One Failover subscription over topics with the same consumers (in connect order).

@@ -45,7 +45,7 @@ class Reported:
 
 
 NOTHING_REPORTED: Final = Reported()
-"""A state that stands for itself: all its bundles count, nothing more is known."""
+"""Nothing is known beyond the state: all its bundles count."""
 
 
 def world_of(state: ClusterState, reported: Reported) -> World:

@@ -52,7 +52,7 @@ def line_of(lines: dict[Path, int], path: Path) -> int | None:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str, int | None]]:
-    """Line, text, and where the first ``=`` stands in it (None in the head of a table)."""
+    """Line, text, and the column of the first ``=`` (None in the head of a table)."""
     text = text.replace("\r\n", "\n") + "\n"
     line, start, depth, begun_at = 1, 0, 0, 1
     equals: int | None = None

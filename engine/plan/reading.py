@@ -112,7 +112,7 @@ class _Reader(Fields):
             refusal = refuse_subscription(name)
             seen[name] += 1
             if refusal is not None or seen[name] > 1:
-                self.wrong((*path, "name"), "a name is missing" if refusal else f"{name!r} stands here twice")
+                self.wrong((*path, "name"), "a name is missing" if refusal else f"{name!r} is listed twice")
             kind = self.choice(table, path, "type", ("Failover", "Key_Shared"), "Failover")
             if kind == "Failover":
                 part, dispatched = self._failover(table, path, name, world)
@@ -178,7 +178,7 @@ class _Reader(Fields):
             rate = self.number(table, path, "msgs_per_sec", 0.0, (0.0, 1e12)) / max(partitions_each, 1)
             for name in [f"{given}-{number}" for number in range(count)] if "count" in table else [str(given)]:
                 if name in topics:
-                    self.wrong((*path, "name"), f"{name} stands here twice")
+                    self.wrong((*path, "name"), f"{name} is listed twice")
                     break
                 topics[name] = Topic(name, partitions_each)
                 if rate:

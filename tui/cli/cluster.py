@@ -69,7 +69,7 @@ def read_once(source: Source) -> ClusterReading:
 
 
 def say_gaps(reading: ClusterReading) -> None:
-    """What a reading lacks: requests without an answer by their kind, topics that were not asked for, settings."""
+    """What a reading lacks: requests without an answer by their kind, topics that were not requested, settings."""
     from tui.sources.cluster.outcomes import summed_up
 
     sentences = summed_up(reading.gaps)

@@ -19,7 +19,7 @@ SHOWN_PROBLEMS = 20
 LONGEST_SENTENCE: Final = 1_500
 """Characters on stderr; a name may have thousands, and the sentence around it is what counts."""
 _CONTROLS_OF_JSON: Final = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
-"""JSON lets these stand as they are, and a terminal takes some of them for commands; escaped they mean the same."""
+"""Legal in JSON, but a terminal takes some of them for commands; escaped they mean the same."""
 
 
 def prepare_streams() -> None:

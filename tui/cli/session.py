@@ -207,7 +207,7 @@ def _places(timeline: Timeline, seen: tuple[Moment, ...]) -> tuple[tuple[str, ..
 
 
 def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str | None) -> int:
-    """Where the subscription of that key or name stands. Raises ``InputError``.
+    """The index of the subscription with that key or name. Raises ``InputError``.
 
     By default the first one that had consumers when the state was opened, else the first of all; where the model has
     none, the first that brokers reported, which says more than the bundles.
@@ -252,7 +252,7 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
         if not isinstance(resumed, JournalFailure):
             return Session(resumed.timeline, 0, resumed.problems, (), resumed.journal, path)
         timeline, problems = recover(path)
-        say(f"{resumed}; it is shown as it stands, and new steps go to a file of their own")
+        say(f"{resumed}; it is shown as it is, and new steps go to a separate file")
         return Session(timeline, 0, problems)
     timeline, problems = recover(path)
     return Session(timeline, 0, problems)

@@ -43,7 +43,7 @@ def show_session(
     """Show a session in the wanted form and return the exit code.
 
     Where the screen cannot be opened nothing is read, so that the reason appears at once. A session with a ``name``
-    is made when the screen's frame stands already; without one first, so that what is wrong with files is said before.
+    is made while the screen is open already; one without a name first, so that problems with files are reported before.
     ``reading`` is what it is made of where a running cluster is read: the frame says how far it is.
     """
     if output.on_screen:
@@ -134,7 +134,7 @@ def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping
 
 
 def _created(path: Path, timeline: Timeline) -> Journal:
-    """The journal that was asked for by name. Raises ``InputError``: who names a file wants it, or to know why not."""
+    """The journal with the name that the user gave. Raises ``InputError``: it is not skipped silently."""
     from engine.cluster.journal.file import Journal, JournalFailure
     from engine.errors import InputError
 

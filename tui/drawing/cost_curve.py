@@ -46,7 +46,7 @@ def line_inks(palette: Palette) -> tuple[Rgb, Rgb, Rgb]:
 
 
 def draw_costs(picture: CostPicture, width: int, height: int, palette: Palette, *, ascii_only: bool = False) -> Canvas:
-    """The lines with powers of ten at the left, the numbers of partitions below, and where the topic stands now."""
+    """The lines with powers of ten at the left, the numbers of partitions below, and the topic as it is now."""
     plain = NO_COLOUR if palette.mono else pack(palette.text)
     dim = NO_COLOUR if palette.mono else pack(palette.dim)
     canvas = Canvas(width, height, plain, NO_COLOUR if palette.mono else pack(palette.background))

@@ -1,4 +1,4 @@
-"""The curve of a bundle's traffic along the hash axis, as coloured strips; ``flow_cells`` says where what stands."""
+"""The curve of a bundle's traffic along the hash axis, as coloured strips, laid out by ``flow_cells``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around the matrix of producers: partition numbers, tags, bars of the partitions, and the legend."""
+"""The margins of the matrix of producers: partition numbers, tags, bars of the partitions, and the legend."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROUND: Final = tuple(digit * 10**power for power in range(7) for digit in (1, 2
 
 
 def reason_ink(reason: int, palette: Palette) -> Rgb:
-    """The colour of a reason; eager stands back, since it says least."""
+    """The colour of a reason; eager is muted, since it says least."""
     inks = (mix(palette.accent, palette.background, 0.25), palette.consumer_colour(0), palette.consumer_colour(1))
     return (palette.rim, *inks, palette.consumer_colour(3), palette.good)[reason]
 

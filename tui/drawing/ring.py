@@ -1,4 +1,4 @@
-"""The ring: who owns which part of the hash space, and which topics lie where.
+"""The ring: who owns which part of the hash space, and where the topics are.
 
 From outside to inside: ticks at the ring's points while there is room, the ring of arcs in quadrant blocks, the band
 that sums each consumer's share into one arc when arcs are too narrow to read, topic dots, labels of the quarters, and

@@ -1,4 +1,4 @@
-"""The lists of a fleet: which columns each has, what its bars stand for, and which of them fit."""
+"""The lists of a fleet: which columns each has, what its bars show, and which of them fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDE_NAME: Final = 25
 class FleetColumn:
     """One column: its name in the table, its heading, its kind and its least width with the gap behind it.
 
-    ``kind``: name, text, word and severity stand left; count and times are numbers; heat is a bar.
+    ``kind``: name, text, word and severity are aligned left; count and times are numbers; heat is a bar.
     Of those that do not fit, the ones with the highest ``rank`` are left out. ``about`` says what it is, for the help.
     """
 
@@ -38,9 +38,9 @@ class FleetColumn:
 
 @dataclass(frozen=True, slots=True)
 class FleetList:
-    """One list of the screen. ``heat`` is the column that its bars and colours stand for, "" for none.
+    """One list of the screen. ``heat`` is the column that its bars and colours show, "" for none.
 
-    ``table`` is its name among the results, ``hint`` what a newcomer reads above it, ``first`` what stands first as the
+    ``table`` is its name among the results, ``hint`` what a newcomer reads above it, ``first`` what comes first as the
     result has it.
     """
 
@@ -55,7 +55,7 @@ class FleetList:
 
     @property
     def sortable(self) -> tuple[FleetColumn, ...]:
-        """The columns that a list can be sorted by, as they stand."""
+        """The columns that a list can be sorted by, in their order."""
         return tuple(column for column in self.columns if column.kind != "heat")
 
     @property
@@ -153,7 +153,7 @@ SET_ASIDE: Final = FleetList(
         FleetColumn("job", "job", "word", 8, 5, "the job that set it aside"),
     ),
     "",
-    "What could not be used: file, place and reason; what to do stands below.",
+    "What could not be used: file, place and reason; what to do is below.",
     first="as the jobs met them",
     opens=False,
 )

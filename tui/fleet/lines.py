@@ -42,7 +42,7 @@ def heading(columns: Sequence[Placed], sorted_by: str, *, descending: bool) -> T
 def fleet_line(
     row: Mapping[str, Any], columns: Sequence[Placed], heat: str, highest: float, colours: Palette, *, ascii_only: bool
 ) -> Text:
-    """One row; ``heat`` is the column that the bar stands for, ``highest`` its largest number."""
+    """One row; ``heat`` is the column that the bar shows, ``highest`` its largest number."""
     text = Text(no_wrap=True)
     dim = hex_colour(colours.dim)
     for column in columns:
@@ -119,7 +119,7 @@ def axis_line(histogram: Histogram, at: int | None, kind: str, colours: Palette,
     mark = ("^" if ascii_only else "▲") * BAR_CELLS
     low, high = (_told(float(value), kind) for value in (histogram.edges[0], histogram.edges[-1]))
     start = -1 if at is None else at * BAR_CELLS
-    # The mark stands below its bar, so a number that is in its way moves inwards.
+    # The mark is below its bar, so a number in its way moves inwards.
     left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low
     after = width - start - BAR_CELLS
     right = f"{high} {mark}{'':{after}}" if at is not None and after <= len(high) else high

@@ -36,7 +36,7 @@ from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
 
 _WORDS: Final = ("z", "a")
-"""How texts are said to stand: the last letter or the first."""
+"""The words for descending and ascending order of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class FleetScreen(SinglePaintScreen[None]):
 
     @property
     def place(self) -> Place:
-        """Where one stands now."""
+        """The current list and row."""
         return Place(self._shown.table, {**self._spots, self._shown.table: self._spot()})
 
     @property
@@ -327,7 +327,7 @@ class FleetScreen(SinglePaintScreen[None]):
         if message.kind == "filter":
             word = half_typed(self._every, message.text, self._shown.labels)
             if word is not None:
-                prompt.complain(f"{word} wants a number, as in idle>2; without it nothing is left out")
+                prompt.complain(f"{word} needs a number, as in idle>2; until then nothing is filtered out")
                 return
         prompt.accept(message.text)
         self.query_one("#rows").focus()

@@ -1,4 +1,4 @@
-"""What the fleet screen says in sentences: what the fleet is, and what stands under the cursor."""
+"""What the fleet screen says in sentences: what the fleet is, and the row under the cursor."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _fitting(pieces: Sequence[str], width: int) -> str:
 def tabs_text(
     shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, width: int
 ) -> Text:
-    """The lists with their digits and counts; findings by severity; the one that is shown stands out."""
+    """The lists with their digits and counts; findings by severity; the one that is shown is highlighted."""
     texts = (_tabs(shown, summary, listed, colours, brief) for brief in range(_BRIEFEST))
     return next((text for text in texts if text.cell_len <= width), _tabs(shown, summary, listed, colours, _BRIEFEST))
 
@@ -116,7 +116,7 @@ def _number(value: int, brief: int) -> str:
 
 
 def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
-    """What stands under the cursor, in sentences; each begins a line."""
+    """The row under the cursor in sentences, one a line."""
     if shown.table == SUBSCRIPTIONS.table:
         return [_subscription(row)]
     if shown.table == NAMESPACES.table:

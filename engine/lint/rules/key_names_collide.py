@@ -43,7 +43,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     for name, count in shared.items():
         what = (
             f"{name} shares {count} of its {ring.points} points with {listed(sorted(others[name]))}, since the names"
-            " differ by digits at their end: whoever shares a point takes turns"
+            " differ by digits at their end: consumers that share a point take turns"
         )
         numbers = (("points_shared", count), ("points", ring.points))
         yield Finding(ID, Severity.WARNING, what, case.where_of(name), numbers, _ADVICE)

@@ -1,4 +1,4 @@
-"""Sticky ranges that overlap (bug pattern K10): the broker refuses whoever comes second."""
+"""Sticky ranges that overlap (bug pattern K10): the broker refuses the second consumer."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@
     expect topics NAMESPACE/RANGE OP N          expect refused [ERROR]       (the command on the line before)
     expect rate NAMESPACE/RANGE OP X            (messages per second, in plus out)
 
-Those about Key_Shared subscriptions stand in ``key_expectations``, those about producers in ``producer_expectations``,
+Those about Key_Shared subscriptions are in ``key_expectations``, those about producers in ``producer_expectations``,
 those about bundles over time in ``balance_expectations``. For Key_Shared, moved, least, idle, consumers, share, notice
 and ``max/mean slots|keys|messages`` hold there too and then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>``
 or ``>=``.

@@ -108,7 +108,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """Something that goes round in circles: bundles of one kind and detail together, the first one named."""
+    """A loop: bundles that are split or attempted again and again; those of one kind together, the first one named."""
 
     kind: LoopKind
     bundles: tuple[str, ...]

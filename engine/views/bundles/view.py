@@ -1,4 +1,4 @@
-"""A namespace over time, for the screen "bundles" and its headless twin: computed when asked for, and remembered."""
+"""A namespace over time, for the screen "bundles" and its headless twin: computed on demand and cached."""
 
 from __future__ import annotations
 

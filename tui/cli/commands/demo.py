@@ -73,7 +73,7 @@ def _found(script: str) -> Script:
 
 
 def _run(script: Script, output: Output, max_input: int, *, every_line: bool) -> int:
-    """Run a script to its end, print what was asked for, and say what failed."""
+    """Run a script to its end, print the chosen form, and say what failed."""
     from dataclasses import replace
 
     from engine.scenarios.script.run import run_script, start_of

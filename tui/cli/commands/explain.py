@@ -76,10 +76,10 @@ def explain_key(
 
 
 def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None, str | None]:
-    """The words as KEY and PATH; only PATH where an option stands for the key."""
+    """The words as KEY and PATH; only PATH where an option gives the key."""
     allowed = 1 if replaced else 2
     if len(words) > allowed:
-        instead = " (an option stands for the key already)" if replaced else ""
+        instead = " (an option gives the key already)" if replaced else ""
         raise click.UsageError(f"{words[allowed]!r} is too much; write [KEY] [FILE | FOLDER]{instead}")
     key, path = ((None, *words, None) if replaced else (*words, None, None))[:2]
     return key, path

@@ -121,7 +121,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class Figures:
-    """The figures of the last reading, with its age and what could not be read; asked for by any thread."""
+    """The figures of the last reading, with its age and what could not be read; read by any thread."""
 
     def __init__(self) -> None:
         from engine.views.metrics import Family

@@ -276,7 +276,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     for path in paths if topic is None else ():
         reason = missing(path)
         if reason is not None:
-            raise InputError(f"{reason} (names of consumers stand behind --names)")
+            raise InputError(f"{reason} (give names of consumers after --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
         moments = read_dump(*sources, limit_bytes=what_if.max_input)

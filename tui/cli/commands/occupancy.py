@@ -53,7 +53,7 @@ def occupancy_command(
         raise click.UsageError("--topics and --bundles go together")
     if topics is not None and bundles is not None:
         if path is not None or namespace is not None:
-            raise click.UsageError("--topics and --bundles stand for a PATH; give either")
+            raise click.UsageError("--topics and --bundles replace PATH; give one or the other")
         return _expected(topics, bundles, brokers, as_json=as_json, ascii_only=ascii_only)
     from engine.bundles.occupancy import count_occupancy
     from engine.cluster.bundles import topic_loads

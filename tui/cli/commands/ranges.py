@@ -185,7 +185,7 @@ def known_key_lines(split: KnownKeyRanges, wanted: Sequence[int]) -> list[str]:
 
 
 def known_key_rows(split: KnownKeyRanges, wanted: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Like those of consistent ranges, with the keys besides."""
+    """As for consistent ranges, and the keys too."""
     for node in wanted:
         pieces = [[piece.start, piece.end] for piece in split.ranges[node]]
         yield {"node": node, "ranges": pieces, "keys": [text_of_key(key) for key in split.keys[node]]}

@@ -25,7 +25,7 @@ _EVERY_S: Final = 30.0
 @click.command("record")
 @click.argument("url", metavar="URL")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--every", type=Duration(), metavar="TIME", help="Again and again, so far apart.  [default: 30s]")
+@click.option("--every", type=Duration(), metavar="TIME", help="Repeat at this interval.  [default: 30s]")
 @click.option("--for", "lasts", type=Duration(), metavar="TIME", help="For so long; without it until ctrl+c.")
 @cluster_options(settings=False)
 def record_command(*, url: str, folder: Path, every: float | None, lasts: float | None, cluster: ClusterChoice) -> int:
@@ -74,7 +74,7 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
 
 def times(every: float | None, lasts: float | None) -> Iterator[None]:
-    """Give turns that are so far apart, for so long. A turn that took longer is followed by the next at once."""
+    """Yield turns at this interval, for this long. After a turn that took longer the next comes at once."""
     began = time.monotonic()
     yield
     if every is None and lasts is None:

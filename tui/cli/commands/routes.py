@@ -66,7 +66,7 @@ def explain_route(
 ) -> int:
     """Say to which of N partitions a message with KEY goes, and why: bytes, hash, remainder.
 
-    A key of bytes is written hex:00ff or base64:AP8=. The other clients' answers stand beside it, since the same key
+    A key of bytes is written hex:00ff or base64:AP8=. The other clients' answers are listed too, since the same key
     can go to another partition from Java than from Python.
 
     Example: ringside explain route order-17 --partitions 12 --client java
@@ -192,7 +192,7 @@ def growth_lines(view: GrowthView) -> list[str]:
             moved = f"{scheme.moved}{share}" if view.keys else ""
             rows.append((scheme.hashing, moved, percent(scheme.expected_share), scheme.clients))
         lines += table(rows, ("<", ">", ">", "<"), indent="  ")
-        lines += wrapped("messages of a key that moves lie in two partitions, in no order between them", first="  ")
+        lines += wrapped("messages of a key that moves are in two partitions, with no order between them", first="  ")
     disagree = f"{view.disagreeing} of {counted(len(view.keys), 'key')}, " if view.keys else ""
     lines += wrapped(
         f"Java and Python put {disagree}{percent(view.expected_disagreeing)} of random keys into different partitions",

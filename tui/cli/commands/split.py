@@ -1,4 +1,4 @@
-"""``split``: where each algorithm would cut a bundle, what lies on either side, and the request that does it."""
+"""``split``: where each algorithm would cut a bundle, what is on either side, and the request that does it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def split_command(
     ascii_only: bool,
     what_if: WhatIf,
 ) -> int:
-    """Show where each algorithm would cut BUNDLE, what lies on either side, and the request that does it.
+    """Show where each algorithm would cut BUNDLE, what is on either side, and the request that does it.
 
     BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
 
@@ -102,7 +102,7 @@ def _positions(text: str | None) -> tuple[int, ...] | None:
 
 
 def split_lines(view: SplitPreviewView, algorithm: str | None = None) -> list[str]:
-    """The bundle, then each algorithm (or the one asked for) one below the other."""
+    """The bundle, then each algorithm (or the chosen one) one below the other."""
     shown = [option for option in view.options if algorithm in (None, option.algorithm)]
     return [
         f"bundle {view.range_text} of namespace {safe_name(view.namespace)}",

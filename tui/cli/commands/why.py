@@ -34,7 +34,7 @@ _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
 @click.option("--keys", metavar="FILE", help="Known keys, one a line, or CSV with key,count: which is hot?")
 @click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
 @click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
-@click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
+@click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice, which shows what does not move.")
 @max_input_option
 @json_option
 @ascii_option
@@ -56,7 +56,7 @@ def why_command(
     """Say what is wrong with a subscription: who waits for whom, in numbers, which setting rules it, what mends it.
 
     FOLDER is a dump: answers of the admin API below admin/v2/..., by moments where folders are named by time. Loose
-    files are read too. Two moments some seconds apart say what stands still. Without a name the worst subscription is
+    files are read too. Two moments some seconds apart show what has stopped. Without a name the worst subscription is
     taken; without a FILE or FOLDER the embedded cluster. A URL (http://HOST:8080) is a running cluster, which is only
     read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
 
@@ -109,7 +109,7 @@ def why_command(
 
 
 def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:
-    """One reading of a running cluster, or two that are so far apart."""
+    """One reading of a running cluster, or two at this distance."""
     import time
 
     from tui.cli.cluster import read_once
@@ -130,7 +130,7 @@ def _say_all_problems(moments: Sequence[Moment]) -> None:
 def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
     """One subscription: the first cause whole, the others in a line each, and what was ruled out where ``in_full``.
 
-    ``others`` is how many subscriptions there are besides.
+    ``others`` is the number of other subscriptions.
     """
     from engine.diagnosis.seen import parent_of
 
@@ -154,7 +154,7 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
         yield from table([(f"  {other.id}", safe_name(other.why)) for other in diagnosis.ruled_out], ("<", "<"))
     if diagnosis.moments == 1:
         yield ""
-        yield "One moment alone does not say what stands still: take a second dump some seconds later."
+        yield "One moment alone does not show what has stopped: take a second dump some seconds later."
     if others:
         yield ""
         yield f"{counted(others, 'other subscription')}: --all lists them, worst first."

@@ -189,7 +189,7 @@ def _tables(result: JobResult) -> Iterator[str]:
 
 
 def _policies(result: JobResult) -> Iterator[str]:
-    """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
+    """The effect of the change under each policy; a folder that has only assignments gets no page."""
     import msgspec
 
     from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
@@ -223,7 +223,7 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
     """The options as a mapping. Raises ``UsageError`` for one without a value."""
     wrong = [text for text in texts if "=" not in text]
     if wrong:
-        raise click.UsageError(f"--set wants KEY=VALUE, not {wrong[0]!r}")
+        raise click.UsageError(f"--set takes KEY=VALUE, not {wrong[0]!r}")
     return dict(text.split("=", 1) for text in texts)
 
 

@@ -91,7 +91,7 @@ def open_fleet_screen(target: ResultFolder, output: Output) -> int:
 
 
 def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool) -> tuple[int, bool]:
-    """Show a part in the simulator: the exit code, and whether one wants to go back to the lists."""
+    """Show a part in the simulator: the exit code, and whether escape ended it."""
     from tui.cli.screen import Begun, run_screen
 
     begun = Begun(lambda: (session, None))

@@ -19,7 +19,7 @@ _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 
 
 def lint_lines(source: str, findings: Sequence[Finding], *, shown: int = SHOWN_OF_A_RULE) -> Iterator[str]:
-    """The worst first; of each rule and severity ``shown`` findings and how many there are besides.
+    """The worst first; of each rule and severity ``shown`` findings and the number of the others.
 
     What is the same in several places that follow one another is said once, behind the last of them.
     """
@@ -65,7 +65,7 @@ def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
 
 
 def place_text(where: Where) -> str:
-    """Where a finding lies, as one phrase, "" for no place in particular."""
+    """The place of a finding in one phrase, "" for no place in particular."""
     parts = [safe_name(where.namespace)] if where.namespace else []
     if where.subscription:
         parts.append(f"subscription {safe_name(where.subscription)}")
