@@ -244,16 +244,19 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
     from pipeline.jobs import LOCAL
     from pipeline.jobs.options import check_options
     from pipeline.session import need_pyspark, open_session
-    from pipeline.storage import check_place, place_for
+    from pipeline.storage import check_place, is_small, place_for
 
     check_options(job, settings)
     for text in (source, target):
         check_place(text, local=job in LOCAL)
     need_pyspark()
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
+    of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
+    # What a watch will find is not there yet.
+    small = job not in LOCAL and is_small(source)
     with _progress(job) as (narrate, show):
         narrate("starting Spark …")
-        with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
+        with open_session(master, of_spark, small=small) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
             from pipeline.progress import watching_tasks
