@@ -1,4 +1,7 @@
-"""Whether a change makes a subscription's work more even or less, and what it moves: before it is taken, and after."""
+"""How evenly a subscription's work falls on its consumers, and whether a change makes it better or worse.
+
+The verdict exists before a change and after it, and says what the change moves.
+"""
 
 from __future__ import annotations
 

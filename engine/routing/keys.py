@@ -1,4 +1,7 @@
-"""From the key of a message to a partition: which text counts as the key, and how a client hashes it.
+"""From the key of a message to a partition, and which keys move when partitions are added or clients differ.
+
+Which text counts as the key, and how a client hashes it. Adding partitions breaks the order of a key that moves: its
+older messages stay where they were (#299, #3454).
 
 Sources: ``MessageRouterBase``, ``JavaStringHash``, ``Murmur3Hash32``, ``TypedMessageBuilderImpl`` of the Java client,
 and ``BoostHash`` of the C++ client (``HashingScheme::BoostHash``, its default, and that of the Python client built on

@@ -1,7 +1,8 @@
-"""Open what brokers printed as a state of the model, with notes about everything that had to be inferred.
+"""Open what brokers printed, or the tables of a fleet, as a state of the model, with notes about what had to be inferred.
 
 Brokers do not say everything (priority levels, split history) and old answers say less (the active consumer). What is
-inferred stands in ``Opened.notes``; what was wrong with the input in ``Opened.problems``.
+inferred is in ``Opened.notes``; what was wrong with the input in ``Opened.problems``. The tables of a fleet are opened
+like answers, one subscription or one namespace at a time.
 """
 
 from __future__ import annotations

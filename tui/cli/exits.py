@@ -1,4 +1,4 @@
-"""How a run ends: its exit code, and requests to end while no screen is open.
+"""How a run ends: its exit code, requests to end while no screen is open, and the terminal as it was before.
 
 Such a request unwinds the stack, and nothing on the way can lose it. Python itself may lose one: a signal that comes
 after the last step of Python and before a system call is only noted, and the call waits on, for input that may never
