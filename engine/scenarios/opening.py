@@ -1,4 +1,4 @@
-"""Open what brokers printed, or the tables of a fleet, as a state of the model, with notes about what had to be inferred.
+"""Open what brokers printed, or the tables of a fleet, as a state of the model, with notes about what was inferred.
 
 Brokers do not say everything (priority levels, split history) and old answers say less (the active consumer). What is
 inferred is in ``Opened.notes``; what was wrong with the input in ``Opened.problems``. The tables of a fleet are opened
