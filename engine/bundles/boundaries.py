@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
-from engine.bundles.java_numbers import long_decode
 from engine.errors import Rejection
+from engine.names import long_decode
 
 FULL_LOWER_BOUND: Final = 0x00000000
 FULL_UPPER_BOUND: Final = 0xFFFFFFFF

@@ -17,8 +17,7 @@ from engine.cluster.moves import moves
 from engine.cluster.owners import active_ids, columns_of, dispatch_order, rules_of
 from engine.cluster.partitions import PartitionColumns, traffic
 from engine.cluster.state import ClusterState, Subscription
-from engine.compare.evenness import Evenness, evenness
-from engine.compare.verdict import Judgement, judge
+from engine.compare.verdict import Evenness, Judgement, evenness, judge
 from engine.failover.bulk_ring import Rings, build_rings
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer

@@ -16,9 +16,9 @@ from engine.bundles.occupancy import ExpectedOccupancy, expected_occupancy
 from engine.cluster.moves import moves
 from engine.cluster.owners import dispatch_order
 from engine.cluster.state import Subscription
-from engine.compare.evenness import Evenness, evenness, evenness_of, shares
 from engine.compare.heirs import losses, without
 from engine.compare.key_shared import KnownKeys, slot_counts, worst_loss
+from engine.compare.verdict import Evenness, evenness, evenness_of, shares
 from engine.errors import Rejection
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.bulk import slot_owners

@@ -1,7 +1,8 @@
-"""Open what brokers printed as a state of the model, with notes about everything that had to be inferred.
+"""Open what brokers printed, or the tables of a fleet, as a state of the model, with notes about what was inferred.
 
 Brokers do not say everything (priority levels, split history) and old answers say less (the active consumer). What is
-inferred stands in ``Opened.notes``; what was wrong with the input in ``Opened.problems``.
+inferred is in ``Opened.notes``; what was wrong with the input in ``Opened.problems``. The tables of a fleet are opened
+like answers, one subscription or one namespace at a time.
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
-from engine.admin.inference import ObservedActives, rules_in_force
+from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
 from engine.admin.load_reports import all_bundles
 from engine.admin.moments import Moment, combined, read_dump
+from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
-from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of, unacked_of
+from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
 from engine.views.failover.model import Notice
 
 RELEASE_ASSUMED: Final = "release-assumed"
@@ -249,3 +251,84 @@ def _ranges_by_namespace(snapshot: Snapshot) -> dict[str, set[BundleRange]]:
         if isinstance(parsed, TopicName) and isinstance(piece, BundleRange):
             ranges.setdefault(parsed.namespace, set()).add(piece)
     return ranges
+
+
+FLAG_OF_LISTS: Final = "flag-of-lists"
+SEVERAL_LISTS: Final = "several-consumer-lists"
+TOPICS_LEFT_OUT: Final = "topics-left-out"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPart:
+    """What a fleet's tables have of one namespace, or of one subscription in it.
+
+    ``snapshot`` holds the topics of the namespace, each with the subscriptions that are meant. ``listed_flag`` is the
+    flag under which the fleet's lists were computed, None where nothing of it is listed. Of
+    ``topics_left_out`` topics of the namespace nothing is known.
+    """
+
+    snapshot: Snapshot
+    listed_flag: bool | None = None
+    subscription: str = ""
+    topics_left_out: int = 0
+
+
+def open_fleet_part(part: FleetPart) -> Opened:
+    """The part as a state; its notes name what had to be inferred and what differs from the record or from the lists.
+
+    The flag is the reported one, else the one that explains the recorded active consumers, else that of the lists.
+    Raises ``InputError`` where nothing of it can be shown. O(t log t) for t partitions.
+    """
+    snapshot, listed = bounded(part.snapshot), part.listed_flag
+    _check(part)
+    recorded = snapshot.settings is not None or listed is None or _tells_flag(gather(snapshot, topics_of(snapshot))[0])
+    opened = open_snapshot(snapshot, consistent_hashing=None if recorded else listed)
+    flag = opened.state.settings.activeConsumerFailoverConsistentHashing
+    notes = list(opened.notes)
+    if not recorded:
+        text = f"no active consumer was recorded to infer {FLAG} from; {_text(flag)} as in the fleet's lists"
+        notes.append(Notice(FLAG_OF_LISTS, text))
+    elif listed not in (None, flag) and opened.state.subscriptions:
+        text = (
+            f"the fleet's lists were computed with {FLAG} {_text(not flag)}, which the recorded active consumers "
+            f"do not bear out; here it is {_text(flag)} (run the job assign with --set flag={_text(flag)})"
+        )
+        notes.append(Notice(DIFFERS_FROM_RECORD, text))
+    lists = len(opened.state.subscriptions) + len(opened.state.key_subscriptions)
+    if part.subscription and lists > 1:
+        text = (
+            f"the topics of {part.subscription} have {lists} different lists of consumers, so it is shown as {lists} "
+            "subscriptions; the fleet's lists add them up"
+        )
+        notes.append(Notice(SEVERAL_LISTS, text))
+    if part.topics_left_out:
+        text = f"{part.topics_left_out:,} topics of its namespace without this subscription are left out of the bundles"
+        notes.append(Notice(TOPICS_LEFT_OUT, text))
+    return replace(opened, notes=tuple(notes))
+
+
+def _check(part: FleetPart) -> None:
+    snapshot = part.snapshot
+    if not snapshot.topics and not snapshot.bundles:
+        raise InputError(f"{snapshot.source}: the tables have neither topics nor bundles of it")
+    if not part.subscription:
+        return
+    kinds = {subscription.type for facts in snapshot.topics.values() for subscription in facts.subscriptions}
+    if kinds.isdisjoint((FAILOVER, KEY_SHARED)):
+        listed = ", ".join(sorted(kinds)) or "none"
+        raise InputError(
+            f"{snapshot.source}: no Failover or Key_Shared subscription to show, only those of type {listed}"
+        )
+
+
+def _tells_flag(groups: Sequence[Group]) -> bool:
+    """Whether a recorded active consumer of a partition speaks for one of the two rules."""
+    for group in groups:
+        actives = {key: active for key, active in group.actives.items() if key[1] >= 0}
+        if infer_priority_levels(group.names, actives).rule is not None:
+            return True
+    return False
+
+
+def _text(flag: bool) -> str:
+    return str(flag).lower()

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.config import configured
-from tui.cli.exits import ENDING, noticing, of_signal
+from tui.cli.exits import ENDING, TerminalState, noticing, of_signal
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
-from tui.cli.terminal import TerminalState
 
 if TYPE_CHECKING:
     from textual.app import App

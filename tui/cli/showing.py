@@ -47,7 +47,7 @@ def show_session(
     ``reading`` is what it is made of where a running cluster is read: the frame says how far it is.
     """
     if output.on_screen:
-        from tui.cli.terminal import why_no_screen
+        from tui.cli.exits import why_no_screen
 
         reason = why_no_screen()
         if reason is not None:

@@ -73,8 +73,8 @@ def brokers_command(
     question = BrokersQuestion(None, shedder, placement, settings, changes, cycles, seed)
     if output.on_screen:
         from tui.brokers.app import BrokersApp
+        from tui.cli.exits import why_no_screen
         from tui.cli.screen import run_screen
-        from tui.cli.terminal import why_no_screen
 
         reason = why_no_screen()
         if reason is not None:

@@ -350,8 +350,8 @@ def open_fleet(*, target: str, output: Output) -> int:
     results = result_folder(target)
     if output.on_screen:
         from engine.errors import InputError
+        from tui.cli.exits import why_no_screen
         from tui.cli.fleet.screen import open_fleet_screen
-        from tui.cli.terminal import why_no_screen
 
         why_not = why_no_screen()
         if why_not is not None:

@@ -106,7 +106,7 @@ def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool
 def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     """What was chosen as a session of the simulator. Raises ``InputError`` where there is nothing to show."""
     from engine.cluster.timeline import Timeline
-    from engine.scenarios.fleet_opening import open_fleet_part
+    from engine.scenarios.opening import open_fleet_part
     from tui.cli.session import Session
     from tui.sources.fleet_part import part_of
 
