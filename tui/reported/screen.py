@@ -125,16 +125,14 @@ GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axcmhdtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
 )
+"""Keys of the sister screens, and why they do nothing here."""
 REPORTED_LEGEND: Group = (
     "in the tables",
     (
         KeyHelp("*", "reported by brokers at the time in the title; nothing here is computed"),
-        KeyHelp("!", "cannot be served: a topic with nobody who could be, or a consumer"),
+        KeyHelp("!", "cannot be served: a consumer, or a topic none of whose consumers can be"),
     ),
 )
-
-
-"""Keys of the sister screens, and why they do nothing here."""
 
 
 class ReportedScreen(DashboardScreen[SubscriptionView]):

@@ -153,5 +153,5 @@ def curve_document(curve: FlowCurve) -> dict[str, Any]:
         "positions": list(curve.positions),
         "idle": list(curve.idle),
         "problems": [asdict(problem) for problem in curve.problems],
-        "told": list(curve_texts(curve)),
+        "sentences": list(curve_texts(curve)),
     }

@@ -224,12 +224,13 @@ def _next(view: BalanceView) -> Iterator[str]:
         yield f"no bundle splits within {counted(view.question.cycles, 'cycle')}"
         attempt = tree.next_attempt()
         if attempt is not None:
-            yield from wrapped(f"cycle {attempt.cycle}: {attempt.range_text} {attempt.told}", first="  ", rest="    ")
+            text = f"cycle {attempt.cycle}: {attempt.range_text} {attempt.sentence}"
+            yield from wrapped(text, first="  ", rest="    ")
         return
     yield f"next split: {split.range_text}"
     yield f"  when: cycle {split.cycle}, {span_text(split.at_seconds)} from now ({split.at_seconds:g} s)"
     yield from wrapped(split.why, first="  why:  ", rest="    ")
-    yield from wrapped(split.told, first="  what: ", rest="    ")
+    yield from wrapped(split.sentence, first="  what: ", rest="    ")
 
 
 def _now(view: BalanceView) -> list[str]:
@@ -270,7 +271,7 @@ def _course(tree: TreeRow) -> Iterator[str]:
 
     again: dict[tuple[str, str], list[AttemptRow]] = {}
     for attempt in tree.attempts:
-        again.setdefault((attempt.range_text, attempt.told), []).append(attempt)
+        again.setdefault((attempt.range_text, attempt.sentence), []).append(attempt)
     if not again:
         return
     yield f"attempts with {tree.algorithm}:"
@@ -288,7 +289,7 @@ def _loops(view: BalanceView) -> Iterator[str]:
             if not place:
                 yield ""
                 yield f"goes round in circles with {tree.algorithm}:"
-            yield from wrapped(f"! {loop.told}", first="  ", rest="    ")
+            yield from wrapped(f"! {loop.sentence}", first="  ", rest="    ")
 
 
 def _occupancy(view: BalanceView) -> Iterator[str]:
