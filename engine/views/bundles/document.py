@@ -102,7 +102,7 @@ def _occupancy(occupancy: CountedOccupancy | Rejection) -> dict[str, Any]:
 
 
 def counted_document(occupancy: CountedOccupancy) -> dict[str, Any]:
-    """Topics counted in bundles and on brokers, beside what chance would do."""
+    """Topics counted in bundles and on brokers, and what chance would do."""
     return {
         "topics": occupancy.topics,
         "per_bundle": {

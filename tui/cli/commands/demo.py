@@ -38,7 +38,7 @@ def demo_command(*, script: str | None, headless: bool, max_input: int, output: 
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
     With --once or --json the script is run, and what the screen would then show is printed; with --headless --json
-    also every line, and what came of it.
+    also every line and its result.
 
     Example: ringside demo pip392 --headless
     """

@@ -44,7 +44,7 @@ def diff_command(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Put A and B side by side: what is set otherwise, who came and left, and which topics change hands.
+    """Compare A and B: settings that differ, consumers that came and left, and topics that change hands.
 
     A and B are each a FILE or FOLDER of answers, a journal, or a change: rule:ring, rule:modulo, release:5.0, step:3,
     "apply:kill c-1". A change is about --in PATH, else about the other side, else about the embedded cluster. In

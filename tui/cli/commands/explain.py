@@ -44,7 +44,7 @@ def explain_key(
 ) -> int:
     """Say why KEY goes to its consumer: bytes, hash, slot, owner, who inherits it, and what it waits for.
 
-    Bytes that are no text are written hex:00ff or base64:AP8=. "" is the empty key, which is a key; --no-key is none.
+    Bytes that are not text are written hex:00ff or base64:AP8=. "" is the empty key; --no-key is none.
 
     Example: ringside explain key order-17 --consumers a,b,c
     """

@@ -69,7 +69,7 @@ def explain_bundle(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Say of every broker whether it may own the bundle, by which filter it may not, and what the strategy compares;
+    """Say for every broker whether it may own the bundle, or which filter excludes it, and what the strategy compares;
     and whether the bundle can stay where it is.
 
     RANGE is 0x00000000_0x40000000, or tenant/namespace/RANGE. FOLDER holds load reports.

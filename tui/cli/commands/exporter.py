@@ -43,11 +43,11 @@ _ABOUT: Final = b"ringside exporter: the figures are at /metrics\n"
 def exporter_command(
     *, url: str, listen: str, not_only_here: bool, every: float, once: bool, cluster: ClusterChoice
 ) -> int:
-    """Read the cluster at URL again and again, and serve what only Ringside knows of it at /metrics.
+    """Read the cluster at URL repeatedly, and serve what only Ringside knows about it at /metrics.
 
-    Evenness and idle consumers of Failover subscriptions, what is found by cause, blocked backlogs, draining slots,
-    facts of which model and broker disagree, the next split and the next unload. The cluster is only read; a scrape
-    gets the last figures and asks the cluster nothing.
+    Evenness and idle consumers of Failover subscriptions, findings by cause, blocked backlogs, draining slots,
+    facts on which model and broker disagree, the next split and the next unload. The cluster is only read; a scrape
+    returns the last figures and sends the cluster no request.
 
     Without --not-only-here only this machine can connect: names of subscriptions and bundles are in the figures.
 

@@ -53,9 +53,9 @@ def heirs_command(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Say who inherits what when CONSUMER goes, topic by topic, and the shares after; several go all at once.
+    """Say who inherits what when CONSUMER leaves, topic by topic, and the shares after; several go all at once.
 
-    Without a CONSUMER, or with --all: every single failure, the worst first: which loss makes whom how overloaded.
+    Without a CONSUMER, or with --all: every single failure, the worst first: whom each loss overloads, and how much.
     For a Key_Shared subscription it lists slots and known keys. Without a FILE or FOLDER the embedded cluster is taken.
 
     With --broker, or --brokers for every single failure, it is about bundles: who may get each, and how full the

@@ -36,8 +36,9 @@ def keys_command(
 ) -> int:
     """Say exactly which slots, and which of the known keys, the consumers of a Key_Shared subscription have.
 
-    With --of it is about one consumer. Without it, about all: shares, the spread of the known keys beside what chance
-    gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the recording.
+    With --of it is about one consumer. Without it, about all: shares, the spread of the known keys compared with what
+    chance gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the
+    recording.
 
     Example: ringside keys --consumers a,b,c --key order-17
     """

@@ -84,7 +84,7 @@ def lint_command(
     with answers or with names. A URL (http://HOST:8080) is a running cluster, which is only read. Each finding says
     what, where, how bad, and what to change.
 
-    Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
+    Exit code 0: no finding is as bad as --fail-on (default: error). 1: one is. 2: the input cannot be
     used. 3: the cluster is out of reach. What is wrong with parts of the input goes to stderr, and the rest is
     judged.
 

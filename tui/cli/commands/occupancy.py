@@ -43,7 +43,7 @@ def occupancy_command(
     ascii_only: bool,
     what_if: WhatIf,
 ) -> int:
-    """Count the topics of a namespace in its bundles and on its brokers, beside what chance gives on average.
+    """Count the topics of a namespace in its bundles and on its brokers, and compare with chance.
 
     With --topics and --bundles nothing is opened, and the numbers are those that chance gives.
 

@@ -76,7 +76,7 @@ def ranges_command(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Print consistent sticky ranges: what each of --nodes nodes declares, so that all agree without talking.
+    """Print consistent sticky ranges: what each of --nodes nodes declares, so that all agree without coordination.
 
     With known keys each node declares the single slots of its share of them instead, in the order they are listed.
 

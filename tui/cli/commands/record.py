@@ -34,10 +34,10 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
     FOLDER/<moment>/<path of the request>.json holds each answer. `ringside FOLDER`, why, lint, verify and fleet read
     it. Nothing in the cluster is changed, nothing is loaded or assigned; secrets in the brokers' own settings are
-    hidden. A moment has its folder once all of it is there: ctrl+c leaves the moments before, and nothing of the one
+    hidden. A moment gets its folder when it is complete: ctrl+c keeps the moments before, and nothing of the one
     that is being read.
 
-    Exit code 0: something was saved. 1: the disk, or the cluster behind URL became another one. 2: the input cannot be
+    Exit code 0: something was saved. 1: the disk failed, or another cluster answers at URL. 2: the input cannot be
     used. 3: the cluster is out of reach. 130: stopped with ctrl+c.
 
     Example: ringside record http://localhost:8080 answers/ --every 30s --for 10m

@@ -79,7 +79,7 @@ def new_command(
     output: Output,
     journal: JournalChoice,
 ) -> int:
-    """Open an invented cluster: the same numbers and the same seed give the same cluster.
+    """Open a synthetic cluster: the same numbers and the same seed give the same cluster.
 
     Example: ringside new --topics 12 --consumers 6 --flag on
     """

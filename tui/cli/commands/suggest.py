@@ -35,7 +35,7 @@ ANY: Final = "any"
 def suggest_command() -> None:
     """Suggest names, numbers or settings for a subscription or a namespace, with what each is worth.
 
-    Exit code 1: nothing that was looked at meets the goal.
+    Exit code 1: nothing that was tried meets the goal.
 
     Example: ringside suggest names answers/ --survive 1
     """
@@ -203,7 +203,7 @@ def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, 
 @json_option
 @ascii_option
 def suggest_points(*, path: str | None, what_if: WhatIf, **how: Any) -> int:
-    """Suggest subscriptionKeySharedConsistentHashingReplicaPoints for a goal, for the consumers there are.
+    """Suggest subscriptionKeySharedConsistentHashingReplicaPoints for a goal, for the present consumers.
 
     More points make shares more alike, as far as chance goes; a hot key stays on one consumer whatever they are.
 
@@ -229,7 +229,7 @@ def suggest_bundles(
 ) -> int:
     """Suggest a number of equal bundles for the topics of a namespace, dealt out to the brokers in turn.
 
-    With --survive 1 also with one broker less. For topics that nobody knows yet: ringside bundles-needed.
+    With --survive 1 also with one broker less. For topics that do not exist yet, use ringside bundles-needed.
 
     Example: ringside suggest bundles answers/ --brokers 3 --max-over-mean 1.2
     """

@@ -1,4 +1,4 @@
-"""``why``: what is wrong with a subscription in the answers of brokers, who causes it, and what mends it."""
+"""``why``: what is wrong with a subscription in the answers of brokers, who causes it, and what to do."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def why_command(
     ascii_only: bool,
     cluster: ClusterChoice,
 ) -> int:
-    """Say what is wrong with a subscription: who waits for whom, in numbers, which setting rules it, what mends it.
+    """Say what is wrong with a subscription: who waits for whom, in numbers, which setting is in force, what to do.
 
     FOLDER is a dump: answers of the admin API below admin/v2/..., by moments where folders are named by time. Loose
     files are read too. Two moments some seconds apart show what has stopped. Without a name the worst subscription is

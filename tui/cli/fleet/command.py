@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tui.sources.fleet_tables import ResultFolder
 
 _JOBS: Final[Mapping[str, str]] = {
-    "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
+    "run": "All jobs below except watch, one after another, from answers and key traces to the summary.",
     "import": "Read raw answers of brokers into tables.",
     "assign": "Assign every partition of every Failover subscription under each policy.",
     "keys": "Fold key traces to slots and show who gets what in every mode of Key_Shared.",
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
-    "lint": "Let the doctor look at every subscription, key space and namespace.",
+    "lint": "Run the doctor over every subscription, key space and namespace.",
     "report": "Sum a result folder up on one page, the worst first.",
     "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
 }
