@@ -182,7 +182,7 @@ def _contents(source: Source, name: str, intake: Intake) -> tuple[bytes | None, 
             # Nobody edits a text of that size: if its beginning is not text, it is not worth the memory.
             at = nul_in(source.unpacked_head())
             if at is not None:
-                reason = f"has a NUL byte at byte {at + 1:,}, so it is no JSON"
+                reason = f"has a NUL byte at byte {at + 1:,}, so it is not JSON"
                 return None, (Problem(name, "$", reason, "look what this file really is"),)
             data, fault = source.unpacked(room)
     else:

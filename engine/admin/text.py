@@ -96,8 +96,8 @@ def malformed(data: bytes, source: str, fault: Exception, path: str = "$") -> Pr
     word = data[offset : offset + 9].decode("utf-8", "replace")
     literal = re.match(r"-?(NaN|Infinity)|nan", word)
     if literal:
-        reason, advice = f"has {literal[0]}, which is no JSON number", "write 0.0, or record the answer again"
-    return Problem(source, path, f"is no JSON: {reason}" if not literal else reason, advice, line, column)
+        reason, advice = f"has {literal[0]}, which is not a JSON number", "write 0.0, or record the answer again"
+    return Problem(source, path, f"is not JSON: {reason}" if not literal else reason, advice, line, column)
 
 
 _DEEPEST: Final = 100

@@ -250,7 +250,7 @@ def _one_topic(
     subscriptions = tuple([replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless])
     unreadable = _unreadable_range(subscriptions)
     if unreadable is not None:
-        reason = f"keyHashRanges has {unreadable!r}, which is no range like [0, 16383]"
+        reason = f"keyHashRanges has {unreadable!r}, which is not a range like [0, 16383]"
         return None, (Problem(source, _path(parent, topic), reason, _SET_ASIDE),)
     facts = TopicFacts(
         name=topic,

@@ -129,6 +129,6 @@ def _refuse_bounds(topics: int, brokers: int, max_over_mean: float, idle_share: 
         message = f"the fullest broker has {max_over_mean} times the mean? It has to be a finite number, 1 or above"
         return Rejection("IllegalArgumentException", message, field="max_over_mean")
     if not 0 <= idle_share <= 1:
-        message = f"{idle_share} is no share: 0 is no broker idle, 1 is all"
+        message = f"{idle_share} is not a share: 0 is no broker idle, 1 is all"
         return Rejection("IllegalArgumentException", message, field="idle_share")
     return None

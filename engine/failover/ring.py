@@ -76,7 +76,7 @@ class FailoverRing:
 
     def __init__(self, names: tuple[str, ...], space: int = HASH_SPACE_SIZE) -> None:
         assert names, "a ring needs at least one consumer"
-        assert 0 < space <= HASH_SPACE_SIZE and space & (space - 1) == 0, f"{space} is no power of two up to 2^31"
+        assert 0 < space <= HASH_SPACE_SIZE and space & (space - 1) == 0, f"{space} is not a power of two up to 2^31"
         values = np.concatenate([_points_of(name) for name in names]) & (space - 1)
         # Claimants of one point stay in consumer order, so the last of a run is the one that owns it.
         bits = len(values).bit_length()

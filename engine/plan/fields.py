@@ -127,7 +127,7 @@ class Fields:
         if not isinstance(inner, dict):
             self.wrong(
                 path,
-                f"{shown(inner)} is no table",
+                f"{shown(inner)} is not a table",
                 f"write [{'.'.join(str(part) for part in path if isinstance(part, str))}]",
             )
             return None
@@ -138,7 +138,7 @@ class Fields:
     def tables(self, document: Mapping[str, Any], key: str, most: int) -> list[tuple[int, dict[str, Any]]]:
         values = document.get(key, [])
         if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-            self.wrong((key,), f"{key} is no list of tables", f"write [[{key}]]")
+            self.wrong((key,), f"{key} is not a list of tables", f"write [[{key}]]")
             return []
         if len(values) > most:
             self.wrong((key,), f"{len(values):,} are more than a plan can have")
@@ -149,7 +149,7 @@ class Fields:
         value = table.get(key, default)
         if isinstance(value, str):
             return value
-        self.wrong((*path, key), f"{shown(value)} is no text", f'write {key} = "..."')
+        self.wrong((*path, key), f"{shown(value)} is not a text", f'write {key} = "..."')
         return default
 
     def choice(self, table: Mapping[str, Any], path: Path, key: str, known: Sequence[str], default: str) -> str:
@@ -162,7 +162,7 @@ class Fields:
     def list(self, table: Mapping[str, Any], path: Path, key: str, most: int) -> list[Any]:
         value = table[key]
         if not isinstance(value, list):
-            self.wrong((*path, key), f"{shown(value)} is no list", f"write {key} = [...]")
+            self.wrong((*path, key), f"{shown(value)} is not a list", f"write {key} = [...]")
             return []
         if len(value) > most:
             self.wrong((*path, key), f"{len(value):,} entries, more than {most:,}")
@@ -174,7 +174,7 @@ class Fields:
         value, (low, high) = table.get(key, default), among
         if type(value) is int and low <= value <= high:
             return value
-        self.wrong((*path, key), f"{shown(value)} is no whole number from {low:,} to {high:,}")
+        self.wrong((*path, key), f"{shown(value)} is not a whole number from {low:,} to {high:,}")
         return default
 
     def number(
@@ -182,10 +182,10 @@ class Fields:
     ) -> float:
         """A number of either kind, ends included."""
         value, (low, high) = table.get(key, default), among
-        # A comparison with what is no number is false, too.
+        # A comparison with what is not a number is false, too.
         if type(value) in (int, float) and low <= value <= high:
             return float(value)
-        self.wrong((*path, key), f"{shown(value)} is no number from {low:g} to {high:g}")
+        self.wrong((*path, key), f"{shown(value)} is not a number from {low:g} to {high:g}")
         return default
 
 

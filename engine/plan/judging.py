@@ -44,7 +44,7 @@ def judge_plan(plan: Plan) -> Judged:
 
 def _outcome(part: str, goal: Goal, value: float, who: Iterable[str] = (), key: str = "") -> Outcome:
     met = value <= goal.allowed + TOLERANCE * max(1.0, goal.allowed)
-    # What is no number (nobody is left) has no place in a document.
+    # What is not a number (nobody is left) has no place in a document.
     if not math.isfinite(value):
         return Outcome(part, goal, met=False, who=tuple(who), reason="nobody is left")
     return Outcome(part, goal, met, value, tuple(who), "", key if not met else "")

@@ -64,7 +64,7 @@ def read_plan(data: bytes, source: str) -> Plan | tuple[Problem, ...]:
         document = tomllib.loads(text)
         lines = lines_of(text)
     except UnicodeDecodeError as error:
-        return (Problem(source, "", f"byte {error.start:,} is no UTF-8", line=data[: error.start].count(b"\n") + 1),)
+        return (Problem(source, "", f"byte {error.start:,} is not UTF-8", line=data[: error.start].count(b"\n") + 1),)
     except tomllib.TOMLDecodeError as error:
         match = _AT.fullmatch(str(error))
         place = (None, None) if match is None or match["line"] is None else (int(match["line"]), int(match["column"]))
@@ -312,7 +312,7 @@ class _Reader(Fields):
         for at, piece in enumerate(self.list(row, path, "ranges", RANGE_SIZE)):
             whole = isinstance(piece, list) and len(piece) == 2 and all(type(end) is int for end in piece)
             if not whole or not all(-_INT_32 <= end < _INT_32 for end in piece):
-                self.wrong((*path, "ranges", at), f"{shown(piece)} is no range", "write [first, last], 0 to 65535")
+                self.wrong((*path, "ranges", at), f"{shown(piece)} is not a range", "write [first, last], 0 to 65535")
                 return None
             ranges.append((piece[0], piece[1]))
         return tuple(ranges)
@@ -326,7 +326,7 @@ class _Reader(Fields):
             consumers = []
             for at, value in enumerate(self.list(table, path, "consumers", MOST_CONSUMERS)):
                 if not isinstance(value, (str, dict)):
-                    self.wrong((*path, "consumers", at), f"{shown(value)} is no name and no table with one")
+                    self.wrong((*path, "consumers", at), f"{shown(value)} is neither a name nor a table with one")
                     break
                 consumers.append({"name": value} if isinstance(value, str) else value)
             return consumers

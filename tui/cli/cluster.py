@@ -104,7 +104,7 @@ class Duration(click.ParamType[float]):
         match = _DURATION.fullmatch(str(value).strip())
         seconds = float(match[1]) * _SECONDS[match[2].lower()] if match is not None else 0.0
         if seconds <= 0:
-            self.fail(f"{str(value)[:40]!r} is no time; write 30s, 10m, 2h or 500ms", param, ctx)
+            self.fail(f"{str(value)[:40]!r} is not a time; write 30s, 10m, 2h or 500ms", param, ctx)
         return seconds
 
 

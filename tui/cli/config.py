@@ -79,7 +79,7 @@ def read_config(path: Path | None) -> Config:
     try:
         document = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Config(path, problems=(f"it is no TOML: {error}",))
+        return Config(path, problems=(f"it is not TOML: {error}",))
     return _config(path, document)
 
 
@@ -93,7 +93,7 @@ def _config(path: Path, document: Mapping[str, Any]) -> Config:
             problems += _take_keys(value, keys)
             continue
         if name not in _SETTINGS:
-            problems.append(f"{name!r} is no setting; there are {', '.join((*_SETTINGS, '[keys]'))}")
+            problems.append(f"{name!r} is not a setting; there are {', '.join((*_SETTINGS, '[keys]'))}")
             continue
         parameter, convert, wanted = _SETTINGS[name]
         try:

@@ -66,7 +66,7 @@ def setting_pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[st
     for value in values:
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            raise click.BadParameter(f"{value!r} is no setting; write it as in broker.conf, NAME=VALUE")
+            raise click.BadParameter(f"{value!r} is not a setting; write it as in broker.conf, NAME=VALUE")
         pairs.append((name.strip(), text))
     return tuple(pairs)
 

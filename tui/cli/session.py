@@ -269,8 +269,8 @@ def _check(path: Path) -> None:
         return
     if HEADER not in head:
         raise InputError(
-            f"{path}: this is no journal; one begins with the header that ringside writes (--journal FILE, or a session"
-            f" of its own in {session_folder()}). Answers of a broker open with"
+            f"{path}: this is not a journal; one begins with the header that ringside writes (--journal FILE, or a"
+            f" session in {session_folder()}). Answers of a broker open with"
             f" {shell_line('ringside', path_word(str(path)))}"
         )
 
@@ -290,7 +290,7 @@ def session_of(path: str | None, what_if: WhatIf) -> Session:
 def is_journal(path: str) -> bool:
     """Whether a file begins as a journal does; what cannot be read is reported when it is opened."""
     try:
-        # A pipe is no journal, and what is read of it here would be missing there.
+        # A pipe is not a journal, and what is read of it here would be missing there.
         if not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:

@@ -230,7 +230,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     def explain(self, text: str) -> Rejection | None:
         ids = [row.consumer_id for row in self.now.consumers if row.name == text]
         if not ids:
-            return Rejection("NotFound", f"{text!r} is no consumer of this subscription", "select")
+            return Rejection("NotFound", f"{text!r} is not a consumer of this subscription", "select")
         self.selected = ids[0]
         return self._explained()
 
@@ -255,4 +255,4 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         if ids:
             self.selected = ids[0]
         else:
-            self.complain(f"{text!r} is no consumer of this subscription")
+            self.complain(f"{text!r} is not a consumer of this subscription")

@@ -134,9 +134,9 @@ def parse_expectation(text: str) -> Expectation | Rejection:
         return Expectation(text, kind, tuple(rest))
     sign, number = rest[count:]
     if sign not in _OPERATORS:
-        return _refuse(f"{sign!r} is no comparison; use one of {' '.join(_OPERATORS)}", sign)
+        return _refuse(f"{sign!r} is not a comparison; use one of {' '.join(_OPERATORS)}", sign)
     if not _NUMBER.fullmatch(number):
-        return _refuse(f"{number!r} is no number; write {form}", number)
+        return _refuse(f"{number!r} is not a number; write {form}", number)
     return Expectation(text, kind, tuple(rest[:count]), sign, float(number))
 
 
@@ -187,7 +187,9 @@ def _unmet_words(expectation: Expectation, timeline: Timeline, subscription: int
             return "" if expectation.subject[0] in there else f"the notices are {', '.join(there) or 'none'}"
         case _:
             node = _bundle(view, expectation.subject[0])
-            return "" if node is not None and not node.children else f"{expectation.subject[0]} is no bundle in force"
+            return (
+                "" if node is not None and not node.children else f"{expectation.subject[0]} is not a bundle in force"
+            )
 
 
 def _judged_forecast(expectation: Expectation, timeline: Timeline) -> tuple[str, float | None]:

@@ -163,7 +163,7 @@ class _Reader:
                     return _refuse("expect refused belongs right below the command that should be refused", word)
                 return expectation
         if not _SECONDS.fullmatch(rest) or float(rest) > MAX_SECONDS:
-            return _refuse(f"{rest!r} is no time; write seconds since the start, at most {MAX_SECONDS:.0f}", rest)
+            return _refuse(f"{rest!r} is not a time; write seconds since the start, at most {MAX_SECONDS:.0f}", rest)
         if float(rest) < self._seconds:
             return _refuse(f"time goes back from {self._seconds:g} to {rest} seconds", rest)
         return float(rest)

@@ -116,7 +116,7 @@ def load_script(path: str | Path) -> Script:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise InputError(f"{path} is no UTF-8 text: byte {fault.start} cannot be read") from fault
+        raise InputError(f"{path} is not UTF-8 text: byte {fault.start} cannot be read") from fault
     script = parse_script(text, path.name, str(path.parent))
     if not isinstance(script, Script):
         raise InputError(f"{path} cannot be run: {script[0]}", script)

@@ -243,7 +243,7 @@ def read_summary(data: bytes, source: str = FILE_NAME) -> FleetSummary:
 
 
 def _refused(source: str, reason: str) -> InputError:
-    problem = Problem(source, "$", f"is no summary of a fleet: {reason}", "make it again with ringside fleet report")
+    problem = Problem(source, "$", f"is not a summary of a fleet: {reason}", "make it again with ringside fleet report")
     return InputError(str(problem), (problem,))
 
 

@@ -63,7 +63,7 @@ def _only(problems: tuple[Problem, ...]) -> Problem:
         (
             _topic(subscriptions={"k": {"type": "Key_Shared", "consumers": [{"keyHashRanges": ["0 to 7"]}]}}),
             "",
-            "'0 to 7', which is no range",
+            "'0 to 7', which is not a range",
         ),
     ],
 )
@@ -141,7 +141,7 @@ def test_equal_beginnings_of_values_do_not_hide_a_doubled_name() -> None:
         (b'{"msgRateIn": 1.0,}', "trailing comma"),
         (b'{"msgRateIn": 1.0} {}', "trailing characters"),
         (b"[]", "an object is expected here, not a list"),
-        (b"<html>", "is no JSON"),
+        (b"<html>", "is not JSON"),
         pytest.param(b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested more than", id="nested"),
         (b'{"subscriptions": {"\xff": {}}}', "UTF-8"),
     ],

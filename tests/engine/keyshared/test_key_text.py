@@ -53,7 +53,7 @@ def test_a_refused_text_is_shown_up_to_60_characters() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("hex:0", "'hex:0' is no hexadecimal"),
+        ("hex:0", "'hex:0' is not hexadecimal"),
         ("hex:zz", "two digits"),
         ("hex:00 ff", "hexadecimal"),
         ("hex:" + "x" * 5_000, "..."),

@@ -277,7 +277,7 @@ def test_a_file_named_as_an_answer_is_no_list_of_names(run: Run, tmp_path: Path,
     (tmp_path / "orders.json").write_text(text)
     (tmp_path / "names.txt").write_text(text)
     ran = run("lint", str(tmp_path / "orders.json"))
-    assert (ran.code, ran.out) == (2, "") and "orders.json: this is no answer of a broker" in ran.err
+    assert (ran.code, ran.out) == (2, "") and "orders.json: this is not an answer of a broker" in ran.err
     assert run("lint", str(tmp_path / "names.txt")).code == 0
 
 

@@ -86,7 +86,7 @@ def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None
 
 
 def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
-    """What the message has. Raises ``InputError`` for a text that is no key."""
+    """What the message has. Raises ``InputError`` for a text that is not a key."""
     from engine.keyshared.keys import EntryMetadata
     from tui.cli.key_options import key_of
 

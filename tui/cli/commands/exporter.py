@@ -106,7 +106,9 @@ def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
 
     match = _ADDRESS.fullmatch(listen)
     if match is None or int(match["port"]) > 65535:
-        raise InputError(f"--listen {listen[:80]!r} is no address; write 127.0.0.1:9393, [::1]:9393 or localhost:9393")
+        raise InputError(
+            f"--listen {listen[:80]!r} is not an address; write 127.0.0.1:9393, [::1]:9393 or localhost:9393"
+        )
     host = match["six"] or match["host"]
     if not anywhere and not _is_loopback(host):
         raise InputError(f"--listen {listen}: others could connect; give --not-only-here too if they may")

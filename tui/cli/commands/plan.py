@@ -39,7 +39,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
     try:
         return tuple(int(piece) for piece in text.split(","))
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no list of node indices; write 1,3") from error
+        raise click.BadParameter(f"{text!r} is not a list of node indices; write 1,3") from error
 
 
 @click.command("plan")

@@ -98,7 +98,7 @@ def _positions(text: str | None) -> tuple[int, ...] | None:
     try:
         return tuple(int(piece, 0) for piece in text.replace(" ", ",").split(",") if piece)
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no list of hash values; write 123456,0x40000000") from error
+        raise click.BadParameter(f"{text!r} is not a list of hash values; write 123456,0x40000000") from error
 
 
 def split_lines(view: SplitPreviewView, algorithm: str | None = None) -> list[str]:
