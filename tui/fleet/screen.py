@@ -12,8 +12,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
+from engine.disk import path_typed
 from engine.errors import InputError
-from engine.exporting import path_typed
 from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv
 
+from engine.disk import Exported
 from engine.errors import InputError
-from engine.exporting import Exported
 from pipeline import schemas, stamps
 from tests.tui.fleet_scenes import large_result, small_result
 from tui.fleet.columns import SUBSCRIPTIONS
