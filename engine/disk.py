@@ -1,8 +1,9 @@
-"""Files that are never seen half-written: the operations behind journals and exports, in one place, so that a test can
-simulate a full disk.
+"""Files that are never seen half-written: journals, and exports of tables and pictures.
 
-A new file is written under a hidden name beside its place (a draft), synced, and only then given its name, which
-nothing else has. A process that is killed leaves at most its draft, and the next draft in that folder removes it.
+All operations on files are in one place, so that a test can simulate a full disk. A new file is written under a hidden
+name in the same folder (a draft), synced, and only then renamed to its own name, which no other file has. A process
+that is killed leaves at most its draft, and the next draft in that folder removes it. Exported text is harmless to a
+spreadsheet that opens it.
 """
 
 from __future__ import annotations
