@@ -45,6 +45,9 @@ def partition_index(topic: str) -> int:
     _, suffix, digits = topic.rpartition(PARTITION_SUFFIX)
     if not suffix or not digits or len(digits) > len(str(_INT_MAX)):
         return -1
+    if digits.isascii() and digits.isdigit():
+        index = int(digits)
+        return index if index <= _INT_MAX and len(str(index)) == len(digits) else -1
     # Java reads 16-bit units, so a digit beyond the basic plane is two units, neither of them a digit.
     if any(ord(char) > 0xFFFF or not char.isdecimal() for char in digits):
         return -1

@@ -21,8 +21,16 @@ class Feed(Protocol):
 
     every_s: float
 
-    def start(self, arrived: Callable[[Scene], object], missed: Callable[[str], object]) -> None:
-        """Begin, in a thread of its own, in which both are called: with a newer scene, or why there is none."""
+    def start(
+        self,
+        arrived: Callable[[Scene], object],
+        missed: Callable[[str], object],
+        progressed: Callable[[str], object],
+    ) -> None:
+        """Begin, in a thread of its own, in which all are called: with a newer scene, or why there is none.
+
+        ``progressed`` gets how far a reading is that takes its time.
+        """
 
     def stop(self) -> None:
         """Bring nothing more. Does not wait."""

@@ -19,6 +19,8 @@ class Glyphs:
     highlight: str
     marker: str
     waiting: str
+    hatch: str
+    """Where what was reported differs from the model."""
     faded: str
     unnamed: str
     ellipsis: str
@@ -43,6 +45,7 @@ UNICODE: Final = Glyphs(
     highlight="◆",
     marker="◆",
     waiting="!",
+    hatch="╱",
     faded="·",
     unnamed="+",
     ellipsis="…",
@@ -63,6 +66,7 @@ ASCII: Final = Glyphs(
     highlight="X",
     marker="*",
     waiting="!",
+    hatch="/",
     faded=".",
     unnamed="+",
     ellipsis="~",
@@ -115,6 +119,7 @@ _TWINS: Final = str.maketrans(
         **dict.fromkeys("◀◂‹«←", "<"),
         **dict.fromkeys("▼▾", "v"),
         **dict.fromkeys("▲▴", "^"),
+        "╱": "/",
         **dict.fromkeys("–—−", "-"),
         **dict.fromkeys("‘’", "'"),
         **dict.fromkeys("“”", '"'),

@@ -56,6 +56,20 @@ class Dots:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TwoSides:
+    """Owners of the same pieces of the hash space by the model and as reported, where the two differ somewhere."""
+
+    modelled: Arcs
+    reported: Arcs
+    differs: npt.NDArray[np.bool_]
+    """Which pieces are hatched, a mask over the points of both."""
+
+    def __post_init__(self) -> None:
+        assert np.array_equal(self.modelled.points, self.reported.points), "both sides are cut alike"
+        assert self.differs.shape == self.modelled.points.shape, "one flag per piece"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RingPicture:
     """One state of a ring, as numbers."""
 
@@ -74,6 +88,8 @@ class RingPicture:
     """Letter tag per consumer; None names them A, B, ... by index."""
     band: bool | None = None
     """Whether to draw the inner band; None draws it when arcs are too narrow to read."""
+    sides: TwoSides | None = None
+    """Where some were reported otherwise than by the model: the model's on the ring, those reported on the band."""
 
     def tag(self, owner: int) -> str:
         """The letter tag of a consumer."""

@@ -18,6 +18,7 @@ from engine.scenarios.selecting import resolve_selection
 from engine.views.failover.explanations import TopicExplanation
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
 from engine.views.finding import Found
+from engine.views.reported.model import Comparison
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
@@ -76,6 +77,7 @@ class MainScreen(DashboardScreen[DashboardView]):
     """When the reported columns were seen, or since when numbers are computed."""
     marks: var[tuple[int, ...]] = var(())
     blocked: var[frozenset[int]] = var(frozenset())
+    compared: var[Comparison | None] = var(None)
 
     def __init__(self, *args: Any, bundle_screens: BundleScreens, **how: Any) -> None:
         super().__init__(*args, **how)
@@ -90,6 +92,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         ring.flashes = self.animate_changes
         yield ring.data_bind(
             *(cls.few_words, cls.ring, cls.selected, cls.topic, cls.colours, cls.weights, cls.marks, cls.blocked),
+            cls.compared,
             rows=cls.consumers,
         )
         with Vertical(id="side"):
@@ -125,6 +128,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.remark = table_remark(view.reported)
         self.marks = () if view.reported is None else view.reported.marks
         self.blocked = blocked_ids(view.consumers)
+        self.compared = None if view.reported is None else view.reported.comparison
         self.weights = tuple(row.active_partitions for row in view.consumers)
         self.few_words = rule_in_few_words(view.status, view.consumers)
         self.ring = view.ring

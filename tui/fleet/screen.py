@@ -18,7 +18,7 @@ from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.fleet.bindings import BINDINGS, help_groups
-from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
+from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
 from tui.fleet.lines import FleetSpread, fleet_line, heading
 from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.columns import Lines
@@ -36,21 +36,22 @@ from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
 
 _WORDS: Final = ("z", "a")
-"""The words for descending and ascending order of texts."""
+"""How texts are said to stand: the last letter or the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
 
-    ``listed_flag`` is the flag that the numbers of the list are of, None where that is unknown. ``first`` names the
-    subscription of a namespace that is shown first, "" for any.
+    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold. ``first`` names the
+    subscription of a namespace that is shown first, "" for any. ``cluster``: its brokers instead.
     """
 
     namespace: str
     subscription: str
     listed_flag: bool | None
     first: str = ""
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Place:
 
 
 class FleetScreen(SinglePaintScreen[None]):
-    """Four lists over one folder of results. Rows are made for what is in sight, however many there are."""
+    """The lists over one folder of results. Rows are made for what is in sight, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
@@ -118,7 +119,7 @@ class FleetScreen(SinglePaintScreen[None]):
 
     @property
     def place(self) -> Place:
-        """The current list and row."""
+        """Where one stands now."""
         return Place(self._shown.table, {**self._spots, self._shown.table: self._spot()})
 
     @property
@@ -158,7 +159,7 @@ class FleetScreen(SinglePaintScreen[None]):
         table.lines = Lines(
             len(listing),
             lambda at, width: fleet_line(
-                listing.row(at), fitting(width), shown.heat, highest, colours, ascii_only=ascii_only
+                listing.row(at), fitting(width), shown, highest, colours, ascii_only=ascii_only
             ),
             lambda width: heading(fitting(width), sorted_by, descending=listing.descending),
         )
@@ -202,7 +203,7 @@ class FleetScreen(SinglePaintScreen[None]):
 
     def _is_cheap(self, fleet_list: FleetList) -> bool:
         # The summary counts findings and what was set aside; without one the tables are counted.
-        return fleet_list in (SUBSCRIPTIONS, NAMESPACES) or self._results.summary is None
+        return fleet_list in (SUBSCRIPTIONS, NAMESPACES, BROKERS) or self._results.summary is None
 
     def on_resize(self) -> None:
         """As many bars and words as there is room for."""
@@ -232,14 +233,16 @@ class FleetScreen(SinglePaintScreen[None]):
         self.action_list((tables.index(self._shown.table) + by) % len(LISTS))
 
     def action_sort(self, by: int) -> None:
-        names = [sortable.name for sortable in self._shown.sortable]
+        names = [each.name for each in self._shown.sortable]
         now = self._listing.sorted_by or self._shown.heat
         column = names[(names.index(now) + by) % len(names)] if now in names else names[0 if by > 0 else -1]
         self._sort_first(column)
 
     def _sort_first(self, column: str) -> None:
         """Sort by another column: numbers with the largest first."""
-        self._sort(column, descending=self._shown.column(column).kind in ("count", "times", "severity"))
+        self._sort(
+            column, descending=self._shown.column(column).is_number or self._shown.column(column).kind == "severity"
+        )
 
     def action_reverse(self) -> None:
         column = self._listing.sorted_by or self._shown.heat or self._shown.sortable[0].name
@@ -253,13 +256,19 @@ class FleetScreen(SinglePaintScreen[None]):
         text, mask = self._listing.filter_text, self._listing.mask
         self._every = ordered(self._results.listing(self._shown.table), column, descending=descending)
         self._take(self._every.let_through(mask, text))
-        shown_column = self._shown.column(column)
-        about = f" ({shown_column.about})" if shown_column.about else ""
+        column_told = self._shown.column(column)
+        about = f" ({column_told.about})" if column_told.about else ""
         self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, w goes back.")
 
     def action_filter(self) -> None:
         hint = "part of a name, or like " + (
-            "idle>2" if self._shown.heat else "topics>1" if self._shown.opens else "kind=bad"
+            "next>0"
+            if self._shown.table == BROKERS.table
+            else "idle>2"
+            if self._shown.heat
+            else "topics>1"
+            if self._shown.opens
+            else "kind=bad"
         )
         self.query_one(Prompt).ask("filter", "/", text=self._listing.filter_text, placeholder=hint)
 
@@ -327,7 +336,7 @@ class FleetScreen(SinglePaintScreen[None]):
         if message.kind == "filter":
             word = half_typed(self._every, message.text, self._shown.labels)
             if word is not None:
-                prompt.complain(f"{word} needs a number, as in idle>2; until then nothing is filtered out")
+                prompt.complain(f"{word} wants a number, as in idle>2; without it nothing is left out")
                 return
         prompt.accept(message.text)
         self.query_one("#rows").focus()
@@ -343,6 +352,8 @@ class FleetScreen(SinglePaintScreen[None]):
         row = self._listing.row(message.index)
         if not self._shown.opens:
             self.say("refusal", "What was set aside cannot be opened: see below what to do, then run the jobs again.")
+        elif self._shown.table == BROKERS.table:
+            self.post_message(self.Opened(Chosen("", "", None, cluster=str(row["cluster"]))))
         elif not row["namespace"]:
             self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
         else:

@@ -1,4 +1,4 @@
-"""What the fleet screen says in sentences: what the fleet is, and the row under the cursor."""
+"""What the fleet screen says in sentences: what the fleet is, and what stands under the cursor."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from engine.keyshared.luck import Verdict
 from engine.text import counted
 from engine.views.fleet.summary import FleetSummary
 from themes.palettes import Palette, hex_colour
-from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
+from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.plain_text import plain
 from tui.kit.wording import msgs_per_sec, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
-_BRIEFEST: Final = 3
-"""How the lists' counts are written: in full (0), shortened (1), only the most important (2), only bad news (3)."""
+_NEWS_ONLY: Final = 3
+_BRIEFEST: Final = 4
+"""The lists' counts are in full (0), shortened (1), the most important alone (2), those of bad news alone (3), or left
+out (4)."""
 
 
 def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
@@ -65,7 +67,7 @@ def _fitting(pieces: Sequence[str], width: int) -> str:
 def tabs_text(
     shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, width: int
 ) -> Text:
-    """The lists with their digits and counts; findings by severity; the one that is shown is highlighted."""
+    """The lists with their digits and counts; findings by severity; the one that is shown stands out."""
     texts = (_tabs(shown, summary, listed, colours, brief) for brief in range(_BRIEFEST))
     return next((text for text in texts if text.cell_len <= width), _tabs(shown, summary, listed, colours, _BRIEFEST))
 
@@ -76,12 +78,13 @@ def _tabs(
     text = Text(no_wrap=True, overflow="ellipsis")
     for digit, fleet_list in enumerate(LISTS, 1):
         chosen = fleet_list.table == shown.table
-        text.append(f" {digit} {fleet_list.title}{' ' if chosen else ''}", "bold reverse" if chosen else "")
-        counts = _counts(fleet_list, summary, listed, colours, brief)
+        gap = " " if chosen and brief < _NEWS_ONLY else ""
+        text.append(f" {digit} {fleet_list.title}{gap}", "bold reverse" if chosen else "")
+        counts = _counts(fleet_list, summary, listed, colours, brief) if brief < _BRIEFEST else []
         for words, colour in counts:
             text.append(" ")
             text.append(words, f"{'bold ' if chosen else ''}{colour}")
-        text.append(("   ", " ", "", "")[brief])
+        text.append(("   ", " ", "", "", "")[brief])
     return text
 
 
@@ -108,7 +111,7 @@ def _counts(
             counts.append((quantity(others), dim))
         return counts or [("none", dim)]
     number = listed.get(shown.table)
-    return [] if number is None or brief == _BRIEFEST else [(_number(number, brief), dim)]
+    return [] if number is None or brief == _NEWS_ONLY else [(_number(number, brief), dim)]
 
 
 def _number(value: int, brief: int) -> str:
@@ -116,11 +119,13 @@ def _number(value: int, brief: int) -> str:
 
 
 def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
-    """The row under the cursor in sentences, one a line."""
+    """What stands under the cursor, in sentences; each begins a line."""
     if shown.table == SUBSCRIPTIONS.table:
         return [_subscription(row)]
     if shown.table == NAMESPACES.table:
         return [_namespace(row)]
+    if shown.table == BROKERS.table:
+        return [_broker(row)]
     return _finding(row) if shown.table == FINDINGS.table else _problem(row)
 
 
@@ -139,9 +144,9 @@ def _subscription(row: Mapping[str, Any]) -> str:
         if row.get("lost_msg_rate"):
             parts.append(f"beside it the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
-        parts.append("no key trace shows how even it is")
+        parts.append("no key trace tells how even it is")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
     if row.get("verdict") in Verdict.__members__:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
@@ -162,8 +167,31 @@ def _namespace(row: Mapping[str, Any]) -> str:
         times = row["worst_max_over_even"]
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
     parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
+    return "; ".join(parts)
+
+
+def _broker(row: Mapping[str, Any]) -> str:
+    cluster = f" of {safe_name(row['cluster'])}" if row["cluster"] else ""
+    if row["usage"] is None:
+        used = "its usage is not known"
+    else:
+        by = f" by {row['fullest'].replace('_', ' ')}" if row["fullest"] else ""
+        after = f", {row['usage_after']:.0%} after the forecast" if row["usage_after"] is not None else ""
+        used = f"{row['usage']:.0%} used{by}{after}"
+    compared = f" ({row['figure']:,.4g} against {row['limit']:,.4g})" if row["figure"] is not None else ""
+    parts = [
+        f"{safe_name(row['broker'])}{cluster}: {used}",
+        f"next cycle of {row['shedder'] or 'its shedder'}: {row['next_outcome'].replace('-', ' ')}{compared}",
+        f"{counted(row['bundles'], 'bundle')}, {counted(row['topics'], 'topic')}, {msgs_per_sec(row['msg_rate'])}",
+    ]
+    if row["unloads"]:
+        interrupted = counted(row["topics_interrupted"], "topic")
+        parts.append(f"in all cycles {counted(row['unloads'], 'unload')} interrupt {interrupted}")
+    if row["gained"]:
+        back = f", {row['loops']:,} of them for the second time" if row["loops"] else ""
+        parts.append(f"{counted(row['gained'], 'bundle')} arrive{back}")
     return "; ".join(parts)
 
 

@@ -18,7 +18,7 @@ from engine.scenarios.selecting import resolve_selection
 from engine.text import counted
 from engine.views.failover.model import RingView
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
-from engine.views.reported.model import ReportedView
+from engine.views.reported.model import Comparison, ReportedView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
 from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
@@ -73,6 +73,9 @@ SLOTS_LEGEND: Final[Group] = (
         KeyHelp("dots", "known keys at their slots, in the colour of their consumer"),
         KeyHelp("!", "slots where messages wait; in the table, who lost slots although another joined or left"),
         KeyHelp("*", "reported by brokers at the time in the title, until a step of the simulation; ! there: blocked"),
+        KeyHelp(
+            "/", "reported otherwise than by the model: outside and cells are the model, inside and strokes reported"
+        ),
         KeyHelp("hash map", "the same slots row by row, from 0 on"),
     ),
 )
@@ -113,6 +116,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     remark: var[str] = var("")
     marks: var[tuple[int, ...]] = var(())
     blocked: var[frozenset[int]] = var(frozenset())
+    compared: var[Comparison | None] = var(None)
 
     _sent_last = ""
 
@@ -132,6 +136,7 @@ class KeysScreen(DashboardScreen[KeysView]):
             cls.waiting,
             cls.marks,
             cls.blocked,
+            cls.compared,
             rows=cls.consumers,
             dots="keys",
         )
@@ -175,6 +180,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.remark = table_remark(view.reported)
         self.marks = () if self.reported is None else self.reported.marks
         self.blocked = blocked_ids(view.consumers)
+        self.compared = None if view.reported is None else view.reported.comparison
         self.few_words = mode_in_few_words(view)
         set_title(self.query_one("#ring"), f"1 slots 0 to {view.ring.space_size - 1}")
         self.waiting = frozenset(wait.slot for wait in view.waits)

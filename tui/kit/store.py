@@ -44,7 +44,7 @@ from engine.views.producers.answers import GrowthView, known_keys_view, send_ans
 from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
 from engine.views.producers.view import producers_view
 from engine.views.reported.bundles import with_load_reports
-from engine.views.reported.model import Agreement
+from engine.views.reported.model import Agreement, Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.live_line import Freshness
@@ -133,7 +133,7 @@ class Store:
         live: Freshness | None = None,
     ) -> None:
         self._timeline = self._main = timeline
-        self._reported = Reported(seen)
+        self._reported = Reported(seen, settled_only=live is not None)
         self._moment = self._reported.last
         self._earlier: dict[int, Timeline] = {}
         self._others: dict[int, tuple[Subject, ...]] = {}
@@ -451,6 +451,26 @@ class Store:
         return agreements[-1 - behind] if behind < len(agreements) else Agreement()
 
     @property
+    def differences(self) -> Agreement:
+        """What differs at the moment that is shown, in a dump of the shown subscription alone."""
+        agreement, comparison = self.agreement, self._comparison
+        if comparison is None:
+            return agreement
+        if not agreement.compared:
+            return Agreement(comparison.compared, comparison.disagreements)
+        listed = {(each.topic, each.subscription) for each in agreement.disagreements}
+        more = tuple(each for each in comparison.disagreements if (each.topic, each.subscription) not in listed)
+        return Agreement(agreement.compared + len(more), (*agreement.disagreements, *more))
+
+    @property
+    def _comparison(self) -> Comparison | None:
+        """What was reported of the shown subscription beside the model."""
+        if self.shows_producers or self.shows_reported:
+            return None
+        view = self.keys_view if self.shows_keys else self.view
+        return None if view is None or view.reported is None else view.reported.comparison
+
+    @property
     def _stays(self) -> bool:
         """Whether the picture is one that somebody works on: steps of a what-if, or an earlier moment."""
         return self._kept or bool(self._main.length) or self.shows_earlier_moment
@@ -463,7 +483,7 @@ class Store:
         """Take a newer reading: it is the picture now, unless somebody works on the one before."""
         if self._live is None:
             return
-        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="")
+        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="", progress="")
         self._newest = scene
         if self._stays:
             self._publish()
@@ -473,8 +493,14 @@ class Store:
     def miss(self, trouble: str) -> None:
         """Keep the picture, and say why there is no newer one."""
         if self._live is not None:
-            self._live = replace(self._live, trouble=trouble)
+            self._live = replace(self._live, trouble=trouble, progress="")
             self._publish()
+
+    def progress(self, text: str) -> None:
+        """Say how far the reading is that is under way."""
+        if self._live is not None:
+            self._live = replace(self._live, progress=text)
+            self._tell()  # the views are the same
 
     def show_newest(self) -> None:
         """Leave the what-if or the earlier moment for the newest reading."""
@@ -616,5 +642,8 @@ class Store:
         self._keys = None
         self._find_place()
         self._view = self._keys_view = self._producers_view = self._reported_view = None
+        self._tell()
+
+    def _tell(self) -> None:
         for listener in self._listeners:
             listener(self.Changed())

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from rich.color import Color, ColorSystem
-from themes.paths import stylesheet, stylesheets
 
+from themes import stylesheet, stylesheets
 from themes.palettes import DEPTHS, ROLES, THEMES, Depth, ThemeName, consumer_tag, hex_colour, palette
 from tui.drawing.colour import contrasting, luminance, mix, pack, shades, unpack
 

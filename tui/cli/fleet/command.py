@@ -23,26 +23,28 @@ if TYPE_CHECKING:
     from tui.sources.fleet_tables import ResultFolder
 
 _JOBS: Final[Mapping[str, str]] = {
-    "run": "All jobs below except watch, one after another, from answers and key traces to the summary.",
+    "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
     "import": "Read raw answers of brokers into tables.",
     "assign": "Assign every partition of every Failover subscription under each policy.",
-    "keys": "Fold key traces to slots and show who gets what in every mode of Key_Shared.",
+    "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
-    "lint": "Run the doctor over every subscription, key space and namespace.",
+    "lint": "Let the doctor look at every subscription, key space and namespace.",
+    "balance": "Forecast the next cycles of shedding of every cluster from its load reports.",
     "report": "Sum a result folder up on one page, the worst first.",
     "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
 }
 _READING: Final = ("run", "import", "watch")
 _WITH_PAGE: Final = ("run", "report")
 _EPILOG: Final = """\b
-IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others); OUT is where the
-result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://, abfss:// (watch: paths).
---set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by their exact names (keys,
-bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables=
-(keys), listed= (bundles), load-manager= (lint), top= (report), max-input= (import), every=, files=, max-input=
-(watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a
-condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the table
-quarantine and stop nothing.
+IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others; balance also takes
+answers); OUT is where the result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://,
+abfss:// (watch: paths). --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by
+their exact names (keys, bundles, lint; those of shedding and placement: balance), policies=, add=, kill=, flag=,
+pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint),
+cycles=, shedder=, placement=, seed=, clusters=, pulsar= (balance), top= (report), max-input= (import, balance),
+every=, files=, max-input= (watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a
+failure, or a condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the
+table quarantine and stop nothing.
 """
 
 
@@ -91,15 +93,17 @@ def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
         "lint": "Exit 1 if a finding is as bad as info, warning or error.  [default: error]",
         "import": "Exit 1 if quarantined>N or quarantined>N% is true.",
         "assign": "Exit 1 if max_over_even>N, idle>N or disagreement>N is true; may be repeated.",
+        "balance": "Exit 1 if broker_usage>PERCENT, unloads>N or loops>N is true; may be repeated.",
         "report": _EVERY_CONDITION,
         "run": _EVERY_CONDITION,
     }
     return click.option("--fail-on", "fail_on", metavar="CONDITION", multiple=True, help=about[job])
 
 
+_JUDGED: Final = ("run", "report", "lint", "import", "assign", "balance")
 _EVERY_CONDITION: Final = (
-    "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N, quarantined>N or "
-    "quarantined>N% is true; may be repeated."
+    "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N, "
+    "quarantined>N, quarantined>N%, broker_usage>PERCENT, unloads>N or loops>N is true; may be repeated."
 )
 
 
@@ -120,6 +124,7 @@ _EXAMPLES: Final = {
     "keys": "ringside fleet keys tables/ results/",
     "bundles": "ringside fleet bundles tables/ results/",
     "lint": "ringside fleet lint tables/ results/ --fail-on warning",
+    "balance": "ringside fleet balance tables/ results/ --set cycles=60 --fail-on 'loops>0'",
     "report": "ringside fleet report results/ results/",
     "watch": "ringside fleet watch arriving/ tables/",
 }
@@ -127,7 +132,7 @@ _EXAMPLES: Final = {
 
 def _command_of(job: str, about: str) -> click.Command:
     takes_changes = job in ("run", "assign")
-    lines = {"lint": _findings, "assign": _policies}.get(job, _tables)
+    lines = {"lint": _findings, "assign": _policies, "balance": _balance}.get(job, _tables)
 
     def invoke(
         *,
@@ -178,7 +183,7 @@ def _command_of(job: str, about: str) -> click.Command:
 
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
-    decorated = _fail_on(job)(decorated) if job in ("run", "report", "lint", "import", "assign") else decorated
+    decorated = _fail_on(job)(decorated) if job in _JUDGED else decorated
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
     return click.command(job, short_help=about, help=text)(_options(decorated))
@@ -189,7 +194,7 @@ def _tables(result: JobResult) -> Iterator[str]:
 
 
 def _policies(result: JobResult) -> Iterator[str]:
-    """The effect of the change under each policy; a folder that has only assignments gets no page."""
+    """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
     import msgspec
 
     from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
@@ -202,6 +207,17 @@ def _policies(result: JobResult) -> Iterator[str]:
     groups = [msgspec.convert(rule, GroupRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
     yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
+
+
+def _balance(result: JobResult) -> Iterator[str]:
+    """What the load balancers come to in numbers; brokers and unloads are in the tables."""
+    totals = _counts(result, "totals")
+    yield result.sentence
+    yield (
+        f"  {totals['clusters']:,} clusters, {totals['brokers']:,} brokers, the fullest at {totals['max_usage']:.0%}; "
+        f"{totals['unloads']:,} unloads in {totals['cycles']:,} cycles ({totals['next_unloads']:,} in the next), "
+        f"{totals['topics_interrupted']:,} topics interrupted, {totals['loops']:,} bundles come back"
+    )
 
 
 def _findings(result: JobResult) -> Iterator[str]:
@@ -223,7 +239,7 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
     """The options as a mapping. Raises ``UsageError`` for one without a value."""
     wrong = [text for text in texts if "=" not in text]
     if wrong:
-        raise click.UsageError(f"--set takes KEY=VALUE, not {wrong[0]!r}")
+        raise click.UsageError(f"--set wants KEY=VALUE, not {wrong[0]!r}")
     return dict(text.split("=", 1) for text in texts)
 
 
@@ -254,8 +270,8 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
     of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
     # What a watch will find is not there yet.
     small = job not in LOCAL and is_small(source)
-    with _progress(job) as (narrate, show):
-        narrate("starting Spark …")
+    with _progress(job) as (tell, show):
+        tell("starting Spark …")
         with open_session(master, of_spark, small=small) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
@@ -263,7 +279,7 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
 
             places = place_for(spark, source), place_for(spark, target)
             with watching_tasks(spark, show) as watch:
-                return job_called(job)(spark, *places, JobOptions(own, narrate, watch=watch))
+                return job_called(job)(spark, *places, JobOptions(own, tell, watch=watch))
 
 
 @contextmanager
@@ -285,7 +301,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(job, total=None)
 
-        def narrate(text: str) -> None:
+        def tell(text: str) -> None:
             if not text.endswith("…"):
                 progress.console.print(visible(text), markup=False, highlight=False)
             progress.update(task, description=visible(text))
@@ -293,7 +309,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
         def show(seen: Progress) -> None:
             progress.update(task, description=visible(progress_text(seen)))
 
-        yield narrate, show
+        yield tell, show
 
 
 def _results_of(result: JobResult, target: str) -> ResultFolder:
