@@ -62,20 +62,18 @@ def fleet_line(
             word = row["severity"] if column.column.name == "severity_level" else value
             text.append(fit(word or "", room) + " ", severity_style(word, colours))
         elif kind == "text":
-            text_of_value = safe_name(value) if value else ""
+            shown_text = safe_name(value) if value else ""
             text.append(
                 (
-                    text_of_value
-                    if len(text_of_value) <= room
-                    else text_of_value[: room - 1] + glyphs_of(ascii_only).ellipsis
+                    shown_text if len(shown_text) <= room else shown_text[: room - 1] + glyphs_of(ascii_only).ellipsis
                 ).ljust(room)
             )
             text.append(" ")
         elif kind in ("name", "word"):
             text.append(fit(safe_name(value) if value else "", room) + " ", "" if kind == "name" else dim)
         else:
-            text_of_value = "-" if value is None else number_text(float(value), kind)
-            text.append(text_of_value.rjust(room) + " ", dim if not value else "")
+            shown_text = "-" if value is None else number_text(float(value), kind)
+            text.append(shown_text.rjust(room) + " ", dim if not value else "")
     return text
 
 
@@ -124,7 +122,7 @@ def axis_line(histogram: Histogram, at: int | None, kind: str, colours: Palette,
     mark = ("^" if ascii_only else "▲") * BAR_CELLS
     low, high = (_at_end(float(value), kind) for value in (histogram.edges[0], histogram.edges[-1]))
     start = -1 if at is None else at * BAR_CELLS
-    # The mark stands below its bar, so a number that is in its way moves inwards.
+    # The mark is below its bar, so a number in its way moves inwards.
     left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low
     after = width - start - BAR_CELLS
     right = f"{high} {mark}{'':{after}}" if at is not None and after <= len(high) else high
@@ -199,7 +197,7 @@ class FleetSpread(PlainStatic):
             self.styles.height = high
 
     def _lines(self) -> int:
-        """What is told in words alone gets a line more."""
+        """A panel of words alone gets one line more."""
         whole = ABOUT_LINES + self._high + 1
         return whole if self._shown is None or self._shown.heat else whole + 1
 

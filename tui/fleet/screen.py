@@ -36,14 +36,14 @@ from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
 
 _WORDS: Final = ("z", "a")
-"""How texts are said to stand: the last letter or the first."""
+"""The words for descending and ascending order of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
 
-    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold. ``first`` names the
+    ``listed_flag`` is the flag that the numbers of the list are of, None where that is unknown. ``first`` names the
     subscription of a namespace that is shown first, "" for any. ``cluster``: its brokers instead.
     """
 
@@ -119,7 +119,7 @@ class FleetScreen(SinglePaintScreen[None]):
 
     @property
     def place(self) -> Place:
-        """Where one stands now."""
+        """The current list and row."""
         return Place(self._shown.table, {**self._spots, self._shown.table: self._spot()})
 
     @property
@@ -233,7 +233,7 @@ class FleetScreen(SinglePaintScreen[None]):
         self.action_list((tables.index(self._shown.table) + by) % len(LISTS))
 
     def action_sort(self, by: int) -> None:
-        names = [each.name for each in self._shown.sortable]
+        names = [sortable.name for sortable in self._shown.sortable]
         now = self._listing.sorted_by or self._shown.heat
         column = names[(names.index(now) + by) % len(names)] if now in names else names[0 if by > 0 else -1]
         self._sort_first(column)
@@ -256,8 +256,8 @@ class FleetScreen(SinglePaintScreen[None]):
         text, mask = self._listing.filter_text, self._listing.mask
         self._every = ordered(self._results.listing(self._shown.table), column, descending=descending)
         self._take(self._every.let_through(mask, text))
-        column_told = self._shown.column(column)
-        about = f" ({column_told.about})" if column_told.about else ""
+        shown_column = self._shown.column(column)
+        about = f" ({shown_column.about})" if shown_column.about else ""
         self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, w goes back.")
 
     def action_filter(self) -> None:
@@ -336,7 +336,7 @@ class FleetScreen(SinglePaintScreen[None]):
         if message.kind == "filter":
             word = half_typed(self._every, message.text, self._shown.labels)
             if word is not None:
-                prompt.complain(f"{word} wants a number, as in idle>2; without it nothing is left out")
+                prompt.complain(f"{word} needs a number, as in idle>2; until then nothing is filtered out")
                 return
         prompt.accept(message.text)
         self.query_one("#rows").focus()

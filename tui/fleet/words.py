@@ -1,4 +1,4 @@
-"""What the fleet screen says in sentences: what the fleet is, and what stands under the cursor."""
+"""What the fleet screen says in sentences: what the fleet is, and the row under the cursor."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _fitting(pieces: Sequence[str], width: int) -> str:
 def tabs_text(
     shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, width: int
 ) -> Text:
-    """The lists with their digits and counts; findings by severity; the one that is shown stands out."""
+    """The lists with their digits and counts; findings by severity; the one that is shown is highlighted."""
     texts = (_tabs(shown, summary, listed, colours, brief) for brief in range(_BRIEFEST))
     return next((text for text in texts if text.cell_len <= width), _tabs(shown, summary, listed, colours, _BRIEFEST))
 
@@ -119,7 +119,7 @@ def _number(value: int, brief: int) -> str:
 
 
 def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
-    """What stands under the cursor, in sentences; each begins a line."""
+    """The row under the cursor in sentences, one a line."""
     if shown.table == SUBSCRIPTIONS.table:
         return [_subscription(row)]
     if shown.table == NAMESPACES.table:
@@ -144,9 +144,9 @@ def _subscription(row: Mapping[str, Any]) -> str:
         if row.get("lost_msg_rate"):
             parts.append(f"beside it the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
-        parts.append("no key trace tells how even it is")
+        parts.append("no key trace shows how even it is")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
     if row.get("verdict") in Verdict.__members__:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
@@ -167,7 +167,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         times = row["worst_max_over_even"]
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
     parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
     return "; ".join(parts)
 

@@ -117,7 +117,7 @@ def test_a_member_that_stands_twice_deep_inside_is_told() -> None:
     decoded = decode_topic_stats(text.encode(), A)
     assert decoded.good is not None
     assert decoded.good.subscriptions[0].type == "Failover"
-    assert "'type' stands twice" in _only(decoded.problems).reason
+    assert "'type' occurs twice" in _only(decoded.problems).reason
 
 
 def test_colons_in_texts_are_not_taken_for_members() -> None:

@@ -119,7 +119,7 @@ def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
         (("occupancy", "scene", "--brokers", "0"), "--brokers: 0 brokers"),
         (("occupancy", "--topics", "10"), "--topics and --bundles go together"),
         (("occupancy", "--topics", "10", "--bundles", "0"), "--bundles: 0 bundles"),
-        (("occupancy", "scene", "--topics", "10", "--bundles", "1"), "stand for a PATH"),
+        (("occupancy", "scene", "--topics", "10", "--bundles", "1"), "replace PATH"),
         (("bundles-needed", "--topics", "0", "--brokers", "3"), "--topics: 0 topics need no bundles"),
         (("bundles-needed", "--topics", "9", "--brokers", "0"), "--brokers: 0 brokers"),
         (("bundles-needed", "--topics", "9", "--brokers", "2", "--max-over-mean", "nan"), "--max-over-mean: "),

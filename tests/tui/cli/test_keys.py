@@ -181,7 +181,7 @@ def test_a_recorded_subscription_is_read_with_its_ranges(run: Run, tmp_path: Pat
         ([*ABC, "--key", "hex:0"], "--key: 'hex:0'"),
         ([*ABC, "--points", "0"], "--points"),
         (["absent"], "absent: no such file"),
-        (["."], "lies in ."),
+        (["."], "file is in ."),
     ],
     ids=lambda value: repr(" ".join(value))[:60] if isinstance(value, list) else "",
 )

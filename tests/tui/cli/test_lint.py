@@ -247,7 +247,7 @@ def test_a_namespace_that_nothing_is_told_of_is_refused_with_those_there_are(run
 def test_an_empty_folder_and_a_folder_of_other_files_are_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     ran = run("lint", "empty")
-    assert (ran.code, "no .json or .json.gz file lies in" in ran.err) == (2, True)
+    assert (ran.code, "no .json or .json.gz file is in" in ran.err) == (2, True)
     (tmp_path / "empty" / "a.json").write_text("{}")
     assert run("lint", "empty").code == 2
 

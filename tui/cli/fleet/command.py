@@ -26,7 +26,7 @@ _JOBS: Final[Mapping[str, str]] = {
     "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
     "import": "Read raw answers of brokers into tables.",
     "assign": "Assign every partition of every Failover subscription under each policy.",
-    "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
+    "keys": "Fold key traces to slots and show who gets what in every mode of Key_Shared.",
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
     "lint": "Let the doctor look at every subscription, key space and namespace.",
     "balance": "Forecast the next cycles of shedding of every cluster from its load reports.",
@@ -194,7 +194,7 @@ def _tables(result: JobResult) -> Iterator[str]:
 
 
 def _policies(result: JobResult) -> Iterator[str]:
-    """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
+    """The effect of the change under each policy; a folder that has only assignments gets no page."""
     import msgspec
 
     from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
@@ -239,7 +239,7 @@ def _settings(texts: tuple[str, ...]) -> dict[str, str]:
     """The options as a mapping. Raises ``UsageError`` for one without a value."""
     wrong = [text for text in texts if "=" not in text]
     if wrong:
-        raise click.UsageError(f"--set wants KEY=VALUE, not {wrong[0]!r}")
+        raise click.UsageError(f"--set takes KEY=VALUE, not {wrong[0]!r}")
     return dict(text.split("=", 1) for text in texts)
 
 
@@ -270,8 +270,8 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
     of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
     # What a watch will find is not there yet.
     small = job not in LOCAL and is_small(source)
-    with _progress(job) as (tell, show):
-        tell("starting Spark …")
+    with _progress(job) as (narrate, show):
+        narrate("starting Spark …")
         with open_session(master, of_spark, small=small) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
@@ -279,7 +279,7 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
 
             places = place_for(spark, source), place_for(spark, target)
             with watching_tasks(spark, show) as watch:
-                return job_called(job)(spark, *places, JobOptions(own, tell, watch=watch))
+                return job_called(job)(spark, *places, JobOptions(own, narrate, watch=watch))
 
 
 @contextmanager
@@ -301,7 +301,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(job, total=None)
 
-        def tell(text: str) -> None:
+        def narrate(text: str) -> None:
             if not text.endswith("…"):
                 progress.console.print(visible(text), markup=False, highlight=False)
             progress.update(task, description=visible(text))
@@ -309,7 +309,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
         def show(seen: Progress) -> None:
             progress.update(task, description=visible(progress_text(seen)))
 
-        yield tell, show
+        yield narrate, show
 
 
 def _results_of(result: JobResult, target: str) -> ResultFolder:
