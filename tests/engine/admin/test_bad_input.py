@@ -264,7 +264,7 @@ def test_a_topic_in_two_bundles_is_told() -> None:
 @pytest.mark.parametrize(
     ("document", "path", "reason"),
     [
-        ({"boundaries": ["0x00000000", "zero"], "numBundles": 1}, "$.boundaries[1]", "no boundary"),
+        ({"boundaries": ["0x00000000", "zero"], "numBundles": 1}, "$.boundaries[1]", "not a boundary"),
         ({"boundaries": ["0x00000000"], "numBundles": 0}, "$.boundaries", "at least two"),
         ({"boundaries": ["0x80000000", "0x00000000"], "numBundles": 1}, "$.boundaries", "do not ascend"),
         ({"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 4}, "$.numBundles", "says 4 bundles"),
