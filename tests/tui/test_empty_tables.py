@@ -54,7 +54,7 @@ def test_an_arrow_on_an_emptied_consumer_table_does_not_end_the_screen(size: tup
         assert app.is_running and main_screen(app).selected == -1
         assert app.store.submit_line("add late") is None
         await pilot.pause()
-        assert main_screen(app).selected == app.store.view.consumers[0].consumer_id
+        assert main_screen(app).selected == app.store.shown.failover_view.consumers[0].consumer_id
 
     run(app, story, size)
 

@@ -19,7 +19,7 @@ from engine.views.reported.view import Reported, Subject, keys_with_reported, su
 from tui.cli.cluster import SETTINGS_ASSUMED
 from tui.cli.options import DEFAULT_MAX_INPUT, WhatIf
 from tui.cli.session import begin
-from tui.kit.store import is_soon_diagnosed
+from tui.kit.moments import is_soon_diagnosed
 from tui.scene import Scene
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Fault

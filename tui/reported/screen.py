@@ -170,11 +170,11 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     @property
     def in_front(self) -> bool:
-        return self.store.shows_reported
+        return self.store.shown.kind == "reported"
 
     @property
     def now(self) -> SubscriptionView:
-        view = self.store.reported_view or self._shown
+        view = self.store.shown.reported_view or self._shown
         assert view is not None, "this screen is shown for subscriptions that brokers reported"
         return view
 
@@ -224,7 +224,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         if row is None:
             return Rejection("NotFound", "nobody is connected, so there is no consumer to describe", "select")
         self.topic = row.name
-        self.open_explanation(consumer_remarks(row, self.now))
+        self.side.explain(consumer_remarks(row, self.now))
         return None
 
     def explain(self, text: str) -> Rejection | None:
@@ -237,7 +237,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     def explain_again(self) -> None:
         row = next((row for row in self.now.consumers if row.name == self.topic), None)
         if row is None:
-            self.close_explanation()
+            self.close_side()
         else:
             self.remarks = consumer_remarks(row, self.now)
 

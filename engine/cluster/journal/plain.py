@@ -38,7 +38,8 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, (tuple, list)):
-        return [to_plain(item) for item in value]
+        # Declared ranges are tens of thousands of pairs of numbers.
+        return [item if type(item) is int else to_plain(item) for item in value]
     if is_dataclass(value):
         plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
         return {"type": type(value).__name__, **plain} if tagged else plain

@@ -205,7 +205,7 @@ def test_f_explains_what_the_next_message_would_do_and_marks_its_partition() -> 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("f", "ctrl+u", *"k1", "enter")
         await pilot.pause()
-        told = app.store.explain_send(0, "k1")
+        told = app.store.shown.explain_send(0, "k1")
         assert not isinstance(told, Rejection)
         partition = told.explanation.result.partition
         screen = producers_screen(app)
