@@ -42,6 +42,7 @@ from pipeline.schemas import (
 )
 from pipeline.writing import replacing, write_rows
 from tests.engine.failover.scalar_policies import places
+from tui.sources.fleet_results import FINDINGS, read_results
 
 SETTING = {"loadBalancerNamespaceBundleMaxTopics": "12", "loadBalancerNamespaceBundleMaxMsgRate": "300"}
 NAMESPACES = ("t/a", "t/b", "u/a", "u/empty")
@@ -480,3 +481,10 @@ def test_a_job_that_fails_costs_its_own_tables_only(
     summary = read_summary((out / "summary.json").read_bytes())
     assert (summary.failed, "lint" in summary.jobs, "assign" in summary.jobs) == ({"lint": "no memory"}, False, True)
     assert not (out / "lint.json").exists() and not (out / "findings").exists()
+    # A report that fails leaves no summary of another run beside the new tables.
+    monkeypatch.setattr("pipeline.jobs.reporting.run", broken)
+    with pytest.raises(RingsideError, match="no memory"):
+        run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    assert not (out / "summary.json").exists() and not (out / "worst_subscriptions").exists()
+    opened = read_results(out)
+    assert opened.complaint and len(opened.listing(FINDINGS)) == 0 and (out / "assignments").is_dir()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -186,6 +187,21 @@ def test_a_missing_table_is_told_with_the_command_that_makes_it(tmp_path: Path) 
     (folder / NAMESPACES / "part-0.parquet").write_bytes(b"PAR1 half")
     with pytest.raises(InputError, match="worst_namespaces cannot be read"):
         read_results(folder)
+
+
+def test_where_the_report_failed_what_the_other_jobs_found_is_listed(tmp_path: Path) -> None:
+    folder = small_result(tmp_path / "out")
+    for name in (SUBSCRIPTIONS.table, NAMESPACES):
+        shutil.rmtree(folder / name)
+    (folder / "summary.json").unlink()
+    results = read_results(folder)
+    assert "ringside fleet report" in results.complaint
+    assert [len(results.listing(name)) for name in (SUBSCRIPTIONS.table, NAMESPACES, FINDINGS, SET_ASIDE)] == [
+        0,
+        0,
+        2,
+        2,
+    ]
 
 
 def test_a_spoilt_summary_costs_the_header_and_no_list(tmp_path: Path) -> None:
