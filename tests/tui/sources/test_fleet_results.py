@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv
 
+from engine.disk import Exported
 from engine.errors import InputError
-from engine.exporting import Exported
 from pipeline import schemas, stamps
 from tests.tui.fleet_scenes import large_result, small_result
 from tui.fleet.columns import SUBSCRIPTIONS
@@ -209,7 +209,7 @@ def test_a_spoilt_summary_costs_the_header_and_no_list(tmp_path: Path) -> None:
     assert read_results(folder).listed_flag() is True and read_results(folder).complaint == ""
     (folder / "summary.json").write_bytes(b"{")
     spoilt = read_results(folder)
-    assert spoilt.summary is None and "no summary" in spoilt.complaint and len(spoilt.listing(FINDINGS)) == 2
+    assert spoilt.summary is None and "not a summary" in spoilt.complaint and len(spoilt.listing(FINDINGS)) == 2
     (folder / "summary.json").unlink()
     assert "ringside fleet report" in read_results(folder).complaint
 

@@ -159,7 +159,7 @@ def _block(
 @json_option
 @ascii_option
 def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_json: bool, ascii_only: bool) -> int:
-    """Put two runs side by side: whose partitions moved, which subscriptions got worse and better, which findings are
+    """Compare two runs: whose partitions moved, which subscriptions got worse and better, which findings are
     new and gone, and which topics, subscriptions and brokers appeared and vanished.
 
     A and B are result folders, as paths or URIs. Where one folder has several runs (fleet run --keep-history), name it
