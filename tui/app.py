@@ -116,6 +116,7 @@ class RingsideApp(ThemedApp):
         from tui.kit.playing import Player, Stage
         from tui.navigator import Navigator
 
+        self.store.computing.start = partial(run_beside, self)
         stage = Stage(Player(self._script) if self._script is not None else None)
         self._navigator = Navigator(
             self, self.store, stage, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only
@@ -158,7 +159,7 @@ class RingsideApp(ThemedApp):
             return
         self.store.keep_picture()
         if self.store.timeline.cursor:
-            lines, change = admin_lines(self.store.timeline), self.store.change_since(0)
+            lines, change = admin_lines(self.store.timeline), self.store.shown.change_since(0)
             self.push_screen(WhatIfScreen(lines, change, self.colours))
         else:
             self._navigator.screen.sentence = "done", BEGUN
@@ -167,7 +168,7 @@ class RingsideApp(ThemedApp):
         """List where the model and the brokers disagree at the moment that is shown."""
         from tui.live.differences import DifferencesScreen
 
-        of = "" if self.store.live is not None else self.store.subscription_title()
+        of = "" if self.store.live is not None else self.store.shown.title
         self.push_screen(DifferencesScreen(self.store.differences, of))
 
     def on_unmount(self) -> None:
@@ -178,7 +179,7 @@ class RingsideApp(ThemedApp):
             self._feed.stop()
 
     def _open_later(self, opening: Opening) -> None:
-        """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
+        """Called after the first paint. A worker, so that keys and signals are handled meanwhile."""
         run_beside(self, partial(self._open, opening))
 
     async def _open(self, opening: Opening) -> None:
@@ -262,10 +263,10 @@ class RingsideApp(ThemedApp):
                             binding.tooltip,
                             lambda action=binding.action: self._run(front, action),
                         )
-            for place, key in enumerate(self.store.subscriptions):
-                if key != self.store.subscription_key:
-                    by = place - self.store.subscription
-                    title = self.store.subscription_title(place)
+            for place, key in enumerate(self.store.places.keys):
+                if key != self.store.shown.key:
+                    by = place - self.store.shown.place
+                    title = self.store.places.title(place)
                     yield SystemCommand(f"Show {title}", "Show this subscription", partial(self._show, by))
         if self.opens_demos:
             from engine.scenarios.script.run import SHIPPED_SCRIPTS

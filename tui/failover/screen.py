@@ -108,11 +108,11 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     @property
     def in_front(self) -> bool:
-        return not (self.store.shows_keys or self.store.shows_producers or self.store.shows_reported)
+        return self.store.shown.kind == "failover"
 
     @property
     def now(self) -> DashboardView:
-        return self.store.view
+        return self.store.shown.failover_view
 
     def show_first(self) -> None:
         super().show_first()
@@ -148,14 +148,12 @@ class MainScreen(DashboardScreen[DashboardView]):
     # consumers
 
     def action_add(self) -> None:
-        if not self.store.subscription_key:
+        if not self.store.shown.key:
             self.complain("there is no subscription that a consumer could connect to")
             return
         name = next_name(row.name for row in self.consumers)
         self.app.push_screen(
-            AddConsumerScreen(
-                self.store.subscription_key, self.store.subscription_title(), name, self._add, self.store.preview
-            )
+            AddConsumerScreen(self.store.shown.key, self.store.shown.title, name, self._add, self.store.shown.preview)
         )
 
     def _add(self, command: AddConsumer) -> Rejection | None:
@@ -167,10 +165,10 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def action_kill(self) -> None:
         if self.selected < 0:
-            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.shown.key else ""))
             return
         following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
-        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
+        refused = self.store.submit(KillConsumer(self.store.shown.key, self.selected))
         if refused is None:
             self.selected = following
         self.complain(refused)
@@ -192,7 +190,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         row = next((row for row in self.now.consumers if row.consumer_id == message.row_id), None)
         if row is None:  # gone since the table was drawn
             return
-        partitions = self.store.partitions_of(row.consumer_id)
+        partitions = self.store.shown.partitions_of(row.consumer_id)
         screen = PartitionsScreen(row.name, row.msgs_per_sec, partitions, self.colours)
         self.app.push_screen(screen, self._explain_chosen)
 
@@ -219,14 +217,14 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def action_explain(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
-        default = self.topic or self.store.busiest_partition_of(self.selected) or (names[0] if names else "")
+        default = self.topic or self.store.shown.busiest_partition_of(self.selected) or (names[0] if names else "")
         self.ask("explain", "explain topic", text=default, options=names)
 
     def explain(self, text: str) -> Rejection | None:
-        explanation = self.store.explain(text)
+        explanation = self.store.shown.explain(text)
         if isinstance(explanation, TopicExplanation):
             self.topic = explanation.topic
-            self.open_explanation(remarks_of(explanation))
+            self.side.explain(remarks_of(explanation))
             return None
         return explanation
 
@@ -238,11 +236,11 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.complain(refused)
 
     def explain_again(self) -> None:
-        explanation = self.store.explain(self.topic)
+        explanation = self.store.shown.explain(self.topic)
         if isinstance(explanation, TopicExplanation):
             self.remarks = remarks_of(explanation)
         else:
-            self.close_explanation()
+            self.close_side()
 
     def action_notices(self) -> None:
         view = self.now
@@ -257,7 +255,7 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     @on(BundleTree.TopicsWanted)
     def _list_topics(self, message: BundleTree.TopicsWanted) -> None:
-        topics = self.store.topics_of(message.bundle.namespace, message.bundle.range_text)
+        topics = self.store.shown.topics_of(message.bundle.namespace, message.bundle.range_text)
         shown = topics[message.offset : message.offset + TOPICS_AT_ONCE]
         self.query_one(BundleTree).show_topics(message.bundle, shown, message.offset, len(topics))
 
@@ -293,7 +291,7 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer or a bundle, or explain a topic."""
-        selection = resolve_selection(self.store.timeline, text, self.store.subscription)
+        selection = resolve_selection(self.store.timeline, text, self.store.shown.place)
         if isinstance(selection, Rejection):
             self.complain(selection)
         elif selection.kind == "consumer":

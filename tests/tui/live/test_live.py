@@ -112,7 +112,7 @@ def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> Non
         await pilot.pause()
         assert names(app) == ["c-0", "c-2"]
         assert "live, read 1 s ago" in text_of(app)
-        reported = app.store.view.reported
+        reported = app.store.shown.failover_view.reported
         assert reported is not None
         assert [event.kind for event in reported.events if "c-1" in event.text][:1] == ["left"]
         await pilot.press("w")
@@ -224,11 +224,11 @@ def test_the_shown_subscription_stays_the_shown_one(at: Callable[[float], None])
         assert feed.arrived is not None
         await pilot.press("n")
         await pilot.pause()
-        shown = app.store.subscription_key
+        shown = app.store.shown.key
         assert "ks" in shown
         feed.arrived(pictures.scene(reading(10, without="c-1")))
         await pilot.pause()
-        assert app.store.subscription_key == shown
+        assert app.store.shown.key == shown
         assert "live, read" in text_of(app)
 
     run(app, story)
@@ -344,11 +344,11 @@ def test_the_progress_of_a_reading_is_shown_until_it_is_there(at: Callable[[floa
     async def story(pilot: Pilot[int]) -> None:
         assert feed.progressed is not None
         assert feed.arrived is not None
-        view = app.store.view
+        view = app.store.shown.failover_view
         feed.progressed("7 of 90 requests")
         await pilot.pause()
         assert "7 of 90 requests" in text_of(app)
-        assert app.store.view is view
+        assert app.store.shown.failover_view is view
         feed.arrived(pictures.scene(reading(10)))
         await pilot.pause()
         assert "of 90 requests" not in text_of(app)
