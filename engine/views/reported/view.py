@@ -16,7 +16,16 @@ from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import Subscription
 from engine.cluster.timeline import Timeline
-from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
+from engine.diagnosis.seen import (
+    EXCLUSIVE,
+    FAILOVER,
+    Dispatcher,
+    MomentReadings,
+    SubscriptionSeen,
+    parent_of,
+    readings_of,
+    subscriptions_seen,
+)
 from engine.keyshared.model import Selector
 from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
@@ -91,8 +100,10 @@ class Reported:
         self.moments: Final = tuple(moments)
         self.agreements: Final = tuple(agreements)
         self._between: Final[dict[tuple[int, int], tuple[Change, ...]]] = {}
+        self._readings: Final[dict[int, MomentReadings]] = {}
         if before is not None:
             here = {id(moment) for moment in self.moments}
+            self._readings.update((key, known) for key, known in before._readings.items() if key in here)
             for (one, other), changes in zip(pairwise(before.moments), before._changes, strict=True):
                 if id(one) in here and id(other) in here:
                     self._between[id(one), id(other)] = changes
@@ -113,9 +124,15 @@ class Reported:
     def subscriptions(self, moment: int) -> Mapping[tuple[str, str], SubscriptionSeen]:
         """All subscriptions up to a moment, by namespace and name. O(dispatchers x moments) once."""
         if moment not in self._seen:
-            seen = subscriptions_seen(self.moments[: moment + 1])
+            seen = subscriptions_seen(self.moments[: moment + 1], self._readings_of)
             self._seen[moment] = {(subscription.namespace, subscription.name): subscription for subscription in seen}
         return self._seen[moment]
+
+    def _readings_of(self, moment: Moment) -> MomentReadings:
+        """The dispatchers of one of the moments, found once."""
+        if id(moment) not in self._readings:
+            self._readings[id(moment)] = readings_of(moment)
+        return self._readings[id(moment)]
 
     def prepare(self) -> None:
         """Find what happened between the moments, so that nobody has to wait for it later."""
