@@ -83,11 +83,11 @@ class Dispatcher:
     last: Reading
     before: Reading | None = None
 
-    @cached_property
+    @property
     def topic(self) -> str:
         return self.last.topic.name
 
-    @cached_property
+    @property
     def sub(self) -> SubscriptionFacts:
         return self.last.subscription
 
@@ -124,7 +124,7 @@ class Dispatcher:
     def _grown(self, old: int | None, new: int | None) -> int | None:
         return None if old is None or new is None or self.restarted else new - old
 
-    @cached_property
+    @property
     def backlog(self) -> int:
         return self.sub.msg_backlog_entries
 
@@ -244,7 +244,7 @@ class SubscriptionSeen:
         types = [dispatcher.sub.type for dispatcher in self.dispatchers if dispatcher.sub.type != NOBODY]
         return types[0] if types else NOBODY
 
-    @cached_property
+    @property
     def backlog(self) -> int:
         return sum(dispatcher.backlog for dispatcher in self.dispatchers)
 
