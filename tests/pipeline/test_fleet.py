@@ -476,11 +476,15 @@ def test_a_job_that_fails_costs_its_own_tables_only(
         raise RingsideError("no memory")
 
     monkeypatch.setattr("pipeline.jobs.lint.run", broken)
-    result = run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    options = JobOptions({"assign.policies": "pulsar", "keep-history": "3"})
+    result = run(spark, source, out, options)
     assert result.summary["failed"] == {"lint": "no memory"}
     summary = read_summary((out / "summary.json").read_bytes())
     assert (summary.failed, "lint" in summary.jobs, "assign" in summary.jobs) == ({"lint": "no memory"}, False, True)
     assert not (out / "lint.json").exists() and not (out / "findings").exists()
+    kept = out / "history" / options.run_id
+    assert (kept / "summary.json").read_bytes() == (out / "summary.json").read_bytes()
+    assert rows_of(kept, "assignments") == rows_of(out, "assignments") != []
     # A report that fails leaves no summary of another run beside the new tables.
     monkeypatch.setattr("pipeline.jobs.reporting.run", broken)
     with pytest.raises(RingsideError, match="no memory"):

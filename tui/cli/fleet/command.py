@@ -87,6 +87,11 @@ def _max_input(command: Callable[..., int]) -> Callable[..., int]:
     return click.option("--max-input", metavar="SIZE", help=about)(command)
 
 
+def _keep_history(command: Callable[..., int]) -> Callable[..., int]:
+    about = "Keep the last N runs in OUT/history, for fleet diff and fleet open."
+    return click.option("--keep-history", metavar="N", help=about)(command)
+
+
 def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """What makes a finished job exit with 1; only ``lint`` judges without being asked to."""
     about = {
@@ -150,6 +155,7 @@ def _command_of(job: str, about: str) -> click.Command:
         from pipeline.session import need_pyspark
 
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
+        asked |= {"keep-history": changes["keep_history"]} if changes.get("keep_history") else {}
         need_pyspark()
         from engine.views.fleet.summary import fleet_families
         from engine.views.metrics import exposition
@@ -183,6 +189,7 @@ def _command_of(job: str, about: str) -> click.Command:
 
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
+    decorated = _keep_history(decorated) if job == "run" else decorated
     decorated = _fail_on(job)(decorated) if job in _JUDGED else decorated
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
