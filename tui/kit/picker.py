@@ -81,16 +81,16 @@ class PickerScreen(RingsideModal[Found]):
         run_beside(self, partial(self._show, part), exclusive=True)
 
     async def _show(self, part: str) -> None:
-        found = await in_background(self._find, part)
-        self._found = found
+        matches = await in_background(self._find, part)
+        self._found = matches
         table = self.query_one(LineTable)
-        table.lines = table_lines(found, self._columns, self._cell)
+        table.lines = table_lines(matches, self._columns, self._cell)
         table.cursor = 0
         by_kind = [
-            sum(each.kind == kind for each in found) for kind in ("subscription", "consumer", "producer", "topic")
+            sum(match.kind == kind for match in matches) for kind in ("subscription", "consumer", "producer", "topic")
         ]
         more = f"; of more than {MOST_FOUND} of a kind the first" if max(by_kind) >= MOST_FOUND else ""
-        said = f"{counted(len(found), 'name')}{more}" if found else "nothing has such a name"
+        said = f"{counted(len(matches), 'name')}{more}" if matches else "nothing has such a name"
         self.query_one("#said", PlainStatic).update(said)
 
     def _columns(self, rows: Sequence[Found], width: int) -> Columns:
