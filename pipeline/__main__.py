@@ -17,7 +17,7 @@ from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.manifests import document_of
 from pipeline.progress import NowAndThen, watching_tasks
 from pipeline.session import open_session
-from pipeline.storage import check_place, place_for
+from pipeline.storage import check_place, is_small, place_for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _done(job: str, source: str, target: str, master: str | None, settings: dict[str, str]) -> JobResult:
     check_options(job, settings)
     own = {key: value for key, value in settings.items() if not key.startswith(SPARK)}
-    with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
+    of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
+    with open_session(master, of_spark, small=job not in LOCAL and is_small(source)) as spark:
         places = place_for(spark, source), place_for(spark, target)
         with watching_tasks(spark, NowAndThen(_to_stderr)) as watch:
             return job_called(job)(spark, *places, JobOptions(own, _to_stderr, watch=watch))

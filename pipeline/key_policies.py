@@ -8,8 +8,7 @@ from enum import Enum
 
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import InputError, Rejection
-from engine.keyshared.admission import KeySharedMode, selector_for
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble, selector_for
 from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 

@@ -47,14 +47,19 @@ logger.repl.level = error
 
 @contextmanager
 def open_session(
-    master: str | None = None, settings: Mapping[str, str] | None = None, *, cores: int | None = None
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    *,
+    cores: int | None = None,
+    small: bool = False,
 ) -> Iterator[SparkSession]:
     """The active session, else one for the length of a ``with``; of that one the JVM and every file are gone then.
 
     ``master`` None means this machine with all its cores (``cores`` says how many), or what ``spark-submit`` was told;
-    ``sc://HOST`` is a Connect server. ``settings`` are Spark's own and win over ours. SIGTERM and SIGHUP end the
-    ``with`` like ctrl+c does, with ``SystemExit(128 + number)``. Raises ``InputError`` where Spark is missing or
-    refuses a setting, ``RingsideError`` where it does not start.
+    ``sc://HOST`` is a Connect server. ``small``: the input is, by ``pipeline.storage.is_small``. ``settings`` are
+    Spark's own and win over ours. SIGTERM and SIGHUP end the ``with`` like ctrl+c does, with ``SystemExit(128 +
+    number)``. Raises ``InputError`` where Spark is missing or refuses a setting, ``RingsideError`` where it does not
+    start.
     """
     need_pyspark()
     from pyspark.sql import SparkSession  # noqa: PLC0415
@@ -66,7 +71,7 @@ def open_session(
     with signals_as_exceptions(), _silent_py4j(), temporary_folder() as folder:
         spark = None
         try:
-            spark = _started(master, settings or {}, folder, cores)
+            spark = _started(master, settings or {}, folder, cores, small=small)
             # PySpark's own handler speaks to the JVM in the middle of a call to it, which ends in pages of errors.
             with _handling({signal.SIGINT: signal.default_int_handler}):
                 yield spark
@@ -83,19 +88,23 @@ def open_session(
                 _stop(spark)
 
 
-def _started(master: str | None, settings: Mapping[str, str], folder: Path, cores: int | None) -> SparkSession:
+def _started(
+    master: str | None, settings: Mapping[str, str], folder: Path, cores: int | None, *, small: bool
+) -> SparkSession:
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException, PySparkRuntimeError  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     # Without it workers take whatever python3 comes first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # The JVM that only puts the command line of the other one together.
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _SHORT_LIVED)
     remote = urlsplit(master or "").scheme == "sc" or "SPARK_REMOTE" in os.environ
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     ours = _sql_settings()
     if not (remote or submitted):
         master = master or (f"local[{cores or '*'}]")
-        ours |= session_settings(master, folder)
+        ours |= session_settings(master, folder, small=small)
     builder = SparkSession.builder.config(map={**ours, **settings})
     if master is not None:
         builder = builder.remote(master) if remote else builder.master(master)
@@ -156,7 +165,18 @@ def _sql_settings() -> dict[str, str]:
     }
 
 
-def session_settings(master: str, folder: Path) -> dict[str, str]:
+_SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that compiles lightly and collects with one thread: a short one never wins back what more costs."""
+_SMALL_INPUT: Final = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Plans that are run as they are: to compile or to improve them takes longer than a few thousand rows."""
+
+
+def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[str, str]:
     """The settings of a driver we start ourselves; ``folder`` takes everything Spark writes beside its results."""
     quiet = folder / "log4j2.properties"
     quiet.write_text(_LOG_SETTINGS)
@@ -177,6 +197,8 @@ def session_settings(master: str, folder: Path) -> dict[str, str]:
     if stays_on_this_machine(master):
         settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
         settings |= {"spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1)))}
+    if small:
+        settings |= {**_SMALL_INPUT, "spark.driver.extraJavaOptions": f"{java} {_SHORT_LIVED}"}
     return settings
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -23,7 +23,8 @@ from pipeline.writing import Draft, PartWriter, move_part
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_FORMAT: Final = "ringside"
+    from pipeline.data_source import Written
+
 _COMMITTED: Final = "committed.msgpack"
 _Account = TypeVar("_Account", bound=msgspec.Struct)
 _Account_co = TypeVar("_Account_co", covariant=True)
@@ -70,10 +71,16 @@ def write_by_engine(
 
     ``aside``: to ``draft.aside("tables")`` instead, for tables that are not finished yet.
     """
+    from pyspark.serializers import CloudPickleSerializer  # noqa: PLC0415
+
+    from pipeline.data_source import FORMAT, EngineSource, EngineWriter  # noqa: PLC0415  imports Spark
+
     staged = draft.aside(f"staged-{uuid.uuid4().hex[:8]}")
-    rows.sparkSession.dataSource.register(_source(work, staged, draft.stamp))
-    rows.write.format(_FORMAT).mode("append").save()
     committed = staged / _COMMITTED
+    pickled: Callable[[object], bytes] = CloudPickleSerializer().dumps  # type: ignore[no-untyped-call]
+    writer = EngineWriter(pickled(_Task(work, staged, draft.stamp)), pickled(committed))
+    rows.sparkSession.dataSource.register(type("Source", (EngineSource,), {"engine_writer": writer}))
+    rows.write.format(FORMAT).mode("append").save()
     messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
     tables: dict[str, Place] = {}
     for parts, _ in messages:
@@ -85,40 +92,21 @@ def write_by_engine(
     return [msgspec.msgpack.decode(account, type=kind) for _, account in messages]
 
 
-def _source(work: Callable[[Iterator[Any], Parts], msgspec.Struct], staged: Place, stamp: Stamp) -> Any:
-    """A class of its own, so that Spark pickles it with the work in it."""
-    from pyspark import TaskContext  # noqa: PLC0415
-    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage  # noqa: PLC0415
+@dataclass(frozen=True)
+class _Task(Generic[_Account]):
+    """What the data source runs on each partition."""
 
-    @dataclass
-    class Written(WriterCommitMessage):
-        parts: list[tuple[str, str]]
-        account: bytes
+    work: Work[_Account]
+    staged: Place
+    stamp: Stamp
 
-    class Writer(DataSourceArrowWriter):
-        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
-            context = TaskContext.get()
-            parts = Parts(staged, stamp, context.partitionId() if context is not None else 0)
-            try:
-                account = work(iterator, parts)
-                return Written(parts.close(), msgspec.msgpack.encode(account))
-            except BaseException:
-                parts.discard()
-                raise
+    def __call__(self, batches: Iterator[Any], partition: int) -> Written:
+        from pipeline.data_source import Written  # noqa: PLC0415  imports Spark
 
-        def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-            written = [(message.parts, message.account) for message in messages if isinstance(message, Written)]
-            (staged / _COMMITTED).write_bytes(msgspec.msgpack.encode(written))
-
-        def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-            """Nothing: the staged folder goes with the run."""
-
-    class Source(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return _FORMAT
-
-        def writer(self, schema: Any, overwrite: bool) -> DataSourceArrowWriter:
-            return Writer()
-
-    return Source
+        parts = Parts(self.staged, self.stamp, partition)
+        try:
+            account = self.work(batches, parts)
+            return Written(parts.close(), msgspec.msgpack.encode(account))
+        except BaseException:
+            parts.discard()
+            raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -13,9 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.admin.files import moment_ms
 from pipeline.manifests import parts_of_table
-from pipeline.storage import Place, StorePath, for_arrow
+from pipeline.storage import Place, for_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -75,34 +73,3 @@ def time_of_table(folder: Place) -> datetime | None:
             found = pc.max(file.read(columns=[COLUMNS.names[1]])[0]).as_py()
             latest = max((each for each in (latest, found) if each is not None), default=None)
     return latest
-
-
-def time_of_files(source: Place, names: Iterable[str]) -> datetime | None:
-    """The latest moment of files below ``source`` (or of ``source`` itself): that of their folder, else their own."""
-    moments = {name: _named_moment(name) for name in names}
-    unnamed = [name for name, moment in moments.items() if moment is None]
-    latest = max((moment for moment in moments.values() if moment is not None), default=None)
-    written = [latest, *_written(source, unnamed)] if unnamed else [latest]
-    return max((each for each in written if each is not None), default=None)
-
-
-def _named_moment(name: str) -> datetime | None:
-    found = [at for folder in name.split("/")[:-1] if (at := moment_ms(folder)) is not None]
-    return datetime.fromtimestamp(found[-1] / 1000, UTC) if found else None
-
-
-def _written(source: Place, names: list[str]) -> list[datetime]:
-    if isinstance(source, StorePath):
-        if source.is_file():
-            return [moment for moment in (source.size_and_time()[1],) if isinstance(moment, datetime)]
-        wanted = {(source / name).path for name in names}
-        listed = ((path.path, info.mtime) for path, info in source.files(below=True))
-        return [moment for path, moment in listed if path in wanted and moment is not None]
-    found: list[datetime] = []
-    for name in names:
-        path = source / name if source.is_dir() else source
-        try:
-            found.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
-        except OSError:  # gone, or named with bytes that are not UTF-8
-            continue
-    return found

@@ -10,6 +10,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -33,6 +34,8 @@ _STORES: Final = (*_S3, "hdfs", "viewfs", "gs", "abfs", "abfss")
 """Schemes that both Arrow and Spark know; Spark's name of S3 is ``s3a``."""
 _S3A: Final = "spark.hadoop.fs.s3a."
 _BUFFER_BYTES: Final = 4 * 1024**2
+_SMALL_BYTES: Final = 16 * 1024**2
+_FEW_FILES: Final = 2_000
 _PATIENCE: Final = timedelta(seconds=30)
 """How long Google's store may leave a request unanswered; Arrow would try for a quarter of an hour."""
 
@@ -199,6 +202,27 @@ def check_place(text: str, *, local: bool = False) -> None:
         raise InputError(f"{text}: here a folder of this machine is needed, not one of {scheme}://")
     if not text.partition("://")[2].strip("/") or (scheme in _S3 and text.partition("://")[2].startswith("/")):
         raise InputError(f"{text} names no {'bucket' if scheme in _S3 else 'folder'}; write {scheme}://NAME/FOLDER")
+
+
+def is_small(text: str) -> bool:
+    """Whether so little lies at or below a place that a session should do without what pays only later.
+
+    False for a store: to list one may take longer than that saves.
+    """
+    if scheme_of(text) not in ("", "file"):
+        return False
+    path = Path(str(place_of(text)))
+    if path.is_file():
+        return path.stat().st_size <= _SMALL_BYTES
+    size = files = 0
+    for folder, folders, names in os.walk(path, followlinks=True):
+        files += len(folders) + len(names)
+        for name in names:
+            with suppress(OSError):
+                size += Path(folder, name).stat().st_size
+        if size > _SMALL_BYTES or files > _FEW_FILES:
+            return False
+    return True
 
 
 def place_of(text: str, setting: Setting | None = None) -> Place:

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
-from engine.failover.bulk_lists import ConsumerList
+from engine.failover.bulk import ConsumerList
 from engine.failover.choose import Rule, rule_in_force
 from engine.failover.model import Consumer
 from engine.failover.ring import failover_ring

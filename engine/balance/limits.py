@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.bundles.algorithms import BYTES_PER_MBYTE
 from engine.bundles.loads import BothWays
 from engine.config import BrokerSettings
 from engine.errors import Rejection

@@ -1,16 +1,23 @@
-"""The split algorithms that need no statistics, and how a name becomes an algorithm.
+"""Pulsar's four split algorithms, each as a function from a bundle's topics to boundaries, and the choice by name.
 
-After ``NamespaceBundleSplitAlgorithm`` and its implementations. Every algorithm answers boundaries, or None for
-"nothing to split" (Java's null); positions are hash values and stay unsafe here: ``split_bundles`` judges them.
+After ``NamespaceBundleSplitAlgorithm`` and its implementations. Every algorithm returns boundaries, or None for
+"nothing to split" (Java's null). Positions are hash values and unchecked here: ``engine.bundles.split`` judges them.
+
+The algorithm by flow exists as Pulsar merged it (PIP-169, #16557) and as it was first proposed (#16782), and the two
+differ. The merged rule packs topics into pieces within both limits and cuts one above the middle of two hashes; the
+proposed one halves the traffic once. Rates are messages per second, throughput is bytes per second, in plus out; sums
+are plain IEEE doubles in the order of the list, as in Java.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.loads import TopicLoad
-from engine.config import RANGE_EQUALLY_DIVIDE, SPLIT_ALGORITHMS
+from engine.config import RANGE_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 
 
@@ -76,3 +83,106 @@ def specified_positions_divide(
         return None
     inside = tuple(position for position in sorted(positions) if bundle.lower < position < bundle.upper)
     return inside or None
+
+
+BYTES_PER_MBYTE = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class FlowLimits:
+    """What one bundle may carry, and by how many percent the total must exceed it before the algorithm acts."""
+
+    max_msgs_per_sec: int
+    max_bytes_per_sec: int
+    difference_threshold_percentage: int
+
+    @property
+    def gate_factor(self) -> float:
+        return 1 + self.difference_threshold_percentage / 100.0
+
+
+def flow_limits(settings: BrokerSettings) -> FlowLimits:
+    """The limits of a broker; the bandwidth is multiplied in 64 bits, so it cannot overflow here."""
+    return FlowLimits(
+        settings.loadBalancerNamespaceBundleMaxMsgRate,
+        settings.loadBalancerNamespaceBundleMaxBandwidthMbytes * BYTES_PER_MBYTE,
+        settings.flowOrQpsDifferenceThresholdPercentage,
+    )
+
+
+def flow_or_qps_equally_divide(topics: Sequence[TopicLoad] | None, limits: FlowLimits) -> tuple[int, ...] | None:
+    """As many cuts as keep every piece within both limits, first fit by ascending hash. O(n log n).
+
+    None: fewer than two topics, fewer than two different hashes with traffic, or both totals below
+    limit × (1 + threshold).
+    ``()``: the gate was passed by equality and no piece exceeds a limit. Several cuts are usual, and odd ones occur:
+    topics of equal hash share the later one's numbers, once for each, and no cut can part them; the cut can be doubled,
+    or be the upper end of the bundle.
+
+    >>> hashes_and_rates = ((10, 100), (20, 200), (80, 300), (90, 400), (100, 500), (110, 2000))
+    >>> topics = [TopicLoad(f"t{h}", h, rate) for h, rate in hashes_and_rates]
+    >>> flow_or_qps_equally_divide(topics, FlowLimits(1750, 100 * BYTES_PER_MBYTE, 0))
+    (106,)
+    """
+    if topics is None or len(topics) <= 1:
+        return None
+    hashes: list[int] = []
+    load_at: dict[int, tuple[float, float]] = {}
+    total_rate = total_bytes = 0.0
+    for topic in topics:
+        rate, throughput = topic.msgs_per_sec, topic.bytes_per_sec
+        if not topic.has_stats or (rate <= 0 and throughput <= 0):
+            continue
+        hashes.append(topic.hash)
+        # Pulsar keeps one entry for a hash: of twins the later one counts, though the totals hold both.
+        load_at[topic.hash] = (rate, throughput)
+        total_rate += rate
+        total_bytes += throughput
+    if len(load_at) < 2:
+        return None
+    factor = limits.gate_factor
+    if total_rate < limits.max_msgs_per_sec * factor and total_bytes < limits.max_bytes_per_sec * factor:
+        return None
+    hashes.sort()
+    piece_rate, piece_bytes = load_at[hashes[0]]
+    cuts: list[int] = []
+    for before, here in pairwise(hashes):
+        rate, throughput = load_at[here]
+        if piece_rate + rate > limits.max_msgs_per_sec or piece_bytes + throughput > limits.max_bytes_per_sec:
+            cuts.append(before + (here - before) // 2 + 1)
+            piece_rate, piece_bytes = rate, throughput
+        else:
+            piece_rate += rate
+            piece_bytes += throughput
+    return tuple(cuts)
+
+
+def flow_or_qps_as_proposed(topics: Sequence[TopicLoad] | None) -> tuple[int, ...]:
+    """The rule in the proposal's original text: one cut where half of the traffic is passed, or none. No Pulsar has it.
+
+    It has no limits and no guard for few topics, can cut left of everything or outside the bundle, and gives a cut one
+    lower than the merged rule. The proposal's own example:
+
+    >>> hashes_and_rates = ((10, 100), (20, 200), (80, 300), (90, 400), (100, 500), (110, 2000))
+    >>> flow_or_qps_as_proposed([TopicLoad(f"t{h}", h, rate) for h, rate in hashes_and_rates])
+    (105,)
+    """
+    hashes: list[int] = []
+    load_at: dict[int, tuple[float, float]] = {}
+    total_rate = total_bytes = 0.0
+    for topic in topics or ():
+        if topic.has_stats:
+            hashes.append(topic.hash)
+            # One entry for a hash here too: twins share the later one's numbers, while the totals hold both.
+            load_at[topic.hash] = (topic.msgs_per_sec, topic.bytes_per_sec)
+            total_rate += topic.msgs_per_sec
+            total_bytes += topic.bytes_per_sec
+    passed_rate = passed_bytes = 0.0
+    before = 0
+    for here in sorted(hashes):
+        passed_rate += load_at[here][0]
+        passed_bytes += load_at[here][1]
+        if passed_rate > total_rate / 2 or passed_bytes > total_bytes / 2:
+            return (before + (here - before) // 2,)
+        before = here
+    return ()

@@ -1,6 +1,6 @@
 """Where each of Pulsar's four split algorithms would cut each of many bundles, or one bundle with very many topics.
 
-Equal to ``engine.bundles.algorithms`` and ``engine.bundles.flow`` cut for cut, also where the answer is null, an empty
+Equal to ``engine.bundles.algorithms`` cut for cut, also where the answer is null, an empty
 list, doubled, or the bundle's own edge.
 """
 
@@ -14,9 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bundles.bulk import BundleMap, TopicColumns, sum_by
-from engine.bundles.flow import FlowLimits
-from engine.bundles.load_columns import LoadColumns, Rows, ascends, sum_in_order
+from engine.bundles.algorithms import FlowLimits
+from engine.bundles.columns import BundleMap, LoadColumns, Rows, TopicColumns, ascends, sum_by, sum_in_order
 
 AT_ONCE: Final = 1_024
 """Topics added up at a time, at least, while the end of a piece is looked for; so few are walked one by one."""
@@ -73,7 +72,7 @@ def first_fit_cuts(
 
     O(n) additions, and some numpy steps a piece; O(n) Python steps where pieces are short.
 
-    >>> from engine.bundles.flow import BYTES_PER_MBYTE
+    >>> from engine.bundles.algorithms import BYTES_PER_MBYTE
     >>> rates = np.array([100.0, 200, 300, 400, 500, 2000])
     >>> limits = FlowLimits(1750, 100 * BYTES_PER_MBYTE, 0)
     >>> first_fit_cuts(np.array([10, 20, 80, 90, 100, 110]), rates, np.zeros(6), limits)
@@ -166,7 +165,7 @@ class Cuts:
 def range_cuts(bundles: BundleMap) -> Cuts:
     """``range_equally_divide`` of every bundle: the middle, rounded down. O(b).
 
-    >>> from engine.bundles.bulk import bundle_map
+    >>> from engine.bundles.columns import bundle_map
     >>> hex(*range_cuts(bundle_map([(0, 0xFFFFFFFF)])).of(0))
     '0x7fffffff'
     """
@@ -273,7 +272,7 @@ def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def middle_cut_of_one(loads: LoadColumns) -> tuple[int, ...] | None:
     """``topic_count_equally_divide`` of one bundle. O(n).
 
-    >>> from engine.bundles.load_columns import PickedNames
+    >>> from engine.bundles.columns import PickedNames
     >>> hashes, names = np.array([50, 10, 30]), PickedNames("abc", np.arange(3))
     >>> middle_cut_of_one(LoadColumns(names, hashes, np.zeros((4, 3)), np.ones(3, dtype=bool)))
     (20,)
@@ -297,7 +296,7 @@ def flow_cuts_of_one(loads: LoadColumns, limits: FlowLimits) -> tuple[int, ...] 
 def half_cut_of_one(loads: LoadColumns) -> tuple[int, ...]:
     """``flow_or_qps_as_proposed`` of one bundle. O(n log n); totals are added in listing order.
 
-    >>> from engine.bundles.load_columns import PickedNames
+    >>> from engine.bundles.columns import PickedNames
     >>> hashes, msgs = np.array([10, 20, 80, 90, 100, 110]), np.array([100.0, 200, 300, 400, 500, 2000])
     >>> rates = np.vstack((msgs, np.zeros((3, 6))))
     >>> half_cut_of_one(LoadColumns(PickedNames("abcdef", np.arange(6)), hashes, rates, np.ones(6, dtype=bool)))

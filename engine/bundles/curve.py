@@ -1,7 +1,7 @@
 """The traffic of a bundle's topics summed up along the hash axis, with the limits and the cuts: a curve to draw.
 
-For both rules of :mod:`engine.bundles.flow`: as merged, where the sum starts anew at each cut, and as first proposed,
-where the one cut is at half of the total. Rates are msg/s, throughput is bytes/s, each in plus out.
+For both rules of splitting by flow: as merged, where the sum starts anew at each cut, and as first proposed, where the
+one cut is at half of the total. Rates are msg/s, throughput is bytes/s, each in plus out.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.bulk_splits import along_the_axis, first_above, piece_ends
-from engine.bundles.flow import FlowLimits
-from engine.bundles.load_columns import LoadColumns, PickedNames, sum_in_order
+from engine.bundles.columns import LoadColumns, PickedNames, sum_in_order
 from engine.bundles.loads import TopicLoad, check_loads, equal_hash_findings, topics_in
 from engine.errors import Rejection
 from engine.memo import Computed

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.load_columns import LoadColumns, includes
+from engine.bundles.columns import LoadColumns, includes
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles, pulsar_lookup_fails
-from engine.bundles.flow import FlowLimits
-from engine.bundles.load_columns import LoadColumns, Rows, dealt_rows, sum_in_order
+from engine.bundles.columns import LoadColumns, Rows, dealt_rows, sum_in_order
 from engine.bundles.loads import TopicLoad, equal_hashes
 from engine.config import SPECIFIED_POSITIONS_DIVIDE
 from engine.text import shell_line

@@ -9,11 +9,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from engine.bundles.algorithms import range_equally_divide
+from engine.bundles.algorithms import flow_limits, flow_or_qps_as_proposed, range_equally_divide
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.bulk_splits import along_the_axis, half_cut_of_one
-from engine.bundles.flow import flow_limits, flow_or_qps_as_proposed
-from engine.bundles.load_columns import LoadColumns, sum_in_order
+from engine.bundles.columns import LoadColumns, sum_in_order
 from engine.bundles.loads import BundleAverage, TopicLoad, topics_in
 from engine.bundles.plan import LoadManager, SplitPlan, hottest_rows, pulsar_admin_command, split_command
 from engine.bundles.split import choose_cuts, outcome, plan_split, resolve_target

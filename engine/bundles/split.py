@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.bundles.algorithms import (
+    flow_limits,
+    flow_or_qps_equally_divide,
     range_equally_divide,
     resolve_algorithm,
     specified_positions_divide,
@@ -27,8 +29,7 @@ from engine.bundles.boundaries import (
     split_bundles,
 )
 from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one
-from engine.bundles.flow import flow_limits, flow_or_qps_equally_divide
-from engine.bundles.load_columns import LoadColumns
+from engine.bundles.columns import LoadColumns
 from engine.bundles.loads import BundleAverage, TopicLoad, averages_of, hottest_bundle, largest_bundle, topics_in
 from engine.bundles.plan import (
     ChildShare,

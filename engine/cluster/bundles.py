@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import namespace_bundles
-from engine.bundles.load_columns import LoadColumns, PickedNames, Rows
+from engine.bundles.columns import LoadColumns, PickedNames, Rows
 from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
 from engine.cluster.commands import SplitBundle

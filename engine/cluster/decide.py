@@ -13,6 +13,7 @@ from engine.cluster.commands import (
     Command,
     KillConsumer,
     PassTime,
+    ProducerCommand,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
@@ -31,10 +32,15 @@ from engine.cluster.consumers import (
     set_priority_level,
 )
 from engine.cluster.events import Event
-from engine.cluster.keys.consumers import add_key_consumer, kill_key_consumer, rename_key_consumer
-from engine.cluster.keys.messages import acknowledge_keys, pass_time, send_keys
+from engine.cluster.keys.decide import (
+    acknowledge_keys,
+    add_key_consumer,
+    kill_key_consumer,
+    pass_time,
+    rename_key_consumer,
+    send_keys,
+)
 from engine.cluster.keys.subscriptions import share_keys, subscribe_key_shared
-from engine.cluster.producers.commands import ProducerCommand
 from engine.cluster.producers.decide import decide_producers
 from engine.cluster.settings import set_release, set_setting
 from engine.cluster.state import ClusterState, find_key_subscription

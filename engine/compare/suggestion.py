@@ -1,10 +1,10 @@
-"""Suggestions: names, numbers of consumers, partitions, points or bundles, or the flag, for a goal of evenness."""
+"""Suggestions for a goal of evenness: names, numbers of consumers, partitions, points or bundles, or the flag."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Final, Literal
+from dataclasses import asdict, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, behaviour_in
-from engine.compare.key_sizes import key_consumers_needed, points_needed, work_of_keys
-from engine.compare.names import FAILOVER_RING, Fit, Work, fit_names, key_shared_ring
+from engine.compare.key_shared import KnownKeys, key_consumers_needed, points_needed, ratio_of, work_of_keys
+from engine.compare.names import FAILOVER_RING, Fit, Score, Work, fit_names, key_shared_ring
 from engine.compare.sizes import (
     CHANCES,
     MOST_CONSUMERS,
@@ -29,7 +29,6 @@ from engine.compare.sizes import (
     partitions_needed,
     sizing_of,
 )
-from engine.compare.slots import KnownKeys, ratio_of
 from engine.compare.verdict import Verdict, flag_change, preview, subscription_of
 from engine.config import BrokerSettings
 from engine.errors import Rejection
@@ -205,3 +204,44 @@ def _chance(
         drawn.append(ratio_of(_dealt(per_bundle, brokers)))
     low, high = np.quantile(drawn, [0.05, 0.95])
     return float(low), float(high)
+
+
+FORMAT: Final = "ringside.suggest/1"
+
+
+def names_document(fit: Fit, *, fitted_to: str, seed: int) -> dict[str, Any]:
+    """Names, what they were fitted to, and what they are worth there and elsewhere."""
+    return _document(
+        "names",
+        names={
+            "given": list(fit.given),
+            "names": list(fit.names),
+            "before": asdict(fit.before),
+            "after": asdict(fit.after),
+            "held_out_before": _score(fit.held_out_before),
+            "held_out_after": _score(fit.held_out_after),
+            "fitted_to": fitted_to,
+            "seed": seed,
+            "tried": fit.tried,
+        },
+    )
+
+
+def sizing_document(kind: str, sizing: Sizing, goal: Goal) -> dict[str, Any]:
+    """A number with the curve around it."""
+    plain = asdict(sizing) | {"goal": asdict(goal)}
+    del plain["rows"]
+    return _document(kind, sizing=plain, rows=[asdict(row) for row in sizing.rows])
+
+
+def flag_document(verdict: Verdict, *, on: bool) -> dict[str, Any]:
+    """The flag: what the other setting would make of it. ``on`` is the present one."""
+    return _document("flag", flag={"on": on, "verdict": asdict(verdict), "change": verdict.judgement == "better"})
+
+
+def _document(kind: str, **members: Any) -> dict[str, Any]:
+    return {"format": FORMAT, "kind": kind, "names": None, "sizing": None, "rows": [], "flag": None} | members
+
+
+def _score(score: Score | None) -> dict[str, float] | None:
+    return None if score is None else asdict(score)

@@ -1,14 +1,16 @@
-"""Diagnoses of subscriptions: causes with verdict and numbers, and the reasons against other causes."""
+"""Diagnoses of subscriptions: causes with verdict and numbers, reasons against other causes, the worst of several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from engine.text import natural_key
+
 if TYPE_CHECKING:
-    from engine.diagnosis.seen import SubscriptionSeen
+    from engine.diagnosis.seen import Dispatcher, SubscriptionSeen
 
 Value = int | float | str | tuple[tuple[int, int], ...]
 Numbers = tuple[tuple[str, Value], ...]
@@ -169,3 +171,40 @@ class Diagnosis:
 def worst_first(diagnoses: Iterable[Diagnosis]) -> list[Diagnosis]:
     """Sort diagnoses, the worst first."""
     return sorted(diagnoses, key=lambda diagnosis: diagnosis.rank)
+
+
+def worst_of(
+    seen: SubscriptionSeen, decide: Callable[[Dispatcher], Judgement], *, also_quiet: bool = False
+) -> Judgement:
+    """Judge each dispatcher; return the worst cause with all consumers that are blocked or block anywhere.
+
+    If no dispatcher has the cause, the reason is that of the one with the largest backlog. Only busy dispatchers are
+    judged unless ``also_quiet``: of many topics most are quiet.
+    """
+    judged = map(decide, seen.dispatchers if also_quiet else seen.busy)
+    causes = [judgement for judgement in judged if isinstance(judgement, Cause)]
+    if not causes:
+        return decide(seen.largest)
+    worst = min(causes, key=lambda cause: (cause.verdict.rank, -cause.waiting))
+    same = [cause for cause in causes if cause.verdict is worst.verdict]
+    return replace(
+        worst,
+        topics=len(same),
+        blocked=union(cause.blocked for cause in same),
+        by=union(cause.by for cause in same),
+        waiting=sum(cause.waiting for cause in same),
+    )
+
+
+def union(names: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return all names once, in natural order: ``node-2`` before ``node-10``."""
+    return natural({name for some in names for name in some})
+
+
+def natural(names: Iterable[str]) -> tuple[str, ...]:
+    """Sort names so that numbers in them count as numbers.
+
+    >>> natural(["node-10", "node-2"])
+    ('node-2', 'node-10')
+    """
+    return tuple(sorted(names, key=natural_key))

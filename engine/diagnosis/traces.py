@@ -10,7 +10,7 @@ from typing import Final
 from engine.diagnosis.causes.pace import HOT_KEY
 from engine.diagnosis.model import Cause, Diagnosis, RuledOut, Verdict, in_order_of_verdict
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import HOT_TIMES
 from engine.keyshared.model import RANGE_SIZE, RING_SLOTS, SlotSpace
 from engine.text import counted

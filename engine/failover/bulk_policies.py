@@ -1,6 +1,6 @@
 """The active consumers of many partitions under many policies: Pulsar's two rules, and the fewest moves.
 
-Arrays in, arrays out. Owners are places in the unit's list (``engine.failover.bulk_lists``), ``-1`` nobody.
+Arrays in, arrays out. Owners are places in the unit's list (``engine.failover.bulk``), ``-1`` nobody.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from engine.config import ReleaseBehaviour
 from engine.errors import InputError
-from engine.failover.bulk import assign
-from engine.failover.bulk_lists import ConsumerList, Slots, carried_over, slots_of
+from engine.failover.bulk import ConsumerList, Slots, assign, carried_over, slots_of
 from engine.failover.bulk_ring import NOBODY, Cohorts, Rings, cohorts, rings_of
 
 Places = NDArray[np.int64]

@@ -5,11 +5,19 @@ A finding says what is wrong, where, how bad in numbers, and what to change. One
 ``lint_namespace`` at one thing each, so that a pipeline can call them row by row.
 """
 
-from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
-from engine.lint.doctor import lint, lint_key_subscription, lint_names, lint_namespace, lint_subscription, lint_world
-from engine.lint.model import Finding, Severity, Where, World
+from engine.lint.doctor import (
+    ALL_RULES,
+    RuleFacts,
+    lint,
+    lint_key_subscription,
+    lint_names,
+    lint_namespace,
+    lint_subscription,
+    lint_world,
+    rule_ids,
+)
+from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Severity, SubscriptionCase, Where, World
 from engine.lint.opened import NOTHING_TOLD, Told
-from engine.lint.registry import ALL_RULES, RuleFacts, rule_ids
 
 __all__ = [
     "ALL_RULES",

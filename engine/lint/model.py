@@ -1,14 +1,33 @@
-"""A rule, what holds for all brokers, and what a rule finds: a value that says what, where, how bad, what to change."""
+"""The doctor's rules, the cases they judge, and their findings, all as values.
+
+A case is one subscription, one key space, one namespace (with the splits that a load manager would attempt at the
+current rates) or the brokers' settings. It holds everything its rules need, so it can be built from a state, from a
+list of names or from a row of a table. A finding says what is wrong, where, how bad in numbers, and what to change.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import cached_property
+from itertools import pairwise
+from math import fsum
 from typing import Generic, TypeVar
 
+from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
+from engine.bundles.algorithms import resolve_algorithm
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
+from engine.bundles.split import choose_cuts
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.errors import Rejection
+from engine.failover.choose import Rule as DispatchRule
+from engine.failover.choose import cohort, rule_in_force, sort_consumers
+from engine.failover.model import Consumer
+from engine.keyshared.model import Consumer as KeyConsumer
+from engine.keyshared.model import Selector
 
 Case = TypeVar("Case")
 
@@ -109,3 +128,204 @@ class World:
         return (
             self.settings.activeConsumerFailoverConsistentHashing and self.behaviour.knows_failover_consistent_hashing
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One bundle above a limit, with all its topics, and the cuts of the default algorithm.
+
+    ``cuts`` None: the algorithm has nothing to split. ``refusal``: it cannot work at all. ``full``: the namespace has
+    as many bundles as it may, so that the algorithm is not even asked. Rates are in plus out.
+    """
+
+    bundle: BundleRange
+    topics: tuple[TopicLoad, ...]
+    reason: SplitReason
+    msgs_per_sec: float
+    bytes_per_sec: float
+    algorithm: str
+    cuts: tuple[int, ...] | None
+    refusal: Rejection | None = None
+    full: bool = False
+
+    @property
+    def children(self) -> tuple[BundleRange, ...]:
+        """The bundles after it; empty when the cuts cannot be carried out."""
+        ends = (self.bundle.lower, *(self.cuts or ()), self.bundle.upper)
+        if not self.cuts or any(low >= high for low, high in pairwise(ends)):
+            return ()
+        return tuple(BundleRange(low, high) for low, high in pairwise(ends))
+
+
+def attempts(
+    world: World,
+    bundles: NamespaceBundles,
+    by_bundle: Iterable[tuple[BundleRange, tuple[TopicLoad, ...]]],
+    sessions_of: Mapping[str, int],
+) -> Iterator[Attempt]:
+    """The splits that are due, by bundle. O(t log b), and O(k log k) for k topics of a bundle above a limit.
+
+    As in both load managers only bundles with two or more loaded topics count, and only while
+    ``loadBalancerAutoBundleSplitEnabled``. Rates are those of now, which the modular one averages over time.
+    """
+    settings = world.settings
+    if not settings.loadBalancerAutoBundleSplitEnabled:
+        return
+    full = len(bundles) >= settings.loadBalancerNamespaceMaximumBundles
+    for bundle, topics in by_bundle:
+        loaded = [topic for topic in topics if topic.has_stats]
+        if len(loaded) < 2 or not bundle.can_split:
+            continue
+        rate = fsum(topic.msgs_per_sec for topic in loaded)
+        throughput = fsum(topic.bytes_per_sec for topic in loaded)
+        # Only their sum is compared, so it does not matter that all of them are told as producers.
+        sessions = sum(sessions_of.get(topic.name, 0) for topic in loaded)
+        stats = BundleStats(f"{bundles.namespace}/{bundle}", topics=len(loaded), producers=sessions)
+        reason = exceeded_limit(stats, rate, throughput, settings)
+        if reason != "Unknown":
+            algorithm, cuts, refusal = (algorithm_of(world), None, None) if full else cuts_of(world, bundle, topics)
+            yield Attempt(bundle, topics, reason, rate, throughput, algorithm, cuts, refusal, full)
+
+
+def cuts_of(
+    world: World, bundle: BundleRange, topics: tuple[TopicLoad, ...]
+) -> tuple[str, tuple[int, ...] | None, Rejection | None]:
+    """The default algorithm's exact name, its cuts for these topics, and why there can be none."""
+    algorithm = algorithm_of(world)
+    cuts = choose_cuts(bundle, algorithm, None, topics, world.settings)
+    return (algorithm, None, cuts) if isinstance(cuts, Rejection) else (algorithm, cuts, None)
+
+
+def algorithm_of(world: World) -> str:
+    """The exact name of the algorithm of automatic splits."""
+    default = world.settings.defaultNamespaceBundleSplitAlgorithm
+    return resolve_algorithm(None, default, world.behaviour.split_algorithms)
+
+
+# The cases are not slotted: what several rules need is computed when first asked for and kept beside the fields.
+@dataclass(frozen=True)
+class SubscriptionCase:
+    """One Failover subscription over topics with the same consumers (in connect order).
+
+    ``partitioned`` and ``unpartitioned`` count its topics with and without partitions; ``topic`` is the first by name,
+    "" where there is none to speak of (a list of names).
+    """
+
+    world: World
+    namespace: str
+    name: str
+    topic: str
+    consumers: tuple[Consumer, ...]
+    partitioned: int
+    unpartitioned: int
+
+    @property
+    def where(self) -> Where:
+        topics = self.partitioned + self.unpartitioned if self.topic else 0
+        return Where(self.namespace, self.name, topic=self.topic, topics=topics)
+
+    def where_of(self, consumer: str) -> Where:
+        """The place of one of its consumers."""
+        return replace(self.where, consumer=consumer)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names that can be active at all, in the dispatcher's order: those of the best priority level."""
+        return tuple(each.name for each in cohort(sort_consumers(self.consumers)))
+
+    @property
+    def ring_topics(self) -> int:
+        """How many topics the ring decides."""
+        return sum(
+            count
+            for index, count in ((0, self.partitioned), (-1, self.unpartitioned))
+            if count and self.rule(index) is DispatchRule.RING
+        )
+
+    def rule(self, partition_index: int) -> DispatchRule:
+        """The rule in force for a partition, or for a topic without partitions (-1)."""
+        flag = self.world.settings.activeConsumerFailoverConsistentHashing
+        return rule_in_force(partition_index, consistent_hashing=flag, behaviour=self.world.behaviour)
+
+
+@dataclass(frozen=True)
+class KeyCase:
+    """One Key_Shared subscription over topics with the same consumers (in the order of joining).
+
+    ``selector`` is None where only what clients declare or brokers report is known, and no selector that gives it.
+    ``known_keys``: sticky key -> number of its messages.
+    """
+
+    world: World
+    namespace: str
+    name: str
+    topic: str
+    topics: int
+    consumers: tuple[KeyConsumer, ...]
+    selector: Selector | None = None
+    known_keys: Mapping[bytes, int] = field(default_factory=dict)
+
+    @property
+    def where(self) -> Where:
+        return Where(self.namespace, self.name, topic=self.topic, topics=self.topics)
+
+    def where_of(self, consumer: str) -> Where:
+        """The place of one of its consumers."""
+        return replace(self.where, consumer=consumer)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducedTopic:
+    """A topic by its name without partition suffix, and the client versions of its producers as brokers print them."""
+
+    topic: str
+    partitions: int
+    client_versions: frozenset[str]
+
+
+@dataclass(frozen=True)
+class NamespaceCase:
+    """One namespace: its bundles, all topics and partitions with their traffic, and who produces to them.
+
+    ``known_bundles`` are the range texts that answers tell, None when all of ``bundles`` are told: a finding must not
+    speak of a bundle that was only assumed. ``sessions`` are producers + consumers by name of topic or partition.
+    """
+
+    world: World
+    bundles: NamespaceBundles
+    topics: tuple[TopicLoad, ...]
+    known_bundles: frozenset[str] | None = None
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    produced: tuple[ProducedTopic, ...] = ()
+
+    @property
+    def namespace(self) -> str:
+        return self.bundles.namespace
+
+    def where(self, bundle: str = "", topic: str = "") -> Where:
+        """A place in the namespace."""
+        return Where(self.namespace, bundle=bundle, topic=topic)
+
+    @cached_property
+    def by_bundle(self) -> tuple[tuple[BundleRange, tuple[TopicLoad, ...]], ...]:
+        """The told bundles that hold topics, ascending, with their topics in list order. O(t log b)."""
+        inside: dict[int, list[TopicLoad]] = {}
+        for topic in self.topics:
+            inside.setdefault(self.bundles.index_of(topic.hash), []).append(topic)
+        return tuple(
+            (self.bundles[at], tuple(inside[at])) for at in sorted(inside) if at >= 0 and self.tells(self.bundles[at])
+        )
+
+    @cached_property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The splits a load manager would try by the numbers of now."""
+        return tuple(attempts(self.world, self.bundles, self.by_bundle, self.sessions))
+
+    def tells(self, bundle: BundleRange) -> bool:
+        """Whether an answer told this very bundle."""
+        return self.known_bundles is None or str(bundle) in self.known_bundles
+
+    def bundle_text(self, topic_hash: int) -> str:
+        """The range text of the bundle that holds a hash, "" where no answer tells it."""
+        at = self.bundles.index_of(topic_hash)
+        return str(self.bundles[at]) if at >= 0 and self.tells(self.bundles[at]) else ""

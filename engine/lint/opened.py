@@ -12,8 +12,7 @@ from engine.cluster.bundles import topic_loads
 from engine.cluster.state import ClusterState, behaviour_in
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer as KeyConsumer
-from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
-from engine.lint.model import World
+from engine.lint.model import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,9 @@ from engine.cluster.owners import dispatch_order
 from engine.cluster.state import Subscription
 from engine.compare.evenness import Evenness, evenness, evenness_of, shares
 from engine.compare.heirs import losses, without
-from engine.compare.slots import KnownKeys, slot_counts, worst_loss
+from engine.compare.key_shared import KnownKeys, slot_counts, worst_loss
 from engine.errors import Rejection
-from engine.keyshared.admission import KeySharedMode
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.bulk import slot_owners
 from engine.keyshared.model import RANGE_SIZE, Consumer, Selector
 from engine.plan.model import FailoverPlan, Goal, Judged, KeyPlan, KeyTerms, NamespacePlan, Outcome, Plan

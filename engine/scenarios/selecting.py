@@ -10,7 +10,7 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.keyshared.key_text import key_of_text
+from engine.keyshared.keys import key_of_text
 from engine.views.failover.dashboard import dashboard_view, topic_explanation
 
 

@@ -9,13 +9,18 @@ from typing import Final, Generic, TypeVar
 from engine.cluster.commands import (
     Acknowledge,
     AddConsumer,
+    AddProducers,
     AddTopic,
+    CloseProducer,
     Command,
+    FailPartition,
     KillConsumer,
     PassTime,
+    RecoverPartition,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    SendByProducers,
     SendKeys,
     SetPriorityLevel,
     SetRelease,
@@ -27,13 +32,6 @@ from engine.cluster.commands import (
 from engine.cluster.events import ConsumerAdded
 from engine.cluster.evolve import evolve
 from engine.cluster.moves import Moves, moves
-from engine.cluster.producers.commands import (
-    AddProducers,
-    CloseProducer,
-    FailPartition,
-    RecoverPartition,
-    SendByProducers,
-)
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.compare.verdict import verdict_between

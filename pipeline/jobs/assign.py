@@ -23,7 +23,7 @@ from engine.admin.inference import (
 )
 from engine.config import ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
-from engine.failover.bulk_lists import Changes, ConsumerList, Key, slots_of
+from engine.failover.bulk import Changes, ConsumerList, Key, slots_of
 from engine.failover.bulk_policies import PULSARS, Policy, policies_of, unit_rules
 from engine.hashing import utf16_order
 from pipeline.broker_groups import BrokerGroups, broker_groups

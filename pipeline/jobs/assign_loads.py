@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.failover.bulk_lists import ConsumerList, Key, numbered, slots_of
+from engine.failover.bulk import ConsumerList, Key, numbered, slots_of
 from engine.failover.bulk_policies import Policy
 from pipeline.reading.rows import Row
 from pipeline.transforms.owners import NOW, SUMMED, OwnerAccount

@@ -23,7 +23,7 @@ from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
-from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers
+from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, time_of_files
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
 from pipeline.schemas import (
     BUNDLES,
@@ -36,7 +36,7 @@ from pipeline.schemas import (
     check_folder,
     parts_of,
 )
-from pipeline.stamps import Stamp, time_of_files
+from pipeline.stamps import Stamp
 from pipeline.storage import Place, for_arrow
 from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, move_part, replacing, write_json, write_rows
 

@@ -35,6 +35,7 @@ from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount
 from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
+from pipeline.reading.files import time_of_files
 from pipeline.reading.key_consumers import KeyLists, read_key_consumers
 from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
@@ -52,7 +53,7 @@ from pipeline.schemas import (
     parts_of,
 )
 from pipeline.sink import write_by_engine
-from pipeline.stamps import Stamp, time_of_files, time_of_table
+from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
 from pipeline.transforms.keys import parts_together
 from pipeline.writing import Draft, PartWriter, replacing, write_json

@@ -11,7 +11,7 @@ import numpy as np
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.keyshared.bulk import consumer_loads, slot_owners
 from engine.keyshared.chance import Spread, equal_shares, expected_spread
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import LIKELY_BETWEEN, Weights, consumers_of, odds_of, verdict_of
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import Placement, slots_by_consumer

@@ -14,7 +14,7 @@ import msgspec
 
 from engine.admin.text import child, malformed
 from engine.errors import InputError, Problem
-from engine.failover.bulk_lists import ConsumerList
+from engine.failover.bulk import ConsumerList
 from engine.names import refuse_namespace, refuse_subscription
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.unpacking import read_answer

@@ -1,14 +1,16 @@
-"""Find the answers below a folder, and group them into tasks."""
+"""Find the answers below a folder, when they were recorded, and group them into tasks."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from engine.admin.files import moment_ms
 from engine.admin.requests import request_of_path
 from engine.errors import InputError, Problem
 from engine.text import natural_key
@@ -185,3 +187,34 @@ def deal(files: Sequence[FoundFile]) -> list[list[FoundFile]]:
         groups[-1].append(file)
         size += file.size_bytes
     return groups
+
+
+def time_of_files(source: Place, names: Iterable[str]) -> datetime | None:
+    """The latest moment of files below ``source`` (or of ``source`` itself): that of their folder, else their own."""
+    moments = {name: _named_moment(name) for name in names}
+    unnamed = [name for name, moment in moments.items() if moment is None]
+    latest = max((moment for moment in moments.values() if moment is not None), default=None)
+    written = [latest, *_written(source, unnamed)] if unnamed else [latest]
+    return max((each for each in written if each is not None), default=None)
+
+
+def _named_moment(name: str) -> datetime | None:
+    found = [at for folder in name.split("/")[:-1] if (at := moment_ms(folder)) is not None]
+    return datetime.fromtimestamp(found[-1] / 1000, UTC) if found else None
+
+
+def _written(source: Place, names: list[str]) -> list[datetime]:
+    if isinstance(source, StorePath):
+        if source.is_file():
+            return [moment for moment in (source.size_and_time()[1],) if isinstance(moment, datetime)]
+        wanted = {(source / name).path for name in names}
+        listed = ((path.path, info.mtime) for path, info in source.files(below=True))
+        return [moment for path, moment in listed if path in wanted and moment is not None]
+    found: list[datetime] = []
+    for name in names:
+        path = source / name if source.is_dir() else source
+        try:
+            found.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+        except OSError:  # gone, or named with bytes that are not UTF-8
+            continue
+    return found

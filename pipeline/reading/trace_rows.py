@@ -1,4 +1,4 @@
-"""Turn columns of a trace into sticky keys, as ``engine.keyshared.entry_key`` takes them from a message's metadata.
+"""Turn columns of a trace into sticky keys, as ``engine.keyshared.keys`` takes them from a message's metadata.
 
 A trace has one row per event, or one row for several with a ``count``. Columns, all optional except one with a key:
 ``namespace``, ``subscription``, ``ordering_key`` and ``key`` (texts; in Parquet bytes too), ``ordering_key_base64`` and
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors import Problem
-from engine.keyshared.entry_key import NONE_KEY, decode_base64
+from engine.keyshared.keys import NONE_KEY, decode_base64
 from engine.names import NAMESPACE_PATTERN
 from pipeline.reading.rows import BAD, Row, quarantine_row
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.balance.limits import bandwidth_limit
-from engine.bundles.bulk import BundleMap, sum_by
 from engine.bundles.bulk_splits import Answer, Cuts
+from engine.bundles.columns import BundleMap, sum_by
 from engine.config import BrokerSettings
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_SPLITS
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from engine.balance.averages import TimeAverageMessageData
 from engine.balance.limits import BundleStats
 from engine.balance.splitting.modular import BrokerReport, ModularObservation, ModularVerdict, modular_decision
-from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map, sum_by
+from engine.bundles.algorithms import flow_limits
 from engine.bundles.bulk_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
-from engine.bundles.flow import flow_limits
+from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
 from pipeline.schemas import BUNDLE_LOADS
 from pipeline.transforms.bundle_splits import Children, range_texts

@@ -1,6 +1,6 @@
 """Failover subscriptions as the job ``assign`` needs them: by group of brokers, unit by unit, rows numbered by unit.
 
-A *unit* is a subscription with one list of consumers in one group of brokers (``engine.failover.bulk_lists``).
+A *unit* is a subscription with one list of consumers in one group of brokers (``engine.failover.bulk``).
 """
 
 from __future__ import annotations

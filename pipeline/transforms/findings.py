@@ -20,9 +20,8 @@ from engine.errors import InputError
 from engine.failover.model import Consumer
 from engine.hashing import crc32_hash
 from engine.keyshared.model import Consumer as KeyConsumer
-from engine.lint.cases import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase
 from engine.lint.doctor import lint_key_subscription, lint_namespace, lint_subscription
-from engine.lint.model import Finding, World
+from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups

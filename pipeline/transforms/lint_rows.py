@@ -1,4 +1,4 @@
-"""Rows in the form the doctor's cases are made of (``engine.lint.cases``), one row a case or a topic."""
+"""Rows in the form the doctor's cases are made of (``engine.lint.model``), one row a case or a topic."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import murmur3_bulk
-from engine.failover.bulk_lists import ConsumerList, Key, Slots
+from engine.failover.bulk import ConsumerList, Key, Slots
 from engine.failover.bulk_policies import (
     WHAT_IF_RULE,
     Change,

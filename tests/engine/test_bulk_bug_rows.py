@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.bundles.bulk import bundle_map
+from engine.bundles.columns import bundle_map
 from engine.failover.bulk_ring import build_rings
 from engine.keyshared.bulk import slot_owners
 from tests.engine.keyshared.selectors import ring

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
-from engine.bundles.bulk import bundle_map
+from engine.bundles.columns import bundle_map
 from engine.failover.bulk_ring import build_rings, cohorts
 from engine.hashing import crc32_hash, murmur3_32
 from engine.keyshared.bulk import slot_owners

@@ -1,8 +1,7 @@
 """One Spark session for all tests of this package, in one worker: a second one costs another start.
 
-Each JVM that these tests start is told to compile once and lightly, and to collect with one thread, and the shared
-session to run small plans as they are: none lives long enough to win back what more costs, which is more than half of
-its CPU time. ``tests/process/test_fleet.py`` runs a whole fleet with the Spark settings that users have.
+It is one for small input. Each other JVM that these tests start is also told to compile once and lightly, and to
+collect with one thread. ``tests/process/test_fleet.py`` runs a whole fleet as users do.
 """
 
 from __future__ import annotations
@@ -21,12 +20,6 @@ from pipeline.storage import StorePath, place_of
 from tests.pipeline.stores import BUCKET, NoJarsError, jars, object_store, settings_for
 
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-TINY_DATA: Final = {
-    "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups, however early this file is loaded
@@ -46,10 +39,11 @@ def short_lived_jvms() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(short_lived_jvms: None) -> Iterator[SparkSession]:
-    settings = dict(TINY_DATA)
+    # Some plans are wanted with more than one task.
+    settings = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
     with suppress(NoJarsError):  # those who need them skip with the reason
         settings["spark.driver.extraClassPath"] = f"{jars()}/*"
-    with open_session(settings=settings, cores=2) as session:
+    with open_session(settings=settings, cores=2, small=True) as session:
         yield session
 
 

@@ -21,7 +21,7 @@ from engine.bundles.plan import SplitPlan
 from engine.bundles.split import plan_split
 from engine.config import FLAG, SPLIT_ALGORITHMS, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection, RingsideError
-from engine.failover.bulk_lists import Changes, ConsumerList, carried_over
+from engine.failover.bulk import Changes, ConsumerList, carried_over
 from engine.failover.bulk_policies import Policy
 from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer

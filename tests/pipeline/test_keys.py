@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from engine.config import BrokerSettings, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.hashing import murmur3_32
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer, owner_of_key
 from engine.keyshared.ownership import slots_by_consumer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.failover.bulk_lists import ConsumerList
+from engine.failover.bulk import ConsumerList
 from engine.failover.bulk_policies import Policy
 from pipeline.jobs.assign_loads import LoadSums
 from pipeline.schemas import SUBSCRIPTION_LOADS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pipeline.jobs import MODULES, assign, keys, lint
 from pipeline.jobs.everything import settings_by_job
 from pipeline.jobs.options import IN_RUN, OWN, check_names, check_options, known_to
 from pipeline.jobs.result import JobResult
-from pipeline.storage import check_place, place_of
+from pipeline.storage import check_place, is_small, place_of
 
 
 @pytest.mark.parametrize(
@@ -135,3 +136,17 @@ def test_a_store_is_known_by_its_scheme_and_not_for_jobs_that_need_this_machine(
 def test_a_file_uri_is_a_path() -> None:
     assert place_of("file:///a%20b/c") == Path("/a b/c")
     assert place_of("a:b/c") == Path("a:b/c")
+
+
+def test_small_is_what_few_bytes_in_few_files_say(tmp_path: Path) -> None:
+    """Also through links, since they lead to what is read."""
+    (tmp_path / "in" / "below").mkdir(parents=True)
+    answer = tmp_path / "in" / "below" / "topics.json"
+    answer.write_text("{}")
+    assert is_small(str(tmp_path / "in")) and is_small(f"file://{answer}")
+    os.truncate(answer, 17 * 1024**2)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "there").symlink_to(tmp_path / "in")
+    (tmp_path / "links" / "back").symlink_to(tmp_path / "links")
+    assert not any(is_small(str(place)) for place in (tmp_path / "in", answer, tmp_path / "links"))
+    assert not is_small("s3a://bucket/in")

@@ -168,6 +168,13 @@ def test_a_cluster_elsewhere_is_not_told_to_find_the_driver_on_loopback(tmp_path
     assert "spark.driver.bindAddress" not in session_settings("spark://big:7077", tmp_path)
 
 
+def test_a_small_input_gets_a_session_without_what_pays_later(tmp_path: Path) -> None:
+    small, large = (session_settings("local[2]", tmp_path, small=small) for small in (True, False))
+    assert small["spark.driver.extraJavaOptions"].startswith(large["spark.driver.extraJavaOptions"])
+    assert small["spark.sql.shuffle.partitions"] == "1" < large["spark.sql.shuffle.partitions"]
+    assert "spark.sql.codegen.wholeStage" not in large
+
+
 def test_the_archive_for_executors_holds_both_packages(tmp_path: Path) -> None:
     with zipfile.ZipFile(zip_packages(tmp_path)) as archive:
         names = set(archive.namelist())

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.schemas import SETTINGS
-from pipeline.stamps import Stamp, new_run_id, time_of_files, time_of_table
+from pipeline.stamps import Stamp, new_run_id, time_of_table
 from pipeline.writing import write_rows
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-
-
-def test_a_moment_is_that_of_the_folder_else_that_of_the_file(tmp_path: Path) -> None:
-    named, written = "2026-11-22T12-00-00Z/topics.json", "later/topics.json"
-    for name in (named, written):
-        (tmp_path / name).parent.mkdir()
-        (tmp_path / name).touch()
-    os.utime(tmp_path / written, (NOON.timestamp() - 5, NOON.timestamp() - 5))
-    assert time_of_files(tmp_path, [named]) == NOON
-    assert time_of_files(tmp_path, [written]) == datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
-    assert time_of_files(tmp_path, [written, named]) == NOON
-    assert time_of_files(tmp_path / written, ["topics.json"]) == datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
-    assert time_of_files(tmp_path, ["gone.json"]) is None
 
 
 def test_rows_are_stamped_once_and_a_table_says_its_latest_moment(tmp_path: Path) -> None:

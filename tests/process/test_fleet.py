@@ -40,19 +40,10 @@ def java_of(pid: int) -> list[int]:
 
 
 def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp_path: Path) -> None:
-    """With the Spark settings of users; the JVM alone is told that it does not live long."""
+    """With the settings of users."""
     out = tmp_path / "out"
-    with started(
-        env | {"JDK_JAVA_OPTIONS": SHORT_LIVED},
-        tmp_path,
-        "fleet",
-        "run",
-        str(RECORDING),
-        str(out),
-        "--json",
-        "--add",
-        "newcomer",
-    ) as process:
+    words = ("fleet", "run", str(RECORDING), str(out), "--json", "--add", "newcomer")
+    with started(env, tmp_path, *words) as process:
         told, talk = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, talk
     assert told.encode() == (out / "summary.json").read_bytes()

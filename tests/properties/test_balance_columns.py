@@ -13,10 +13,10 @@ from engine.balance.splitting.forecast import Forecast, forecast
 from engine.balance.splitting.model import BalanceCycle
 from engine.balance.splitting.start import BalancedTopic, BalanceStart, balance_start
 from engine.balance.splitting.topics import TopicColumns
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.columns import LoadColumns, PickedNames
 from engine.bundles.curve import flow_curve, flow_curve_of_columns
-from engine.bundles.flow import FlowLimits
-from engine.bundles.load_columns import LoadColumns, PickedNames
 from engine.bundles.loads import RATE_FIELDS, TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.plan import SplitPlan, shares_of

@@ -9,9 +9,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.bundles.algorithms import range_equally_divide, specified_positions_divide, topic_count_equally_divide
+from engine.bundles.algorithms import (
+    FlowLimits,
+    flow_or_qps_equally_divide,
+    range_equally_divide,
+    specified_positions_divide,
+    topic_count_equally_divide,
+)
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.bulk import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.bulk_splits import (
     Answer,
     Cuts,
@@ -21,7 +26,7 @@ from engine.bundles.bulk_splits import (
     specified_cuts,
     topic_count_cuts,
 )
-from engine.bundles.flow import FlowLimits, flow_or_qps_equally_divide
+from engine.bundles.columns import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 

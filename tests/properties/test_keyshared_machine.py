@@ -22,11 +22,10 @@ from hypothesis.stateful import (
 )
 
 from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
-from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule
+from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule, waits
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, SlotSpace
 from engine.keyshared.ring import RingForm
 from engine.keyshared.sticky import sticky_selector
-from engine.keyshared.waits import waits
 from tests.engine.keyshared.selectors import accepted, auto_split, ring
 
 NAMES: Final = ("a", "b", "a", "c")

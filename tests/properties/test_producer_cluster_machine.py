@@ -12,13 +12,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
-from engine.cluster.commands import PassTime, RemoveTopic, RepartitionTopic, SetSetting
-from engine.cluster.producers.commands import (
+from engine.cluster.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
+    PassTime,
     RecoverPartition,
+    RemoveTopic,
+    RepartitionTopic,
     SendByProducers,
+    SetSetting,
 )
 from engine.cluster.producers.state import ProducerPlan, ProducerTopic
 from engine.cluster.state import ClusterState, Namespace

@@ -10,9 +10,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.bundles.algorithms import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.bulk_splits import first_fit_cuts, flow_cuts_of_one, half_cut_of_one
-from engine.bundles.flow import FlowLimits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
-from engine.bundles.load_columns import LoadColumns, PickedNames
+from engine.bundles.columns import LoadColumns, PickedNames
 from engine.bundles.loads import TopicLoad, topics_in
 from engine.bundles.plan import SplitPlan, topic_findings
 from engine.bundles.preview import preview_all

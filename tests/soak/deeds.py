@@ -14,17 +14,22 @@ from typing import Any, TypeVar
 from engine.cluster.commands import (
     Acknowledge,
     AddConsumer,
+    AddProducers,
     AddTopic,
+    CloseProducer,
     Command,
     End,
+    FailPartition,
     GoTo,
     Home,
     KillConsumer,
     PassTime,
+    RecoverPartition,
     Redo,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    SendByProducers,
     SendKeys,
     SetPriorityLevel,
     SetRelease,
@@ -35,13 +40,6 @@ from engine.cluster.commands import (
     SwitchBranch,
     TimelineCommand,
     Undo,
-)
-from engine.cluster.producers.commands import (
-    AddProducers,
-    CloseProducer,
-    FailPartition,
-    RecoverPartition,
-    SendByProducers,
 )
 from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.state import ClusterState

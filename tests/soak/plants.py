@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-import engine.bundles.load_columns
+import engine.bundles.columns
 import engine.bundles.split
 import engine.cluster.journal.file
 import engine.failover.choose
@@ -101,7 +101,7 @@ def a_range_inside_another_is_free(patch: pytest.MonkeyPatch) -> None:
 
 def a_bundle_has_its_upper_end(patch: pytest.MonkeyPatch) -> None:
     """``<=`` for ``<``."""
-    columns = engine.bundles.load_columns
+    columns = engine.bundles.columns
     patch.setattr(columns, "includes", lambda bundle, hashes: (bundle.lower <= hashes) & (hashes <= bundle.upper))
 
 

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 SMALL: Final = {
     "engine.bundles.bulk_splits": {"AT_ONCE": 2},
-    "engine.bundles.load_columns": {"FEW": 1},
+    "engine.bundles.columns": {"FEW": 1},
     "engine.cluster.moves": {"FEW_RUNS": 2},
     "engine.cluster.owners": {"FEW_CHANGES": 1, "LIVE_KEPT": 1},
     "engine.cluster.tables.topics": {"CHUNK": 3},

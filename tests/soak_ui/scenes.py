@@ -24,17 +24,14 @@ from engine.errors import InputError
 from engine.scenarios.embedded import SCENES, embedded
 from engine.scenarios.opening import Opened, open_snapshot
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script, start_of
-from engine.scenarios.synthetic import synthetic_state
-from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.scenarios.synthetic import synthetic_keys, synthetic_producers, synthetic_state
 from tests.soak_ui.terminal import RecordingDriver
 from tests.tui import fleet_scenes, key_scenes, producer_scenes
 from tests.tui.screens_under_test import cluster
 from tui.app import RingsideApp
-from tui.cli.fleet.screen import session_of
+from tui.cli.fleet.screen import FleetPartApp, session_of
 from tui.fleet.app import FleetApp
 from tui.fleet.screen import Chosen, Place
-from tui.fleet_part_app import FleetPartApp
 from tui.scene import Opening, Scene
 from tui.sources.fleet_results import read_results
 from tui.sources.sessions import Keeping

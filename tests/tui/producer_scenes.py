@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
-from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.scenarios.synthetic import synthetic_producers
 from tui.app import RingsideApp
 from tui.producers.screen import ProducersScreen
 

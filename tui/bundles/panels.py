@@ -14,9 +14,9 @@ from textual.widget import Widget
 from engine.views.bundles.model import BalanceFrame, BalanceView, TreeRow
 from engine.views.bundles.words import span_text
 from tui.bundles.words import SHORT_NAMES
-from tui.drawing.cycle_line import CycleMark, draw_cycles
 from tui.drawing.flow_cells import FlowPicture
 from tui.drawing.flow_curve import draw_flow
+from tui.drawing.timeline import CycleMark, draw_cycles
 from tui.kit.line_widget import LinePanel, LineWidget
 from tui.kit.plain_text import assembled
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from engine.errors import InputError, Rejection
-from engine.keyshared.key_text import key_of_text
+from engine.keyshared.keys import key_of_text
 from tui.cli.options import collected, max_input_option, pulsar_option, setting_pairs
 from tui.cli.output import say_problems
 

@@ -1,12 +1,15 @@
-"""The two ways out: ``write_out`` for data, ``say`` for talk. Nothing else in this package prints."""
+"""Standard output for data, stderr for messages, and documents as JSON. Nothing else in this package prints."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Final
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any, Final
 
 from engine.errors import InputError, Problem
 from engine.text import visible
@@ -99,3 +102,42 @@ def say_not_saved(trouble: str) -> None:
     """Say what a journal could not keep; nothing when all is safe."""
     if trouble:
         say(f"the steps of this session are not all saved: {trouble}")
+
+
+def json_text(document: object) -> str:
+    """A document of plain values as indented JSON; a number that JSON does not know is an error of ours."""
+    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+
+
+def json_rows(rows: Iterable[object]) -> str:
+    """A list of plain values with one row a line, for lists that are too long to be read with one number a line.
+
+    >>> print(json_rows([{"node": 0, "ranges": [[0, 9]]}, {"node": 1, "ranges": []}]))
+    [
+      {"node": 0, "ranges": [[0, 9]]},
+      {"node": 1, "ranges": []}
+    ]
+    """
+    lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=True, allow_nan=False)}" for row in rows)
+    return f"[\n{lines}\n]" if lines else "[]"
+
+
+def plain_values(value: object) -> Any:
+    """Dataclasses as objects by field name, enumerations as their value, bytes in hexadecimal, tuples as arrays.
+
+    >>> plain_values((b"ab", {"n": 1}))
+    ['6162', {'n': 1}]
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_values(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, bytes):
+        return value.hex()
+    if hasattr(value, "tolist"):
+        return value.tolist()  # columns of numbers
+    if isinstance(value, (Sequence, frozenset)) and not isinstance(value, str):
+        return [plain_values(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): plain_values(each) for key, each in value.items()}
+    return value

@@ -1,19 +1,29 @@
-"""The one place that opens the screen: signals, the exit code, and what is said after the terminal is back."""
+"""Open the screen, close it on a signal or at the end of its terminal, and return the exit code.
+
+Also every key of every screen, so that a user's own key cannot take its place.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import os
-from collections.abc import Callable
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import chain
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.config import configured
+from tui.cli.exits import ENDING, noticing, of_signal
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
-from tui.cli.screen_signals import ScreenSignals
 from tui.cli.terminal import TerminalState
 
 if TYPE_CHECKING:
@@ -22,6 +32,135 @@ if TYPE_CHECKING:
     from tui.cli.session import Session
     from tui.scene import FirstReading, Scene
     from tui.sources.sessions import Keeping
+
+
+GRACE_S: Final = 3.0
+"""How long a screen may take to close before the terminal is put back without it."""
+
+
+class ScreenSignals:
+    """The first signal closes the screen; a second one, or ``GRACE_S`` seconds without success, calls ``restore`` and
+    ends the process at once. ``code`` is the exit code that the signal asked for, None without one. A terminal that is
+    gone counts as SIGHUP, also where that is ignored (nohup): its end would be read as input over and over. A terminal
+    that goes away often says so twice, so SIGHUP never insists; the ``GRACE_S`` seconds do.
+
+    All this is done by a thread: the handlers of Python would run only once the screen's loop wakes up, and not at all
+    while it hangs.
+    """
+
+    def __init__(self, restore: Callable[[], None]) -> None:
+        self.code: int | None = None
+        self._restore = restore
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._close: Callable[[int], None] | None = None
+        self._watchdog: threading.Timer | None = None
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Take over SIGINT, SIGTERM and SIGHUP, and give them back; one that is ignored (nohup) stays so."""
+        before = {number: signal.getsignal(number) for number in ENDING}
+        try:
+            with noticing(self._notice), _noticing_the_end_of_the_terminal(self._notice):
+                for number, handler in before.items():
+                    if handler is not signal.SIG_IGN:
+                        signal.signal(number, _noticed_elsewhere)
+                yield
+        finally:
+            if self._watchdog is not None:
+                self._watchdog.cancel()
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def closes(self, close: Callable[[int], None]) -> None:
+        """Call ``close`` in the running loop when a signal comes, or at once when one has come already."""
+        with self._lock:
+            self._loop, self._close = asyncio.get_running_loop(), close
+            self._ask()
+
+    def _notice(self, number: int) -> None:
+        with self._lock:
+            if number in ENDING:
+                if self.code is None:
+                    self._begin(number)
+                elif number != signal.SIGHUP:  # the kernel may send that one on top of the end of the terminal
+                    self._insist()
+            self._ask()
+
+    def _begin(self, number: int) -> None:
+        self.code = of_signal(number)
+        self._watchdog = threading.Timer(GRACE_S, self._insist)
+        self._watchdog.daemon = True
+        self._watchdog.start()
+
+    def _ask(self) -> None:
+        """Wake the loop, which runs the handlers of other signals, and have it close the screen if that was asked."""
+        if self._loop is None or self._close is None:
+            return
+        with suppress(RuntimeError):  # the loop is closed: all is over
+            if self.code is None:
+                self._loop.call_soon_threadsafe(_nothing)
+            else:
+                self._loop.call_soon_threadsafe(self._close, self.code)
+
+    def _insist(self) -> None:
+        self._restore()
+        os._exit(self.code if self.code is not None else 1)
+
+
+@contextmanager
+def _noticing_the_end_of_the_terminal(notice: Callable[[int], None]) -> Iterator[None]:
+    """Call ``notice`` with SIGHUP, in a thread of its own, once the terminal of standard input is gone."""
+    if sys.__stdin__ is None or not sys.__stdin__.isatty():
+        yield
+        return
+    terminal = sys.__stdin__.fileno()
+    leave, leaving = os.pipe()
+    poll = select.poll()
+    poll.register(terminal, 0)  # POLLHUP is reported without being asked for, and input is not
+    poll.register(leave, select.POLLIN)
+
+    def wait() -> None:
+        if any(place == terminal and event & select.POLLHUP for place, event in poll.poll()):
+            notice(signal.SIGHUP)
+
+    thread = threading.Thread(target=wait, name="terminal", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        os.close(leaving)
+        thread.join()
+        os.close(leave)
+
+
+def _noticed_elsewhere(_number: int, _frame: FrameType | None) -> None:
+    """Python tells a thread only of signals that have a handler."""
+
+
+def _nothing() -> None:
+    pass
+
+
+def keys_of_screens() -> dict[str, str]:
+    """Every key of every screen with what it does, so that a user's own key cannot take its place."""
+    from tui.app import NEWEST, RingsideApp
+    from tui.brokers.bindings import BINDINGS as OF_BROKERS
+    from tui.bundles.bindings import BINDINGS as OF_BUNDLES
+    from tui.failover.bindings import BINDINGS as OF_FAILOVER
+    from tui.fleet.bindings import BINDINGS as OF_FLEET
+    from tui.keys.bindings import BINDINGS as OF_KEYS
+    from tui.kit.bindings import keys_in_use
+    from tui.kit.line_table import RowsTable
+    from tui.producers.bindings import BINDINGS as OF_PRODUCERS
+    from tui.reported.screen import BINDINGS as OF_REPORTED
+
+    every = chain(
+        RingsideApp.BINDINGS, [NEWEST], OF_FAILOVER, OF_KEYS, OF_PRODUCERS, OF_REPORTED, OF_BUNDLES, OF_BROKERS,
+        OF_FLEET, RowsTable.BINDINGS, *(base.__dict__.get("BINDINGS", ()) for base in RowsTable.__mro__[1:]),
+    )  # fmt: skip
+    return keys_in_use(every) | {RingsideApp.COMMAND_PALETTE_BINDING: "All commands by name"}
+
 
 START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again
 
@@ -122,7 +261,6 @@ def _take_settings(app: App[Any]) -> None:
     """Give the app the user's own keys, and say what is wrong with them."""
     settings = configured()
     if settings.keys:
-        from tui.cli.screen_keys import keys_of_screens
         from tui.kit.bindings import more_keys
         from tui.kit.themed_app import ThemedApp
 

@@ -10,8 +10,7 @@ from engine.cluster.keys.state import KeySubscription, SharingMode
 from engine.cluster.state import behaviour_in, subscription_keys
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
-from engine.keyshared.admission import KeySharedMode
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.delivery_state import DeliveryState
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector

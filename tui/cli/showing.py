@@ -84,7 +84,7 @@ def demo_session(script: str | Script, max_input: int = DEFAULT_MAX_INPUT) -> Se
 def print_session(session: Session, output: Output) -> None:
     """The session's present view on standard output."""
     if output.json:
-        from tui.cli.printers.documents import json_text
+        from tui.cli.output import json_text
 
         write_out(json_text(session_document(session)))
         return

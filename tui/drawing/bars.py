@@ -1,12 +1,14 @@
-"""Bars of one line: a share of a whole, exact to an eighth of a cell."""
+"""Pictures of one line: a share of a whole to an eighth of a cell, and an observed value on the range of chance."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from textual.strip import Strip
 
 from themes.palettes import Palette, Rgb
-from tui.drawing.canvas import BOLD, Canvas
-from tui.drawing.colour import NO_COLOUR, pack
+from tui.drawing.canvas import BOLD, DIM, Canvas
+from tui.drawing.colour import NO_COLOUR, mix, pack
 from tui.drawing.glyphs import Glyphs, glyphs_of
 
 
@@ -61,3 +63,62 @@ def bar_text(share: float, width: int, glyphs: Glyphs) -> str:
     whole, rest = divmod(units, parts)
     text = glyphs.bar[-1] * whole + (glyphs.bar[rest - 1] if rest else "")
     return text.ljust(width)
+
+
+@dataclass(frozen=True, slots=True)
+class LuckPicture:
+    """Numbers of keys of the busiest consumer: observed, expected, and the span of most cases; ``most`` is all keys."""
+
+    observed: int
+    expected: float
+    low: int
+    high: int
+    most: int
+
+    @property
+    def far_end(self) -> float:
+        """The number at the right end: some air behind the largest that is marked, and never more than all keys."""
+        return max(1.0, min(float(self.most), max(self.observed, self.high, self.expected) * 1.25 + 1))
+
+    @property
+    def usual(self) -> bool:
+        """Whether what was observed lies within the span."""
+        return self.low <= self.observed <= self.high
+
+
+def draw_luck(picture: LuckPicture, width: int, palette: Palette, *, ascii_only: bool = False) -> Strip:
+    """A scale from 0 to ``picture.far_end``: the span as a block, a stroke at the mean, a diamond at the observed.
+
+    >>> from themes.palettes import palette
+    >>> draw_luck(LuckPicture(8, 5.0, 4, 6, 10), 11, palette("dark", "mono"), ascii_only=True).text
+    '----=|=-X--'
+    """
+    glyphs, mono = glyphs_of(ascii_only), palette.mono
+    ink = NO_COLOUR if mono else pack(palette.text)
+    ground = NO_COLOUR if mono else pack(palette.background)
+    canvas = Canvas(width, 1, ink, ground)
+    if width <= 0:
+        return canvas.line(0)
+    low, high = (column_of(picture, value, width) for value in (picture.low, picture.high))
+    span = mix(palette.background, palette.accent, 0.45)
+    for column in range(width):
+        inside = low <= column <= high
+        if inside and not mono and not ascii_only:
+            canvas.put(0, column, " ", ink, background=pack(span))
+        else:
+            char = ("=" if ascii_only else "━") if inside else glyphs.rule
+            line = palette.accent if inside else palette.rim
+            canvas.put(0, column, char, NO_COLOUR if mono else pack(line), attributes=DIM if mono and not inside else 0)
+    back = {"background": pack(span)} if not mono and not ascii_only else {}
+    canvas.put(0, column_of(picture, picture.expected, width), glyphs.cut, ink, attributes=BOLD, **back)
+    at = column_of(picture, picture.observed, width)
+    here = {"background": pack(span)} if low <= at <= high and back else {}
+    mark = NO_COLOUR if mono else pack(palette.good if picture.usual else palette.warn)
+    canvas.put(0, at, glyphs.highlight, mark, attributes=BOLD, **here)
+    return canvas.line(0)
+
+
+def column_of(picture: LuckPicture, value: float, width: int) -> int:
+    """The cell of a number."""
+    share = min(1.0, max(0.0, value / picture.far_end))
+    return min(width - 1, round(share * (width - 1)))

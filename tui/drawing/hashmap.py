@@ -9,11 +9,10 @@ import numpy.typing as npt
 
 from themes.palettes import Palette
 from tui.drawing.arcs import IntArray, hash_label
-from tui.drawing.canvas import BOLD, DIM, REVERSE, SPACE, Canvas, joined, spelled
+from tui.drawing.canvas import BOLD, DIM, LEVELS, REVERSE, SPACE, Canvas, joined, spelled
 from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack, shades, unpack
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
-from tui.drawing.quadrants import LEVELS
 from tui.drawing.ring_picture import Flash, MapFrame, RingMode, RingPicture, changed_dots
 
 MIN_WIDTH_WITH_LABELS = 30

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from themes.palettes import Palette
 from tui.drawing.arcs import Arcs, IntArray, contiguous, hash_counts, merged
-from tui.drawing.canvas import BOLD, DIM, REVERSE, Canvas, joined, spelled
+from tui.drawing.canvas import BOLD, DIM, LEVELS, REVERSE, Canvas, joined, one_colour, spelled, two_colours, whole_cells
 from tui.drawing.colour import NO_COLOUR, pack, shades
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
-from tui.drawing.quadrants import LEVELS, one_colour, two_colours, whole_cells
 from tui.drawing.ring_dots import draw_dots, draw_ticks
 from tui.drawing.ring_geometry import RingGeometry, ring_geometry
 from tui.drawing.ring_picture import Flash, RingFrame, RingMode, RingPicture

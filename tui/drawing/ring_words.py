@@ -10,11 +10,10 @@ import numpy as np
 
 from themes.palettes import consumer_tag
 from tui.drawing.arcs import Arcs, IntArray, hash_label, merged
-from tui.drawing.canvas import BOLD, DIM
+from tui.drawing.canvas import BOLD, DIM, LEVELS
 from tui.drawing.colour import contrasting, pack, unpack
 from tui.drawing.glyphs import fitted
 from tui.drawing.inks import cached_dominant
-from tui.drawing.quadrants import LEVELS
 from tui.drawing.ring_dots import dots_breadth, dots_depth
 from tui.drawing.ring_geometry import RingGeometry
 from tui.drawing.ring_picture import RingFrame, RingMode

@@ -1,4 +1,4 @@
-"""The timeline in one line: a mark per step, a cursor, and where the history forks."""
+"""Marks in one line: the steps of a timeline with cursor and forks, and the cycles of a forecast."""
 
 from __future__ import annotations
 
@@ -95,3 +95,55 @@ def _mark(
     # Why: with one cell per position a fork has no cell of its own, so it takes the place of the step's mark.
     char = glyphs.fork if forked else plain(mark.char, glyphs.ascii_only)
     return char, colour, DIM if ahead and palette.mono else 0
+
+
+WIDEST_PITCH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class CycleMark:
+    """One character, and the role of its colour in the palette."""
+
+    char: str
+    role: str
+
+    def __post_init__(self) -> None:
+        assert len(self.char) == 1, "a mark is one character"
+        assert self.role in ROLES, "a role of the palette"
+
+
+def draw_cycles(
+    marks: tuple[CycleMark, ...], shown: int, width: int, palette: Palette, *, ascii_only: bool = False
+) -> Strip:
+    """Position 0 is now, position k the state after cycle k; the one shown is reversed. O(width).
+
+    Where there are more cycles than cells, those around the shown one stay in sight, with an arrow at a cut end.
+
+    >>> from themes.palettes import palette
+    >>> marks = (CycleMark("/", "warn"), CycleMark(".", "dim"))
+    >>> draw_cycles(marks, 1, 7, palette("dark", "mono"), ascii_only=True).text
+    'o--/--.'
+    """
+    glyphs = glyphs_of(ascii_only)
+    mono = palette.mono
+    canvas = Canvas(width, 1, NO_COLOUR if mono else pack(palette.rim), NO_COLOUR if mono else pack(palette.background))
+    if width <= 0:
+        return canvas.line(0)
+    count = len(marks) + 1
+    pitch = max(1, min(WIDEST_PITCH, (width - 1) // max(1, count - 1)))
+    fits = (width - 1) // pitch + 1
+    first = 0 if count <= fits else min(max(0, shown - fits // 2), count - fits)
+    last = min(count, first + fits) - 1
+    for column in range((last - first) * pitch + 1):
+        canvas.put(0, column, glyphs.rule, NO_COLOUR if mono else pack(palette.rim), attributes=DIM if mono else 0)
+    for position in range(first, last + 1):
+        mark = marks[position - 1] if position else CycleMark(glyphs.dot, "text")
+        attributes = BOLD | REVERSE if position == shown else BOLD
+        ink = NO_COLOUR if mono else pack(palette.text if position == shown else getattr(palette, mark.role))
+        canvas.put(0, (position - first) * pitch, plain(mark.char, ascii_only), ink, attributes=attributes)
+    arrow = NO_COLOUR if mono else pack(palette.accent)
+    if first > 0 and shown != first:
+        canvas.put(0, 0, glyphs.more_left, arrow, attributes=BOLD)
+    if last < count - 1 and shown != last:
+        canvas.put(0, (last - first) * pitch, glyphs.more_right, arrow, attributes=BOLD)
+    return canvas.line(0)

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from themes.palettes import Palette, hex_colour
+
 HEAT_CELLS: Final = 10
 _NAME_CELLS: Final = 16
 _WIDE: Final = 110
@@ -186,3 +188,9 @@ def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> t
     return tuple(
         Placed(each, each.width + (extra + (first if each is wide[0] else 0) if each in wide else 0)) for each in kept
     )
+
+
+def severity_style(severity: str | None, colours: Palette) -> str:
+    """The colour of a severity; none for none."""
+    known = {"error": colours.bad, "warning": colours.warn, "info": colours.accent}
+    return hex_colour(known[severity]) if severity in known else ""

@@ -19,8 +19,7 @@ from themes import stylesheet
 from themes.palettes import Palette
 from tui.fleet.bindings import BINDINGS, help_groups
 from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
-from tui.fleet.lines import fleet_line, heading
-from tui.fleet.spread import FleetSpread
+from tui.fleet.lines import FleetSpread, fleet_line, heading
 from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.columns import Lines
 from tui.kit.footer import KeyFooter, key_hints

@@ -12,8 +12,7 @@ from engine.keyshared.luck import Verdict
 from engine.text import counted
 from engine.views.fleet.summary import FleetSummary
 from themes.palettes import Palette, hex_colour
-from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList
-from tui.fleet.lines import severity_style
+from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.plain_text import plain
 from tui.kit.wording import msgs_per_sec, quantity, safe_name
 

@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.views.keys.model import KeysStatus, LuckView
-from tui.drawing.luck_axis import LuckPicture, draw_luck
+from tui.drawing.bars import LuckPicture, draw_luck
 from tui.keys.words import luck_numbers, luck_reason, luck_title, mode_parts
 from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, plain, set_title

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.suggester import SuggestFromList
 from textual.widgets import Input
 
-from engine.cluster.producers.commands import AddProducers, SendByProducers
+from engine.cluster.commands import AddProducers, SendByProducers
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.producers.settings import ACCESS_MODES

@@ -11,13 +11,15 @@ from textual.containers import Vertical
 from textual.reactive import var
 from textual.widget import Widget
 
-from engine.cluster.commands import PassTime, RepartitionTopic, SetSetting
-from engine.cluster.producers.commands import (
+from engine.cluster.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
+    PassTime,
     RecoverPartition,
+    RepartitionTopic,
     SendByProducers,
+    SetSetting,
 )
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection

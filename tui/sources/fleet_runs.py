@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.compare.runs import NOTHING, Coded, keyed
+from engine.compare.matching import NOTHING, Coded, keyed
 from engine.errors import InputError
 from engine.views.fleet.difference import (
     MEASURES,

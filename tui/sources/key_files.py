@@ -14,8 +14,16 @@ from typing import Final
 
 from engine.admin.reading import MAX_INPUT_BYTES, opened, size_text
 from engine.errors import InputError, Problem, Rejection
-from engine.keyshared.entry_key import NONE_KEY, EntryMetadata, decode_base64, sticky_key
-from engine.keyshared.key_text import BASE64, HEX, TEXT, key_of_text
+from engine.keyshared.keys import (
+    BASE64,
+    HEX,
+    NONE_KEY,
+    TEXT,
+    EntryMetadata,
+    decode_base64,
+    key_of_text,
+    sticky_key,
+)
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 MAX_KEYS: Final = 10_000_000

@@ -13,7 +13,7 @@ from engine.balance.brokers import BrokerLoad, divided, overload_usage, weighted
 from engine.balance.java_maps import MapOrder
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.model import BrokerVerdict, ShedPlan, ShedView, planned, shed_verdict, take_bytes
-from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.bundles.algorithms import BYTES_PER_MBYTE
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 ADDITIONAL_SHARE: Final = 0.05

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from engine.balance.splitting.start import HIGHEST_RATE, BalancedTopic, ListedTopics, scaled
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange, NamespaceBundles
-from engine.bundles.load_columns import LoadColumns, PickedNames, Rows, dealt_rows, sum_in_order
+from engine.bundles.columns import LoadColumns, PickedNames, Rows, dealt_rows, sum_in_order
 from engine.bundles.loads import RATE_FIELDS, TopicLoad
 
 Sums = tuple[int, int, int, float, float, float, float]

@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from engine.cluster.grammar.words import LineReader
-from engine.cluster.producers.commands import (
+from engine.cluster.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,
@@ -18,6 +17,7 @@ from engine.cluster.producers.commands import (
     RecoverPartition,
     SendByProducers,
 )
+from engine.cluster.grammar.words import LineReader
 from engine.cluster.producers.state import ProducerPlan
 from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 

@@ -8,17 +8,23 @@ from typing import Final
 from engine.cluster.commands import (
     Acknowledge,
     AddConsumer,
+    AddProducers,
     AddTopic,
+    CloseProducer,
     Command,
     End,
+    FailPartition,
     GoTo,
     Home,
     KillConsumer,
     PassTime,
+    ProducerCommand,
+    RecoverPartition,
     Redo,
     RemoveTopic,
     RenameConsumer,
     RepartitionTopic,
+    SendByProducers,
     SendKeys,
     SetPriorityLevel,
     SetRelease,
@@ -32,14 +38,6 @@ from engine.cluster.commands import (
 )
 from engine.cluster.grammar.words import quote
 from engine.cluster.keys.state import SharingMode
-from engine.cluster.producers.commands import (
-    AddProducers,
-    CloseProducer,
-    FailPartition,
-    ProducerCommand,
-    RecoverPartition,
-    SendByProducers,
-)
 from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.state import (
     ClusterState,

@@ -28,7 +28,7 @@ from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, deliver
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
 from engine.keyshared.delivery_state import Delivery, DeliveryState
-from engine.keyshared.key_text import key_of_text
+from engine.keyshared.keys import key_of_text
 from engine.keyshared.model import Consumer
 from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.names import refuse_namespace, refuse_subscription

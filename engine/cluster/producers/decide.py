@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.cluster.producers.commands import (
+from engine.cluster.commands import (
     AddProducers,
     CloseProducer,
     FailPartition,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from engine.cluster.commands import plan_settings
 from engine.cluster.events import fold
 from engine.cluster.limits import (
     INT_64,
@@ -15,7 +16,6 @@ from engine.cluster.limits import (
     MAX_PRODUCER_OBJECTS,
     MAX_PRODUCERS,
 )
-from engine.cluster.producers.commands import plan_settings
 from engine.cluster.producers.state import (
     PartitionFailed,
     PartitionRecovered,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Final
 
-from engine.diagnosis.causes.worst import natural, worst_of
-from engine.diagnosis.model import Cause, Judgement, Verdict
+from engine.diagnosis.model import Cause, Judgement, Verdict, natural, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined
 

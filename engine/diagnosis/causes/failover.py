@@ -8,8 +8,7 @@ from typing import Final
 
 from engine.admin.inference import infer_priority_levels
 from engine.config import FLAG
-from engine.diagnosis.causes.worst import natural, worst_of
-from engine.diagnosis.model import Cause, Judgement, Verdict
+from engine.diagnosis.model import Cause, Judgement, Verdict, natural, worst_of
 from engine.diagnosis.seen import FAILOVER, Dispatcher, SubscriptionSeen
 from engine.failover.choose import Rule, choose_many
 from engine.failover.model import Consumer

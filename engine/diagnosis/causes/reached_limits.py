@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.diagnosis.causes.worst import worst_of
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
+from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import KEY_SHARED, Dispatcher, SubscriptionSeen
 from engine.text import counted, joined, shell_line
 

@@ -8,12 +8,10 @@ from itertools import pairwise
 from typing import Final
 
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
-from engine.diagnosis.causes.worst import worst_of
-from engine.diagnosis.model import Cause, Judgement, Setting, Verdict
+from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
-from engine.keyshared.admission import KeySharedMode
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, Selector
 from engine.keyshared.name_indices import with_namesakes_gone
 from engine.keyshared.ownership import impact_of

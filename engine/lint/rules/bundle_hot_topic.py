@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from math import fsum, inf
 from typing import Final
 
-from engine.bundles.flow import flow_limits
-from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.bundles.algorithms import flow_limits
+from engine.lint.model import Finding, NamespaceCase, Rule, Severity
 from engine.text import counted
 
 ID: Final = "bundle-hot-topic"

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from engine.lint.cases import SubscriptionCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, Rule, Severity, SubscriptionCase
 from engine.text import counted
 
 ID: Final = "failover-duplicate-names"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.failover.choose import Rule as ActiveRule
-from engine.lint.cases import SubscriptionCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, Rule, Severity, SubscriptionCase
 from engine.text import counted
 
 ID: Final = "failover-flag-unknown"

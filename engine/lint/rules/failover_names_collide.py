@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.failover.ring import POINTS_PER_CONSUMER, colliding_names, failover_ring
-from engine.lint.cases import SubscriptionCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, Rule, Severity, SubscriptionCase
 from engine.text import listed
 
 ID: Final = "failover-names-collide"

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.keyshared.ring import RingSelector
-from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, KeyCase, Rule, Severity
 
 ID: Final = "key-duplicate-names"
 _ADVICE: Final = "give every consumer a name of its own, or let the client make one up"

@@ -8,8 +8,7 @@ from typing import Final
 from engine.keyshared.model import owner_of_key
 from engine.keyshared.ownership import gaps_of, owned_ranges
 from engine.keyshared.sticky import LegacyStickySelector, StickySelector
-from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, KeyCase, Rule, Severity
 from engine.text import counted, listed
 
 ID: Final = "key-gaps"

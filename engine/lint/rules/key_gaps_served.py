@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.keyshared.sticky import LegacyStickySelector
-from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, KeyCase, Rule, Severity
 from engine.ranges import HashRange, join_neighbours
 from engine.text import counted
 

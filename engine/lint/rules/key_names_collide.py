@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.keyshared.ring import RingForm, RingSelector, point_key
-from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, KeyCase, Rule, Severity
 from engine.text import listed
 
 ID: Final = "key-names-collide"

@@ -8,8 +8,7 @@ from typing import Final
 from engine.keyshared.model import Selector
 from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.ring import RingSelector
-from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, KeyCase, Rule, Severity
 
 ID: Final = "key-no-slots"
 

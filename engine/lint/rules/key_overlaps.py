@@ -9,8 +9,7 @@ from typing import Final
 
 from engine.keyshared.model import Consumer
 from engine.keyshared.sticky import policy_problem
-from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, KeyCase, Rule, Severity
 from engine.text import counted
 
 ID: Final = "key-overlaps"

@@ -8,8 +8,7 @@ from typing import Final
 from engine.keyshared.fairness import CROWDED_BELOW
 from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.ring import RingForm, RingSelector
-from engine.lint.cases import KeyCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, KeyCase, Rule, Severity
 
 ID: Final = "key-points-lost"
 _ROOMY_SHARE: Final = 0.2

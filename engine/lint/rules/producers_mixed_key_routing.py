@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, NamespaceCase, Rule, Severity
 from engine.text import listed
 
 ID: Final = "producers-mixed-key-routing"
@@ -27,7 +26,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     by chance only, 1 time in n. O(topics with told producers).
 
     >>> from engine.bundles.boundaries import NamespaceBundles
-    >>> from engine.lint.cases import ProducedTopic
+    >>> from engine.lint.model import ProducedTopic
     >>> from engine.lint.model import World
     >>> both = ProducedTopic("persistent://t/n/x", 4, frozenset({"Pulsar-Java-v4.0.7", "Pulsar-CPP-v3.7.0"}))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), (), produced=(both,))

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.bundles.plan import shares_of
-from engine.lint.cases import Attempt, NamespaceCase, cuts_of
-from engine.lint.model import Finding, Rule, Severity, World
+from engine.lint.model import Attempt, Finding, NamespaceCase, Rule, Severity, World, cuts_of
 from engine.text import counted
 
 ID: Final = "split-empty-half"

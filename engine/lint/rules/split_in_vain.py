@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.bundles.flow import FlowLimits, flow_limits
+from engine.bundles.algorithms import FlowLimits, flow_limits
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPECIFIED_POSITIONS_DIVIDE
-from engine.lint.cases import Attempt, NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Attempt, Finding, NamespaceCase, Rule, Severity
 
 ID: Final = "split-in-vain"
 

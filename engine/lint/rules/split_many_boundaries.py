@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, NamespaceCase, Rule, Severity
 
 ID: Final = "split-many-boundaries"
 _ADVICE: Final = (

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from math import fsum
 from typing import Final
 
-from engine.bundles.flow import flow_limits
+from engine.bundles.algorithms import flow_limits
 from engine.bundles.loads import TopicLoad
-from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, NamespaceCase, Rule, Severity
 from engine.text import listed
 
 ID: Final = "topic-crc32-twins"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.bundles.boundaries import pulsar_lookup_fails
-from engine.lint.cases import NamespaceCase
-from engine.lint.model import Finding, Rule, Severity
+from engine.lint.model import Finding, NamespaceCase, Rule, Severity
 
 ID: Final = "topic-lookup-fails"
 

@@ -36,7 +36,7 @@ from typing import Final
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.keyshared.key_text import key_of_text, text_of_key
+from engine.keyshared.keys import key_of_text, text_of_key
 from engine.views.bundles.model import BalanceQuestion, BalanceView
 from engine.views.bundles.view import balance_frame, balance_view
 from engine.views.keys.answers import key_answer

@@ -35,9 +35,7 @@ from engine.scenarios.script.model import (
 )
 from engine.scenarios.script.reader import parse_script
 from engine.scenarios.selecting import Selection, resolve_selection
-from engine.scenarios.synthetic import synthetic_state
-from engine.scenarios.synthetic_keys import synthetic_keys
-from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.scenarios.synthetic import synthetic_keys, synthetic_producers, synthetic_state
 
 __all__ = [
     "SHIPPED_SCRIPTS",

@@ -15,10 +15,10 @@ from engine.balance.splitting.model import Attempt, Balance
 from engine.balance.splitting.modular import why_no_run
 from engine.balance.splitting.start import BalanceStart, balance_start
 from engine.balance.splitting.topics import TopicColumns, loads_at
+from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import parse_range
+from engine.bundles.columns import LoadColumns, sum_in_order
 from engine.bundles.curve import FlowCurve, FlowRule, flow_curve_of_columns
-from engine.bundles.flow import flow_limits
-from engine.bundles.load_columns import LoadColumns, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.occupancy import count_occupancy
 from engine.bundles.sizing import bundles_needed

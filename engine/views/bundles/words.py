@@ -10,8 +10,8 @@ from engine.balance.splitting.extensible import CycleOutcome
 from engine.balance.splitting.loops import Loop, LoopKind
 from engine.balance.splitting.model import Attempt
 from engine.balance.splitting.modular import ModularOutcome, NoRun
+from engine.bundles.algorithms import BYTES_PER_MBYTE
 from engine.bundles.curve import CutCause, FlowCurve, FlowOutcome
-from engine.bundles.flow import BYTES_PER_MBYTE
 from engine.bundles.plan import LoadManager
 from engine.views.bundles.model import BalanceView
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.load_columns import sum_in_order
+from engine.bundles.columns import sum_in_order
 from engine.bundles.plan import SplitPlan, SplitWarning
 from engine.bundles.preview import SplitPreview, hangs_on_order, preview_all
 from engine.bundles.split import HOT, LARGEST, resolve_target

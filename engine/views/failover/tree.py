@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import FULL_UPPER_BOUND, BundleRange
-from engine.bundles.load_columns import LoadColumns, equal_rows
+from engine.bundles.columns import LoadColumns, equal_rows
 from engine.cluster.bundles import in_listing_order, loads_of
 from engine.cluster.state import BundleSplit, ClusterState, Namespace
 from engine.cluster.tables.topics import NumberedNames, TopicTable

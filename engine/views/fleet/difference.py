@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from engine.compare.runs import Coded, Ints, keyed, matched, missing_in
+from engine.compare.matching import Coded, Ints, keyed, matched, missing_in
 
 FORMAT: Final = "ringside.fleet-diff/1"
 MEASURES: Final = ("lost_msg_rate", "idle", "max_over_even", "max_over_mean")

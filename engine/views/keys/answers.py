@@ -6,9 +6,9 @@ from collections import Counter
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
+from engine.keyshared.delivery_state import Wait, WaitReason, waits
 from engine.keyshared.explain import KeyExplanation, explain_key, rivals_of
-from engine.keyshared.key_text import key_of_text, text_of_key
-from engine.keyshared.waits import Wait, WaitReason, waits
+from engine.keyshared.keys import key_of_text, text_of_key
 from engine.text import counted
 from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeyRow
 from engine.views.keys.moves import key_moves

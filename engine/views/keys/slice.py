@@ -13,7 +13,7 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState
 from engine.keyshared.bulk import slot_owners
 from engine.keyshared.fairness import Fairness, fairness_of
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import Selector
 from engine.keyshared.ownership import Gaps, OwnedSlots, slots_by_consumer
 from engine.memo import Remembered

@@ -13,10 +13,10 @@ from engine.cluster.grammar.text import ranges_text
 from engine.cluster.keys.state import KeyConsumerJoined, KeySubscription, SharingMode
 from engine.cluster.state import subscription_keys
 from engine.cluster.timeline import Timeline
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.delivery_state import Wait, waits
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import Luck, luck_of
 from engine.keyshared.ring import RingSelector
-from engine.keyshared.waits import Wait, waits
 from engine.memo import Remembered
 from engine.text import counted
 from engine.views.failover.model import Notice, RingView

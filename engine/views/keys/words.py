@@ -6,12 +6,11 @@ from collections import Counter
 from typing import Final
 
 from engine.cluster.keys.state import KeySubscription, SharingMode
-from engine.keyshared.delivery_state import OrderRule
+from engine.keyshared.delivery_state import OrderRule, WaitReason
 from engine.keyshared.luck import Luck, Verdict
 from engine.keyshared.model import CLASSIC_RING_SLOTS
 from engine.keyshared.ring import RingForm, RingSelector
 from engine.keyshared.sticky import LegacyStickySelector
-from engine.keyshared.waits import WaitReason
 from engine.text import counted
 from engine.views.failover.model import Notice
 from engine.views.keys.slice import KeysSlice, fairness

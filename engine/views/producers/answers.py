@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from engine.cluster.producers.commands import plan_settings
+from engine.cluster.commands import plan_settings
 from engine.cluster.producers.state import ProducerPlan, ProducerTopic
 from engine.cluster.state import behaviour_in, find_producer_topic
 from engine.cluster.timeline import Timeline

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster.commands import PassTime, RepartitionTopic
-from engine.cluster.producers.commands import ProducerCommand
+from engine.cluster.commands import PassTime, ProducerCommand, RepartitionTopic
 from engine.cluster.producers.state import ProducerTopic
 from engine.cluster.state import (
     ClusterState,

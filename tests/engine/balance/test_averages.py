@@ -6,7 +6,7 @@ import pytest
 
 from engine.balance.averages import BundleData, TimeAverageMessageData, new_bundle_data
 from engine.balance.limits import BundleStats, LimitMeasure, bandwidth_limit, exceeded_limit, limit_measures
-from engine.bundles.flow import flow_limits
+from engine.bundles.algorithms import flow_limits
 from engine.config import BrokerSettings
 
 NAME = "t/n/0x00000000_0xffffffff"

@@ -7,13 +7,16 @@ import math
 import pytest
 
 from engine.bundles.algorithms import (
+    FlowLimits,
+    flow_limits,
+    flow_or_qps_as_proposed,
+    flow_or_qps_equally_divide,
     range_equally_divide,
     resolve_algorithm,
     specified_positions_divide,
     topic_count_equally_divide,
 )
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.flow import FlowLimits, flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.loads import TopicLoad, topic_load
 from engine.config import BrokerSettings
 from engine.errors import Rejection

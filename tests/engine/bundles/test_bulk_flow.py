@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from engine.bundles.algorithms import BYTES_PER_MBYTE, FlowLimits
 from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one
-from engine.bundles.flow import BYTES_PER_MBYTE, FlowLimits
-from engine.bundles.load_columns import LoadColumns, PickedNames
+from engine.bundles.columns import LoadColumns, PickedNames
 from tests.oracles import bundles as oracle
 
 STEP = 10

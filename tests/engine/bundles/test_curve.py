@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from engine.balance.splitting.start import BalancedTopic
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange
 from engine.bundles.curve import FlowCurve, FlowRule, curve_cut, flow_curve, flow_curve_of_columns
-from engine.bundles.flow import FlowLimits
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from tests.properties.test_balance_columns import columns

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.bundles.boundaries import BundleRange
-from engine.bundles.load_columns import LoadColumns, PickedNames, dealt_rows, equal_rows, sum_in_order
+from engine.bundles.columns import LoadColumns, PickedNames, dealt_rows, equal_rows, sum_in_order
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import shares_of, split_command
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.balance.splitting.start import BalancedTopic
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
-from engine.bundles.flow import FlowLimits
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import ChildShare, SplitWarning, child_findings, topic_findings
 from tests.properties.test_balance_columns import columns

@@ -18,7 +18,7 @@ from engine.cluster.commands import (
     SubscribeKeyShared,
 )
 from engine.cluster.decide import decide
-from engine.cluster.keys.messages import MAX_MESSAGES, MAX_TIME_MS
+from engine.cluster.keys.decide import MAX_MESSAGES, MAX_TIME_MS
 from engine.cluster.limits import NAME_LIMIT_BYTES
 from engine.cluster.state import ClusterState
 from engine.config import BrokerSettings

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.cluster.commands import Command, PassTime, RemoveTopic, RepartitionTopic
+from engine.cluster.commands import (
+    AddProducers,
+    CloseProducer,
+    Command,
+    FailPartition,
+    PassTime,
+    ProducerCommand,
+    RecoverPartition,
+    RemoveTopic,
+    RepartitionTopic,
+    SendByProducers,
+)
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve, objection
 from engine.cluster.grammar.reading import parse_command
@@ -24,14 +35,6 @@ from engine.cluster.journal.codec import (
     state_to_plain,
 )
 from engine.cluster.journal.plain import encode, to_plain
-from engine.cluster.producers.commands import (
-    AddProducers,
-    CloseProducer,
-    FailPartition,
-    ProducerCommand,
-    RecoverPartition,
-    SendByProducers,
-)
 from engine.cluster.producers.evolve import folded_producers
 from engine.cluster.producers.state import (
     PartitionFailed,

@@ -12,11 +12,11 @@ from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.journal.invariants import faults
 from engine.cluster.journal.lines import header_line, read_lines
 from engine.cluster.state import ClusterState
-from engine.cluster.tables.edits import with_topic, without_loads, without_topic
 from engine.cluster.tables.loads import LoadTable, load_of, synthetic_loads, synthetic_topics
 from engine.cluster.tables.texts import Texts
 from engine.cluster.tables.topics import Load, Recipe, Topic, TopicTable
 from engine.cluster.timeline import Timeline
+from engine.cluster.topics import with_topic, without_loads, without_topic
 from engine.errors import InputError
 from engine.hashing import crc32_hash, murmur3_32
 from engine.scenarios.synthetic import synthetic_state

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.compare.key_sizes import POINTS_TRIED, key_consumers_needed, points_needed, work_of_keys
+from engine.compare.key_shared import POINTS_TRIED, KnownKeys, key_consumers_needed, points_needed, work_of_keys
 from engine.compare.names import Fit, RingKind, Work, fit_names, key_shared_ring, score_of, shares_of
 from engine.compare.sizes import Goal, Sizing
-from engine.compare.slots import KnownKeys
 from engine.config import CURRENT, BrokerSettings, behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.autosplit import auto_split_selector

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine.config import CURRENT, ReleaseBehaviour
-from engine.failover.bulk_lists import ConsumerList
+from engine.failover.bulk import ConsumerList
 from engine.failover.bulk_policies import Policy
 from engine.failover.choose import choose, cohort, sort_consumers
 from engine.failover.model import Consumer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.admin.inference import list_of
 from engine.bulk_hashing import murmur3_bulk
 from engine.config import ReleaseBehaviour, behaviour_of
-from engine.failover.bulk_lists import Changes, ConsumerList, carried_over, slots_of
+from engine.failover.bulk import Changes, ConsumerList, carried_over, slots_of
 from engine.failover.bulk_policies import (
     PULSARS,
     Change,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from engine.config import BrokerSettings, behaviour_of
 from engine.errors import Rejection
-from engine.keyshared.admission import KeySharedMode, selector_for
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble, selector_for
 from engine.keyshared.model import Consumer, Selector
 from engine.keyshared.ring import RingSelector
 from engine.keyshared.sticky import policy_problem

@@ -10,8 +10,8 @@ from engine.errors import Rejection
 from engine.hashing import murmur3_32
 from engine.keyshared.consistent_sticky import RangeForm, moved_slots, node_point, node_ranges, ranges_of_node
 from engine.keyshared.delivery_state import RecentlyJoined
-from engine.keyshared.entry_key import EntryMetadata, sticky_key
 from engine.keyshared.explain import explain_key
+from engine.keyshared.keys import EntryMetadata, sticky_key
 from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.keyshared.ownership import gaps_of, slots_by_consumer
 from engine.keyshared.ring import ring_selector

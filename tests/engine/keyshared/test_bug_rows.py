@@ -9,15 +9,14 @@ from engine.errors import Rejection
 from engine.hashing import murmur3_32, sign_safe_mod
 from engine.keyshared.chance import equal_shares, expected_spread
 from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish
-from engine.keyshared.delivery_state import DeliveryState, DeliveryTerms, OrderRule
-from engine.keyshared.entry_key import EntryMetadata, KeySource, sticky_key
+from engine.keyshared.delivery_state import DeliveryState, DeliveryTerms, OrderRule, WaitReason, waits
 from engine.keyshared.explain import explain_key
 from engine.keyshared.fairness import Cause, fairness_of
+from engine.keyshared.keys import EntryMetadata, KeySource, sticky_key
 from engine.keyshared.model import Consumer, SlotSpace, owner_of_key
 from engine.keyshared.ownership import gaps_of, impact_of, keys_of
 from engine.keyshared.ring import RingForm, point_key
 from engine.keyshared.sticky import RangeConflict, sticky_selector
-from engine.keyshared.waits import WaitReason, waits
 from tests.engine.keyshared.selectors import accepted, auto_split, ring, sticky, texts
 
 TINY = SlotSpace(1, 255)

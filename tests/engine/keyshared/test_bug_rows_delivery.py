@@ -11,10 +11,9 @@ from itertools import permutations
 import pytest
 
 from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish, skip_to
-from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule
+from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule, WaitReason, waits
 from engine.keyshared.luck import Verdict, luck_of
 from engine.keyshared.model import Consumer, owner_of_key
-from engine.keyshared.waits import WaitReason, waits
 from engine.routing.key_moves import KeyMoves, moved_keys
 from engine.routing.keys import partition_of_key
 from tests.engine.keyshared.selectors import accepted, ring

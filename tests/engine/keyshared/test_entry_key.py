@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.config import behaviour_of
-from engine.keyshared.entry_key import NONE_KEY, EntryMetadata, KeySource, decode_base64, sticky_key
+from engine.keyshared.keys import NONE_KEY, EntryMetadata, KeySource, decode_base64, sticky_key
 from tests.engine.keyshared.selectors import accepted
 
 

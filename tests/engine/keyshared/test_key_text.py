@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import Rejection
-from engine.keyshared.key_text import key_of_text, text_of_key
+from engine.keyshared.keys import key_of_text, text_of_key
 
 
 @given(st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode()))

@@ -7,9 +7,8 @@ import pytest
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.keyshared.admission import KeySharedMode, SubscriptionTerms, delivery_terms, selector_for
 from engine.keyshared.delivery import acknowledge, join, leave, publish
-from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms
+from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, WaitReason, waits
 from engine.keyshared.model import Consumer, DeclaredRanges
-from engine.keyshared.waits import WaitReason, waits
 from tests.engine.keyshared.selectors import accepted, ring
 
 KEYS = [f"k-{number}".encode() for number in range(60)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.keyshared.delivery import acknowledge, advance_to, join, leave, publish, skip_to
-from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, OrderRule
+from engine.keyshared.delivery_state import Delivery, DeliveryState, DeliveryTerms, Holder, OrderRule, WaitReason, waits
 from engine.keyshared.draining import DrainingHash, DrainingHashes
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
 from engine.keyshared.sticky import sticky_selector
-from engine.keyshared.waits import Holder, WaitReason, waits
 from tests.engine.keyshared.selectors import accepted, auto_split
 
 KEYS = [f"key-{number}".encode() for number in range(200)]

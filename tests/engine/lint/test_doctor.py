@@ -19,8 +19,8 @@ from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer
 from engine.lint import ALL_RULES, Finding, Severity, Told, lint, rule_ids
+from engine.lint.doctor import RuleSet, rule_set
 from engine.lint.opened import namespace_cases, world_of
-from engine.lint.registry import RuleSet, rule_set
 from engine.scenarios.linting import told_by
 from engine.scenarios.opening import open_snapshot
 

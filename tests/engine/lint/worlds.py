@@ -10,8 +10,7 @@ from engine.bundles.loads import TopicLoad
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.failover.model import Consumer
-from engine.keyshared.admission import KeySharedMode
-from engine.keyshared.assembly import JoinRefused, assemble
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import DeclaredRanges
 from engine.lint import Finding, KeyCase, NamespaceCase, SubscriptionCase, World

@@ -10,7 +10,7 @@ from engine.errors import InputError, Problem
 from engine.scenarios.script.model import StartProducers
 from engine.scenarios.script.run import Script, parse_script, run_script
 from engine.scenarios.selecting import Selection, resolve_selection
-from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.scenarios.synthetic import synthetic_producers
 
 START = "new producers 3 partitions 6 start lazy batching off\n"
 

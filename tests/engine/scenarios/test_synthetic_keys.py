@@ -7,7 +7,7 @@ import pytest
 from engine.cluster.journal.invariants import faults
 from engine.cluster.keys.state import SharingMode
 from engine.errors import InputError
-from engine.scenarios.synthetic_keys import MAX_CONSUMERS, MAX_KEYS, SUBSCRIPTION, synthetic_keys
+from engine.scenarios.synthetic import KEY_SUBSCRIPTION, MAX_KEY_CONSUMERS, MAX_KEYS, synthetic_keys
 
 MODES = [each.value for each in SharingMode]
 
@@ -23,7 +23,7 @@ def test_a_made_up_state_is_a_valid_one_of_its_mode(mode: str, keys: int, consum
     assert [each.name for each in subscription.consumers] == [f"worker-{number}" for number in range(consumers)]
     assert list(subscription.keys) == [f"order-{number}".encode() for number in range(keys)]
     assert found.state.release == (release or "4.2.4")
-    assert (subscription.key, subscription.delivery.backlog) == (SUBSCRIPTION, {})
+    assert (subscription.key, subscription.delivery.backlog) == (KEY_SUBSCRIPTION, {})
     assert f"{keys:,} keys" in found.source and mode in found.source
 
 
@@ -44,9 +44,9 @@ def test_a_key_has_the_same_traffic_whatever_else_there_is() -> None:
 
 def test_every_number_out_of_its_limits_is_named_at_once() -> None:
     with pytest.raises(InputError) as wrong:
-        synthetic_keys(-1, MAX_CONSUMERS + 1, mode="STICKY")
+        synthetic_keys(-1, MAX_KEY_CONSUMERS + 1, mode="STICKY")
     assert str(wrong.value) == (
-        f"keys is -1: give 0 to {MAX_KEYS}; consumers is {MAX_CONSUMERS + 1}: give 0 to {MAX_CONSUMERS}; "
+        f"keys is -1: give 0 to {MAX_KEYS}; consumers is {MAX_KEY_CONSUMERS + 1}: give 0 to {MAX_KEY_CONSUMERS}; "
         "mode is STICKY: give one of auto-split, consistent-auto-split, sticky, consistent-sticky"
     )
 

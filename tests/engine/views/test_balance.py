@@ -18,7 +18,7 @@ from engine.cluster.tables.topics import Load
 from engine.config import SPLIT_ALGORITHMS
 from engine.errors import Rejection
 from engine.scenarios.embedded import embedded
-from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.scenarios.synthetic import synthetic_producers
 from engine.views.bundles import view as balance
 from engine.views.bundles.document import FORMAT, balance_document, curve_document
 from engine.views.bundles.model import BalanceQuestion, BalanceView

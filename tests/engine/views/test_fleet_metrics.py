@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from engine.views.fleet.metrics import fleet_families
 from engine.views.fleet.summary import (
     VERSION,
     Agreement,
@@ -17,6 +16,7 @@ from engine.views.fleet.summary import (
     QuarantineCount,
     Records,
     WorstSubscription,
+    fleet_families,
 )
 from engine.views.metrics import exposition
 

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from engine.cluster.commands import Command
 from engine.cluster.timeline import Timeline
-from engine.scenarios.synthetic_keys import synthetic_keys
+from engine.scenarios.synthetic import synthetic_keys
 from engine.views.keys.document import FORMAT, keys_document
 from engine.views.keys.view import keys_view
 from engine.views.keys.words import VERDICTS

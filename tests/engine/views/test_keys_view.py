@@ -6,7 +6,7 @@ import pytest
 
 from engine.cluster.timeline import Timeline
 from engine.keyshared.fairness import fairness_of
-from engine.scenarios.synthetic_keys import synthetic_keys
+from engine.scenarios.synthetic import synthetic_keys
 from engine.views.keys.view import key_colours, keys_view
 from tests.engine.views.key_states import KEY, TOPIC, after
 

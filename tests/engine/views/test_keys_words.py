@@ -7,10 +7,9 @@ from itertools import count
 
 import pytest
 
-from engine.keyshared.delivery_state import OrderRule
+from engine.keyshared.delivery_state import OrderRule, WaitReason
 from engine.keyshared.luck import Luck, Verdict, luck_of
 from engine.keyshared.model import Consumer
-from engine.keyshared.waits import WaitReason
 from engine.views.keys.view import keys_view
 from engine.views.keys.words import ORDER_RULES, REASONS, VERDICTS, luck_sentence, verdict_text
 from tests.engine.keyshared.selectors import auto_split, ring

@@ -13,7 +13,7 @@ from engine.cluster.commands import Command
 from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.routing.producers.settings import ACCESS_MODES, CLIENTS
-from engine.scenarios.synthetic_producers import synthetic_producers
+from engine.scenarios.synthetic import synthetic_producers
 from engine.views.producers.answers import statistics_view
 from engine.views.producers.document import FORMAT, producers_document
 from engine.views.producers.view import producers_view

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.bundles.algorithms import (
+    flow_limits,
+    flow_or_qps_as_proposed,
+    flow_or_qps_equally_divide,
     range_equally_divide,
     resolve_algorithm,
     specified_positions_divide,
@@ -28,7 +31,6 @@ from engine.bundles.boundaries import (
     split_bundles,
     validate_boundaries_at_creation,
 )
-from engine.bundles.flow import flow_limits, flow_or_qps_as_proposed, flow_or_qps_equally_divide
 from engine.bundles.loads import (
     BundleAverage,
     TopicLoad,

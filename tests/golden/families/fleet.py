@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from engine.bulk_hashing import crc32_bulk, murmur3_bulk
+from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import BundleRange, default_boundaries, namespace_bundles, parse_range
-from engine.bundles.bulk import BundleMap, TopicColumns, bundle_map
 from engine.bundles.bulk_splits import Answer, Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
-from engine.bundles.flow import flow_limits
+from engine.bundles.columns import BundleMap, TopicColumns, bundle_map
 from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 from engine.failover.bulk import assign

@@ -12,8 +12,8 @@ from typing import Final
 
 from engine.balance.limits import BundleStats, bandwidth_limit
 from engine.balance.splitting.extensible import CycleDecision, CycleObservation, CycleVerdict, SplitMemory, cycle
+from engine.bundles.algorithms import BYTES_PER_MBYTE, flow_limits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, parse_range
-from engine.bundles.flow import BYTES_PER_MBYTE, flow_limits
 from engine.bundles.loads import TopicLoad
 from engine.verify.report import Ledger, Rules
 from tests.lab.balance.broker_log import CycleLine, LoggedCycle, LoggedNumbers

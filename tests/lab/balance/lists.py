@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, namespace_bundles
-from engine.bundles.flow import flow_limits
 from engine.bundles.loads import TopicLoad, topics_in
 from engine.bundles.split import choose_cuts
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE

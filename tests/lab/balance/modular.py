@@ -9,7 +9,7 @@ from typing import Final
 
 from engine.balance.averages import BundleData, TimeAverageMessageData
 from engine.balance.splitting.modular import BrokerReport
-from engine.bundles.flow import BYTES_PER_MBYTE
+from engine.bundles.algorithms import BYTES_PER_MBYTE
 from engine.verify.report import Ledger, Rules
 from engine.verify.statistics import RELATIVE, compare_report
 from tests.lab.balance.broker_log import LoggedNumbers

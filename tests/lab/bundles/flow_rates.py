@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.bundles.flow import FlowLimits
+from engine.bundles.algorithms import FlowLimits
 from engine.bundles.loads import TopicLoad
 
 CUT_OFF: Final = 0.001

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from engine.bundles.algorithms import flow_limits
 from engine.bundles.boundaries import NamespaceBundles
-from engine.bundles.flow import flow_limits
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager, SplitPlan
 from engine.bundles.split import plan_split

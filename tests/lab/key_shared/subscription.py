@@ -11,7 +11,7 @@ from engine.errors import Rejection
 from engine.keyshared import delivery
 from engine.keyshared.admission import SubscriptionTerms, delivery_terms, selector_for
 from engine.keyshared.delivery_state import Delivery, DeliveryState, OrderRule
-from engine.keyshared.entry_key import EntryMetadata, sticky_key
+from engine.keyshared.keys import EntryMetadata, sticky_key
 from engine.keyshared.model import Consumer, DeclaredRanges, Selector, owner_of_key
 from engine.verify.report import Rules
 from tests.lab.key_shared.steps import MessageName

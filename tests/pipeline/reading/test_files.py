@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from engine.admin.kinds import AnswerKind
 from engine.errors import InputError
 from pipeline.reading.contexts import contexts_of, subjects_of
-from pipeline.reading.files import BYTES_PER_TASK, FILES_PER_TASK, FoundFile, deal, find_answers
+from pipeline.reading.files import BYTES_PER_TASK, FILES_PER_TASK, FoundFile, deal, find_answers, time_of_files
 from pipeline.reading.traces import find_traces, has_traces
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def put(folder: Path, name: str, value: object = None) -> Path:
@@ -141,3 +144,16 @@ def test_in_a_mirror_what_was_asked_without_consumers_is_read_before_what_has_th
     found = [file.name.removeprefix(f"{below}/") for file in find_answers(tmp_path).files]
     assert found.index("x/stats@excludeConsumers=true.json") < found.index("x/stats.json")
     assert found.index("x/stats.json") < found.index("x/stats@getPreciseBacklog=true.json")
+
+
+def test_a_moment_is_that_of_the_folder_else_that_of_the_file(tmp_path: Path) -> None:
+    named, written = "2026-11-22T12-00-00Z/topics.json", "later/topics.json"
+    for name in (named, written):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    os.utime(tmp_path / written, (NOON.timestamp() - 5, NOON.timestamp() - 5))
+    assert time_of_files(tmp_path, [named]) == NOON
+    assert time_of_files(tmp_path, [written]) == datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
+    assert time_of_files(tmp_path, [written, named]) == NOON
+    assert time_of_files(tmp_path / written, ["topics.json"]) == datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
+    assert time_of_files(tmp_path, ["gone.json"]) is None

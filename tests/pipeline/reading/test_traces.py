@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.keyshared.entry_key import EntryMetadata, sticky_key
+from engine.keyshared.keys import EntryMetadata, sticky_key
 from pipeline.reading import traces
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import TraceAccount

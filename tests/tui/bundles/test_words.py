@@ -21,7 +21,8 @@ from tui.bundles import words as bundles_words
 from tui.bundles import words as flow_words
 from tui.bundles.table import bundle_value, load_bar, tree_line, tree_lines
 from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, occupancy_texts, status_texts
-from tui.drawing import cycle_line, flow_cells
+from tui.drawing import flow_cells
+from tui.drawing import timeline as cycle_line
 from tui.kit.columns import AS_THEY_COME
 
 FLOW = "ring/ddflowmsgrate4x60"

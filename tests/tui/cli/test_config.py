@@ -12,7 +12,7 @@ from tests.tui.cli.conftest import Run
 from tests.tui.screens_under_test import app_of, cluster, main_screen
 from tests.tui.screens_under_test import run as play
 from tui.cli.config import EXAMPLE, VARIABLE, config_path, read_config
-from tui.cli.screen_keys import keys_of_screens
+from tui.cli.screen import keys_of_screens
 from tui.kit.bindings import more_keys
 
 

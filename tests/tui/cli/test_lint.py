@@ -10,7 +10,7 @@ import pytest
 
 from engine.diagnosis.findings import CAUSE_RULES
 from engine.lint import Severity, rule_ids
-from engine.lint.registry import ALL_RULES
+from engine.lint.doctor import ALL_RULES
 from tests.engine.diagnosis.samples import HEALTHY, dump
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Answers, Run

@@ -7,8 +7,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.scenarios.synthetic import synthetic_state
-from engine.scenarios.synthetic_keys import synthetic_keys
+from engine.scenarios.synthetic import synthetic_keys, synthetic_state
 from engine.views.schemas import schema_of
 from tests.tui.cli.conftest import Run
 

@@ -14,7 +14,7 @@ from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 from tui.bundles.words import SENTENCES
 
-MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.printers.documents", "tui.sources.sessions")
+MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.output", "tui.sources.sessions")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -17,7 +17,7 @@ import pytest
 from tests.patience import HANG_S
 from tui.cli import main as entry
 from tui.cli.exits import ENDING, Unwinding
-from tui.cli.screen_signals import ScreenSignals
+from tui.cli.screen import ScreenSignals
 
 CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.scenarios.synthetic_producers import REFUSED
+from engine.scenarios.synthetic import REFUSED
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 from tui.cli import options as typed

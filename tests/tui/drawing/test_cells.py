@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from tests.tui.drawing.pictures import ground_at, texts
 from themes.palettes import consumer_tag
-from tui.drawing.canvas import BOLD, Canvas, spelled, style_of
+from tui.drawing.canvas import BOLD, GLYPHS, LEVELS, Canvas, one_colour, spelled, style_of, two_colours
 from tui.drawing.glyphs import ASCII
-from tui.drawing.quadrants import GLYPHS, LEVELS, one_colour, two_colours
 from tui.drawing.ring_dots import place_dots
 
 SHADES = np.array([[index << 16 | level * 31 for level in range(LEVELS + 1)] for index in (10, 90, 170, 250)])

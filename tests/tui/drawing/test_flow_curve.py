@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from themes.palettes import DEPTHS, palette
-from tui.drawing.cycle_line import CycleMark, draw_cycles
 from tui.drawing.flow_cells import FlowPicture, Role, column_of, column_values, flow_cells
 from tui.drawing.flow_curve import draw_flow
+from tui.drawing.timeline import CycleMark, draw_cycles
 
 STEPS = FlowPicture(0, 800, (100, 300, 600), (0.5, 1.0, 0.8), (0.1, 0.2, 0.1), cuts=(500,), labels=("two", "one"))
 

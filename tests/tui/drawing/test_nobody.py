@@ -19,10 +19,10 @@ from tui.drawing.arcs import (
     merged,
     shares_of_bins,
 )
+from tui.drawing.bars import LuckPicture, column_of, draw_luck
 from tui.drawing.canvas import Canvas
 from tui.drawing.colour import pack
 from tui.drawing.hashmap import draw_hash_map
-from tui.drawing.luck_axis import LuckPicture, column_of, draw_luck
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_picture import Dots, RingMode, RingPicture
 

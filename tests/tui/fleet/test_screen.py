@@ -15,11 +15,10 @@ from tests.tui.fleet_scenes import NAMESPACE, SUMMARY, large_result, small_resul
 from tests.tui.screens_under_test import text_of
 from tui.cli import screen
 from tui.cli.fleet import screen as fleet_screen
-from tui.cli.fleet.screen import session_of
+from tui.cli.fleet.screen import FleetPartApp, session_of
 from tui.fleet.app import FleetApp
 from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SUBSCRIPTIONS
 from tui.fleet.screen import Chosen, Place, Spot
-from tui.fleet_part_app import FleetPartApp
 from tui.sources.fleet_listing import Columns
 from tui.sources.fleet_results import read_results
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import tui.drawing.arcs
-import tui.drawing.luck_axis
+import tui.drawing.bars
 from engine.views.keys.model import GapRow, KeyConsumerRow, KeyRow, KeysView, WaitRow
 from tests.tui.key_scenes import (
     ORDERS,
@@ -46,7 +46,7 @@ DARK = palette()
 ROW = KeyConsumerRow(7, "worker-7", "C", 2, 16_384, 0.25, 1, 10, 32, 5, 4, 3, 100, 0, False, 100, 2, "")
 
 
-@pytest.mark.parametrize("module", [tui.drawing.arcs, tui.drawing.luck_axis])
+@pytest.mark.parametrize("module", [tui.drawing.arcs, tui.drawing.bars])
 def test_the_examples_of_the_docstrings_hold(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
     assert result.attempted > 0

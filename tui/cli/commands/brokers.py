@@ -12,9 +12,8 @@ from engine.errors import InputError, Rejection
 from tui.cli.commands.shed import SCENES_LISTED, inputs_of, scene_lines
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
-from tui.cli.output import say, say_problems, speaks_unicode, write_out, write_page
+from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import safe_name
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""``check``: a planned state against its goals, before anybody makes it."""
+"""``check``: judge a planned state by its goals; as text, JSON, JUnit and SARIF."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import click
@@ -12,9 +12,8 @@ from engine.errors import InputError
 from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import write_out, write_page
+from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table
-from tui.cli.printers.documents import json_text
 from tui.cli.reports import JUNIT_MARK, SARIF_MARK, write_report
 from tui.kit.wording import percent, safe_name
 from tui.sources.nearby import missing
@@ -23,6 +22,74 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from engine.plan.model import Judged, Outcome
+
+
+FORMAT: Final = "ringside.check/1"
+SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def check_document(judged: Judged) -> dict[str, Any]:
+    """Every goal with what was found."""
+    return {
+        "format": FORMAT,
+        "source": judged.plan.source,
+        "release": judged.plan.release,
+        "met": not judged.missed,
+        "goals": [
+            {
+                "part": outcome.part,
+                "goal": outcome.goal.kind,
+                "allowed": outcome.goal.allowed,
+                "losses": outcome.goal.losses,
+                "by_messages": outcome.goal.by_messages,
+                "met": outcome.met,
+                "found": outcome.found,
+                "who": list(outcome.who),
+                "key": outcome.key,
+                "reason": outcome.reason,
+                "line": outcome.goal.line,
+            }
+            for outcome in judged.outcomes
+        ],
+    }
+
+
+def sarif_document(judged: Judged, sentences: dict[Outcome, str], version: str) -> dict[str, Any]:
+    """SARIF 2.1.0 with a result for each goal that is missed, at its line; ``sentences`` say what was found."""
+    from engine.plan.model import GOALS
+
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "ringside",
+                        "version": version,
+                        "rules": [{"id": kind, "shortDescription": {"text": text}} for kind, text in GOALS.items()],
+                    }
+                },
+                "results": [
+                    {
+                        "ruleId": outcome.goal.kind,
+                        "level": "error",
+                        "message": {"text": sentences[outcome]},
+                        "locations": [
+                            {
+                                "physicalLocation": {
+                                    "artifactLocation": {"uri": judged.plan.source},
+                                    "region": {"startLine": outcome.goal.line},
+                                }
+                            }
+                        ],
+                    }
+                    for outcome in judged.missed
+                ],
+            }
+        ],
+    }
+
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 _NAMED: Final = 3
@@ -51,7 +118,6 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
     from engine.plan.judging import judge_plan
     from engine.plan.model import Plan
     from engine.plan.reading import LONGEST_TEXT, read_plan
-    from engine.views.check import check_document, sarif_document
 
     source = "standard input" if path == "-" else path
     plan = read_plan(_bytes(path, LONGEST_TEXT + 1), source)

@@ -31,7 +31,7 @@ def check(path: Path | None) -> int:
     Example: ringside config check
     """
     from tui.cli.config import config_path, read_config
-    from tui.cli.screen_keys import keys_of_screens
+    from tui.cli.screen import keys_of_screens
     from tui.kit.bindings import more_keys
 
     wanted = path if path is not None else config_path()

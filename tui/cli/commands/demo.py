@@ -12,9 +12,8 @@ from engine.errors import InputError
 from engine.text import counted
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import JournalChoice, Output, journal_options, max_input_option, output_options
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import wrapped
-from tui.cli.printers.documents import json_text
 from tui.cli.showing import demo_session, print_session, session_document, show_session
 from tui.kit.wording import safe_name
 from tui.sources.nearby import missing

@@ -11,8 +11,7 @@ import click
 from engine.errors import InputError, Rejection
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import FLAG, WhatIf, ascii_option, json_option, max_input_option
-from tui.cli.output import say, say_problems, write_out, write_page
-from tui.cli.printers.documents import json_text
+from tui.cli.output import json_text, say, say_problems, write_out, write_page
 
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState

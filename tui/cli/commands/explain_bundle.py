@@ -10,9 +10,8 @@ import click
 from engine.errors import InputError, Rejection
 from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.output import json_text, plain_values, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text, plain_values
 from tui.kit.wording import percent, quantity, safe_name
 
 if TYPE_CHECKING:

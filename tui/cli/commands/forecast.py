@@ -1,4 +1,4 @@
-"""``forecast``: which bundle splits next, why, when, and what every algorithm makes of the namespace."""
+"""``forecast``: which bundle splits next, why, and when; ``curve``: the traffic of a bundle along the hash axis."""
 
 from __future__ import annotations
 
@@ -10,16 +10,43 @@ from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import say, say_problems, speaks_unicode, write_out, write_page
+from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from engine.balance.settings import BalanceSettings
+    from engine.bundles.curve import FlowCurve
     from engine.views.bundles.model import AttemptRow, BalanceView, TreeRow
+
+
+SIZE: Final = (79, 18)
+RULES: Final = {
+    "merged": "flow_or_qps_equally_divide as merged: filled from the left, and cut before a limit is passed",
+    "proposed": "the rule as first proposed, which no Pulsar has: one cut where half of the traffic is passed",
+}
+
+
+def curve_lines(namespace: str, curve: FlowCurve, *, ascii_only: bool) -> list[str]:
+    """The rule, the drawing, and a sentence for each fact."""
+    from engine.views.bundles.words import curve_texts
+    from tui.bundles.words import flow_picture
+    from tui.drawing.flow_cells import flow_cells
+
+    width, height = SIZE
+    cells = flow_cells(flow_picture(curve), width, height, ascii_only=ascii_only)
+    return [
+        f"bundle {curve.bundle} of namespace {safe_name(namespace)}",
+        *wrapped(RULES[curve.rule]),
+        "",
+        *cells.lines(),
+        "",
+        "area: messages; line: bytes; the dashes: where one of them reaches its limit",
+        *(line for text in curve_texts(curve) for line in wrapped(text, rest="  ")),
+    ]
+
 
 ATTEMPTS_SHOWN: Final = 30
 _NOW: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", "<")
@@ -131,8 +158,6 @@ def curve_command(
 
         write_out(json_text({"namespace": owner, **curve_document(curve)}))
     else:
-        from tui.cli.printers.curve import curve_lines
-
         only_ascii = ascii_only or not speaks_unicode()
         write_page(curve_lines(owner, curve, ascii_only=only_ascii), ascii_only=only_ascii)
     return FINE

@@ -12,9 +12,8 @@ from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import percent, quantity, safe_name
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from engine.keyshared.model import Consumer
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, SharingChoice, known_key_options, sharing_options
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import write_out, write_page
-from tui.cli.printers.documents import json_text
+from tui.cli.output import json_text, write_out, write_page
 
 if TYPE_CHECKING:
     from tui.cli.sharing import Sharing

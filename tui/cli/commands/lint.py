@@ -22,8 +22,7 @@ from tui.cli.options import (
     pulsar_option,
     setting_pairs,
 )
-from tui.cli.output import say, say_problems, write_out, write_page
-from tui.cli.printers.documents import json_text
+from tui.cli.output import json_text, say, say_problems, write_out, write_page
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from engine.admin.files import AnswerFile
     from engine.bundles.plan import LoadManager
     from engine.lint import Finding
-    from engine.lint.registry import RuleSet
+    from engine.lint.doctor import RuleSet
     from tui.sources.consumer_files import NamedRanges
 
 _LIKE_PATHS: Final = ("/", "\\", ".json", ".gz")
@@ -92,8 +91,8 @@ def lint_command(
     Example: ringside lint answers/ --fail-on warning
     """
     from engine.diagnosis.findings import CAUSE_RULES
+    from engine.lint.doctor import ALL_RULES, rule_set
     from engine.lint.model import severity_of
-    from engine.lint.registry import ALL_RULES, rule_set
     from tui.cli.printers import lint as printer
 
     causes = {rule.id for rule in CAUSE_RULES}

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Rejection
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted, shell_line
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import write_out, write_page
+from tui.cli.output import json_text, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import percent, safe_name
 
 if TYPE_CHECKING:

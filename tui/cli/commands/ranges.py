@@ -11,15 +11,14 @@ from click.core import ParameterSource
 
 from engine.errors import InputError, Rejection
 from engine.keyshared.clients import ClientLanguage, comment_mark, policy_code
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.keys import text_of_key
 from engine.keyshared.model import RANGE_SIZE
 from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, form_option, known_key_options, points_option
 from tui.cli.options import ascii_option, json_option
-from tui.cli.output import say, write_out, write_page
+from tui.cli.output import json_rows, say, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_rows
 from tui.kit.wording import percent, safe_name
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.key_options import KeyChoice, known_key_options
 from tui.cli.options import as_typed, ascii_option, json_option
-from tui.cli.output import write_out, write_page
+from tui.cli.output import json_text, plain_values, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text, plain_values
 from tui.cli.producer_options import client_option, limit_above_option, partial_option, router_of, router_option
 from tui.kit.wording import percent, safe_name, shorten_middle
 

@@ -12,9 +12,8 @@ from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import percent, safe_name
 from tui.sources.nearby import missing
 
@@ -121,7 +120,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
         if reason is not None:
             raise InputError(reason)
         return read_shed_inputs(path, max_input), path
-    from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
+    from engine.scenarios.embedded import BROKER_SCENES, broker_scene
 
     shown = BROKER_SCENES[0] if scene is None else broker_scene(scene)
     return shown.inputs(), f"scene {shown.name}"
@@ -129,7 +128,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
 
 def scene_lines() -> list[str]:
     """The shipped clusters, a line each."""
-    from engine.scenarios.broker_scenes import BROKER_SCENES
+    from engine.scenarios.embedded import BROKER_SCENES
 
     widest = max(len(each.name) for each in BROKER_SCENES)
     return [f"{each.name:<{widest}}  {each.about}" for each in BROKER_SCENES]

@@ -109,8 +109,7 @@ def new_command(
             raise InputError(as_typed(str(error)), error.problems) from error
 
     def invented() -> Opened:
-        from engine.scenarios.synthetic import synthetic_state
-        from engine.scenarios.synthetic_keys import DEFAULT_MODE, DEFAULT_POINTS, synthetic_keys
+        from engine.scenarios.synthetic import DEFAULT_MODE, DEFAULT_POINTS, synthetic_keys, synthetic_state
 
         if keys is not None:
             return synthetic_keys(
@@ -123,7 +122,7 @@ def new_command(
             )
 
         if producers is not None:
-            from engine.scenarios.synthetic_producers import DEFAULT_PARTITIONS, synthetic_producers
+            from engine.scenarios.synthetic import DEFAULT_PARTITIONS, synthetic_producers
 
             many = DEFAULT_PARTITIONS if named is ParameterSource.DEFAULT else partitions
             return synthetic_producers(

@@ -12,9 +12,8 @@ from engine.errors import InputError
 from engine.text import counted, visible
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import write_out, write_page
+from tui.cli.output import json_text, plain_values, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text, plain_values
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity, safe_name
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import click
 from engine.errors import InputError, Rejection
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, what_if_options
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import FLAG, quantity, safe_name
 
 if TYPE_CHECKING:
@@ -110,9 +109,8 @@ def suggest_names(
     Example: ringside suggest names answers/ --survive 1
     """
     from engine.compare.names import FAILOVER_RING, Work, fit_names
-    from engine.compare.suggestion import key_subscription_of, settings_of
+    from engine.compare.suggestion import key_subscription_of, names_document, settings_of
     from engine.compare.verdict import subscription_of
-    from engine.views.suggestions import names_document
 
     named = _given(how["prefix"], how["count"], how["pods"])
     state, key = _state_and_key(path, what_if)
@@ -150,8 +148,7 @@ def suggest_names(
 
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
     from engine.compare.sizes import Goal
-    from engine.compare.suggestion import sizing_for
-    from engine.views.suggestions import sizing_document
+    from engine.compare.suggestion import sizing_document, sizing_for
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
@@ -240,8 +237,7 @@ def suggest_bundles(
 
     from engine.cluster.bundles import topic_loads
     from engine.compare.sizes import Goal
-    from engine.compare.suggestion import bundles_for
-    from engine.views.suggestions import sizing_document
+    from engine.compare.suggestion import bundles_for, sizing_document
     from tui.cli.session import namespace_of, session_of
 
     session = session_of(path, what_if)
@@ -278,8 +274,8 @@ def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only
 
     Example: ringside suggest flag answers/
     """
+    from engine.compare.suggestion import flag_document
     from engine.compare.verdict import flag_change, preview
-    from engine.views.suggestions import flag_document
 
     state, subscription = _subscription(path, what_if)
     on = state.settings.activeConsumerFailoverConsistentHashing
@@ -342,7 +338,7 @@ def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
 
 
 def _key_work(keyed: KeySubscription, ring: RingKind) -> Work:
-    from engine.compare.key_sizes import work_of_keys
+    from engine.compare.key_shared import work_of_keys
     from engine.compare.suggestion import known_keys
 
     keys = known_keys(keyed)

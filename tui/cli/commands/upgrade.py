@@ -10,9 +10,8 @@ from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.exits import FINE
 from tui.cli.options import WhatIf, ascii_option, json_option, known_version, what_if_options
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.wording import safe_name
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from engine.text import counted
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option, max_input_option
-from tui.cli.output import say_problems, write_out, write_page
+from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import json_text
 from tui.kit.reported import earlier_text, setting_text, verdict_word
 from tui.kit.wording import safe_name, short_topic
 

@@ -146,10 +146,10 @@ def _command_of(job: str, about: str) -> click.Command:
 
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
         need_pyspark()
-        from engine.views.fleet.metrics import fleet_families
+        from engine.views.fleet.summary import fleet_families
         from engine.views.metrics import exposition
         from pipeline.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
-        from tui.cli.fleet.junit import junit_text
+        from tui.cli.fleet.page import junit_text
         from tui.cli.reports import JUNIT_MARK, METRICS_MARK, check_report, write_report
 
         for path, mark, option in ((junit, JUNIT_MARK, "--junit"), (openmetrics, METRICS_MARK, "--openmetrics")):
@@ -244,16 +244,19 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
     from pipeline.jobs import LOCAL
     from pipeline.jobs.options import check_options
     from pipeline.session import need_pyspark, open_session
-    from pipeline.storage import check_place, place_for
+    from pipeline.storage import check_place, is_small, place_for
 
     check_options(job, settings)
     for text in (source, target):
         check_place(text, local=job in LOCAL)
     need_pyspark()
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
+    of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
+    # What a watch will find is not there yet.
+    small = job not in LOCAL and is_small(source)
     with _progress(job) as (tell, show):
         tell("starting Spark …")
-        with open_session(master, {key: settings[key] for key in settings.keys() - own.keys()}) as spark:
+        with open_session(master, of_spark, small=small) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
             from pipeline.progress import watching_tasks

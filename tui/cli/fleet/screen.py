@@ -1,19 +1,59 @@
-"""From the fleet's lists into the simulator and back: one screen after the other, until one leaves for good."""
+"""Alternate between the lists of a fleet and the simulator on a part of it, until ``q`` ends either."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual.actions import SkipAction
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
 from engine.errors import InputError
+from tui.app import RingsideApp
 from tui.cli.exits import FINE
 from tui.cli.options import Output
 from tui.cli.output import speaks_unicode
+from tui.kit.footer import KeyFooter, KeyHint
+from tui.kit.screen import DashboardScreen
 
 if TYPE_CHECKING:
     from tui.cli.session import Session
     from tui.fleet.screen import Chosen, Place
     from tui.sources.fleet_tables import ResultFolder
+
+
+BACK: Final = Binding(
+    "escape", "to_fleet", "Fleet", key_display="esc", priority=True, show=False, tooltip="Back to the fleet's lists"
+)
+
+
+class FleetPartApp(RingsideApp):
+    """``went_back`` tells whether escape ended it; ``q`` leaves for good."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [BACK, *RingsideApp.BINDINGS]
+    went_back = False
+
+    def action_to_fleet(self) -> None:
+        """Go back, unless escape has something to close first."""
+        screen = self.screen
+        if not isinstance(screen, DashboardScreen) or screen.has_something_to_close:
+            raise SkipAction
+        self.went_back = True
+        self.exit(0)
+
+    def install_screen(self, screen: Screen[Any], name: str) -> None:
+        """Each screen of the simulator names the way back among its keys."""
+        super().install_screen(screen, name)
+        if isinstance(screen, DashboardScreen):
+            screen.call_after_refresh(_name_way_back, screen)
+
+
+def _name_way_back(screen: DashboardScreen[Any]) -> None:
+    footer = screen.query_one(KeyFooter)
+    always = [hint for hint in footer.keys if hint.always]
+    others = [hint for hint in footer.keys if not hint.always]
+    footer.keys = (*others, KeyHint("esc", "Fleet", "app.to_fleet", always=True), *always)
 
 
 def open_fleet_screen(target: ResultFolder, output: Output) -> int:
@@ -53,7 +93,6 @@ def open_fleet_screen(target: ResultFolder, output: Output) -> int:
 def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool) -> tuple[int, bool]:
     """Show a part in the simulator: the exit code, and whether one wants to go back to the lists."""
     from tui.cli.screen import Begun, run_screen
-    from tui.fleet_part_app import FleetPartApp
 
     begun = Begun(lambda: (session, None))
     try:

@@ -12,8 +12,8 @@ from engine.failover.explain import FailoverExplanation, rivals_of
 from engine.text import counted, listed
 from engine.views.failover.explanations import TopicExplanation
 from engine.views.reported.bundles import Whereabouts
+from tui.cli.output import plain_values
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import plain_values
 from tui.failover.explaining import remarks_of, why_not
 from tui.kit.wording import safe_name, shorten_middle
 

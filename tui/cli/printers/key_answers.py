@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.cluster.keys.state import SharingMode
-from engine.keyshared.entry_key import KeySource, StickyKey
+from engine.keyshared.delivery_state import Wait, waits
 from engine.keyshared.explain import KeyExplanation, Rival, rivals_of
-from engine.keyshared.key_text import text_of_key
+from engine.keyshared.keys import KeySource, StickyKey, text_of_key
 from engine.keyshared.luck import Luck
 from engine.keyshared.model import Consumer
 from engine.keyshared.ownership import Gaps, OwnedSlots, gaps_of, owned_ranges, slots_by_consumer
-from engine.keyshared.waits import Wait, waits
 from engine.text import counted
 from engine.views.failover.table import letter_tag
 from engine.views.keys.answers import key_sentence
 from engine.views.keys.words import VERDICTS, luck_sentence, verdict_text
 from engine.views.reported.document import reported_document
+from tui.cli.output import plain_values
 from tui.cli.plain import Align, table, wrapped
-from tui.cli.printers.documents import plain_values
 from tui.cli.printers.explanation import FORMAT
 from tui.cli.printers.reported import reported_lines
 from tui.cli.sharing import Owned, Sharing

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from engine.errors import Problem
 from engine.lint import Finding, RuleFacts, Severity, Where
-from engine.lint.registry import WORLD_RULES
+from engine.lint.doctor import WORLD_RULES
 from engine.text import counted
 from tui.cli.plain import Align, table, wrapped
 from tui.kit.wording import safe_name

@@ -1,21 +1,97 @@
-"""How many consumers, or points, make a Key_Shared subscription even enough; the curve as for Failover."""
+"""What the consumers of a Key_Shared subscription have, and how many consumers or points make it even enough."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.compare.names import MOST_POINTS, RingKind, Work, key_shared_ring, score_of, shares_of
 from engine.compare.sizes import MOST_CONSUMERS, Goal, Size, Sizing, chance_of, grown, meets, sizing_of
-from engine.compare.slots import KnownKeys, ratio_of, slot_counts, worst_loss
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
-from engine.keyshared.admission import KeySharedMode
-from engine.keyshared.assembly import JoinRefused, assemble
-from engine.keyshared.model import Consumer, SlotSpace
+from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
+from engine.keyshared.bulk import slot_owners
+from engine.keyshared.keys import text_of_key
+from engine.keyshared.model import Consumer, Selector, SlotSpace
+from engine.keyshared.ownership import slots_by_consumer
+
+
+def slot_counts(selector: Selector) -> NDArray[np.float64]:
+    """Slots of each consumer: (c,), in the order they joined."""
+    owned = slots_by_consumer(selector)
+    return np.array(
+        [sum(piece.count for piece in owned[consumer.consumer_id]) for consumer in selector.consumers], dtype=np.float64
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class KnownKeys:
+    """Known keys: ``rates`` are messages, or messages a second, parallel to ``keys``: (k,)."""
+
+    keys: tuple[bytes, ...]
+    rates: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, keys: Mapping[bytes, float]) -> KnownKeys:
+        return cls(tuple(keys), np.array(list(keys.values()), dtype=np.float64))
+
+    @property
+    def hottest(self) -> tuple[str, float]:
+        """The key with most, as text, and its part of all, 0..1; "" where there is nothing."""
+        total = float(self.rates.sum())
+        if total <= 0:
+            return "", 0.0
+        at = int(self.rates.argmax())
+        return text_of_key(self.keys[at]), float(self.rates[at]) / total
+
+    def slots(self, space: SlotSpace) -> NDArray[np.int64]:
+        """The slot of each key: (k,)."""
+        return np.array([space.slot_of_key(key) for key in self.keys], dtype=np.int64)
+
+    def sums(self, selector: Selector) -> NDArray[np.float64]:
+        """What each consumer gets: (c,), in the order they joined. O(k log points)."""
+        ids = np.array([consumer.consumer_id for consumer in selector.consumers], dtype=np.int64)
+        order = np.argsort(ids, kind="stable")
+        owners = slot_owners(selector).look_up(self.slots(selector.slots))
+        owned = owners >= 0
+        places = order[np.searchsorted(ids[order], owners[owned])]
+        return np.bincount(places, weights=self.rates[owned], minlength=len(ids)).astype(np.float64)
+
+
+def ratio_of(values: NDArray[np.float64]) -> float:
+    """The largest over the mean; 0.0 where there is nothing to divide.
+
+    >>> ratio_of(np.array([3.0, 1.0])), ratio_of(np.zeros(2))
+    (1.5, 0.0)
+    """
+    total = float(values.sum())
+    return float(values.max()) * len(values) / total if total > 0 else 0.0
+
+
+def worst_loss(
+    selector: Selector, losses: int, measure: Callable[[Selector], NDArray[np.float64]]
+) -> tuple[float, tuple[Consumer, ...]]:
+    """The largest ``ratio_of`` once so many have left, and who; fewer than all of them.
+
+    They leave in the order they joined: where halves are given back, another order can lead to other halves. Cost: the
+    combinations times a look at a selector.
+    """
+    assert 0 < losses < len(selector.consumers), "somebody is left"
+    found, who = -1.0, tuple[Consumer, ...]()
+    for gone in combinations(selector.consumers, losses):
+        left = selector
+        for each in gone:
+            left = left.leave(each.consumer_id)
+        value = ratio_of(measure(left))
+        if value > found:
+            found, who = value, gone
+    return found, who
+
 
 POINTS_TRIED: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 MOST_WORK: Final = 2_000_000

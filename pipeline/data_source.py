@@ -1,0 +1,60 @@
+"""The data source of ``pipeline.sink`` as Spark knows it.
+
+Spark plans and commits each write in Python processes of their own, which import this module and nothing of the engine:
+what tasks do stays pickled until one of them begins, and to import the engine takes longer than the rest of planning.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import msgspec
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+
+FORMAT: Final = "ringside"
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """The parts that a task wrote, as table and name, and what it counted."""
+
+    parts: list[tuple[str, str]]
+    account: bytes
+
+
+@dataclass
+class EngineWriter(DataSourceArrowWriter):
+    """``task`` and ``committed`` are pickled: a function of batches and the number of the partition that gives
+    ``Written``, and the file for the messages of those attempts that count."""
+
+    task: bytes
+    committed: bytes
+
+    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+        context = TaskContext.get()
+        written: WriterCommitMessage = pickle.loads(self.task)(iterator, context.partitionId() if context else 0)
+        return written
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        written = [(message.parts, message.account) for message in messages if isinstance(message, Written)]
+        pickle.loads(self.committed).write_bytes(msgspec.msgpack.encode(written))
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Nothing: what the tasks wrote goes with the run."""
+
+
+class EngineSource(DataSource):
+    """Registered as a subclass that holds the writer."""
+
+    engine_writer: ClassVar[EngineWriter]
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def writer(self, schema: Any, overwrite: bool) -> DataSourceArrowWriter:
+        return self.engine_writer
