@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from engine.errors import InputError
 from engine.lint.model import severity_of
-from engine.views.fleet.summary import FleetSummary
+from engine.views.fleet.summary import BalanceTotals, FleetSummary
 from pipeline.jobs.result import JobResult
 
 SEVERITIES: Final = ("info", "warning", "error")
@@ -19,12 +21,16 @@ NUMBERS: Final[Mapping[str, str]] = {
     "idle": "assign",
     "disagreement": "assign",
     "quarantined": "import",
+    "broker_usage": "balance",
+    "unloads": "balance",
+    "loops": "balance",
 }
 """What a condition can be about, and the job that counts it.
 
 ``max_over_even``: of the worst subscription under its rule in force; ``idle``: consumers that get nothing under it;
 ``disagreement``: reported active consumers that the rules in force do not give; ``quarantined``: records set aside as
-bad, or with ``%`` their share of all records.
+bad, or with ``%`` their share of all records; ``broker_usage``: weighted usage of the fullest broker in percent;
+``unloads``: bundles that the forecast unloads; ``loops``: bundles of it that come back to a broker they had left.
 """
 WITH_ALL: Final = ("run", "report")
 """Jobs whose result has every number."""
@@ -111,6 +117,8 @@ def figures_of_result(result: JobResult) -> Figures:
     if "problem_rows" in jobs.get("import", {}):
         numbers["quarantined"] = float(jobs["import"]["problem_rows"])
         records = sum(jobs["import"]["rows_in"].values())
+    if "totals" in jobs.get("balance", {}):
+        numbers |= _of_balance(msgspec.convert(jobs["balance"]["totals"], BalanceTotals))
     failed: Any = result.summary.get("failed", {})
     return Figures(jobs.get("lint", {}).get("severities", {}), numbers, records, failed)
 
@@ -127,4 +135,14 @@ def figures_of_summary(summary: FleetSummary) -> Figures:
         numbers["disagreement"] = float(summary.agreement.reported - summary.agreement.agreeing)
     if "import" in summary.jobs:
         numbers["quarantined"] = float(summary.records.bad)
+    if "balance" in summary.jobs:
+        numbers |= _of_balance(summary.balance)
     return Figures(severities, numbers, summary.records.read, summary.failed)
+
+
+def _of_balance(totals: BalanceTotals) -> dict[str, float]:
+    return {
+        "broker_usage": 100 * totals.max_usage,
+        "unloads": float(totals.unloads),
+        "loops": float(totals.loops),
+    }

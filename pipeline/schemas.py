@@ -138,6 +138,10 @@ ANSWERS: Final = Table("answers", ("namespace string", "body binary", "file stri
 """Answers as brokers printed them, which the causes of ``lint`` are decided from: those about a namespace, and with an
 empty one those that hold for all."""
 
+LOAD_ANSWERS: Final = Table("load_answers", ("broker string", "body binary", "file string"))
+"""Answers as brokers printed them, which the job ``balance`` computes from: load reports with the id of their broker,
+and with an empty one what rules shedding: policies of ownership, failure domains and configurations."""
+
 FILES: Final = Table("files", ("file string", "position int", "kind string", "bytes bigint", "outcome string"))
 """Every file that was looked into; ``outcome``: ``read``, ``of no use here`` or ``quarantined``."""
 
@@ -225,6 +229,56 @@ OCCUPANCY: Final = Table(
      "mean_topics double", "max_msgs_per_sec double", "mean_msgs_per_sec double"),
 )  # fmt: skip
 
+BALANCE_CLUSTERS: Final = Table(
+    "balance_clusters",
+    ("cluster string", "load_manager string", "shedder string", "placement string?", "release string",
+     "reports bigint", "brokers bigint", "bundles bigint", "topics bigint", "cycles int", "unloads bigint",
+     "unloads_per_hour double", "topics_interrupted bigint", "msg_rate_moved double", "returned bigint",
+     "loops bigint", "swaps bigint", "quiet_after int?", "max_usage double?", "max_usage_after double?",
+     "max_over_mean double?", "max_over_mean_after double?", "assumptions array<string>", "refusal string?"),
+)  # fmt: skip
+"""The forecast of each cluster, most loops first. ``cluster`` is the folder of its answers, "" the top one.
+
+``usage`` is the weighted share that placement and shedding see; ``after`` the last cycle. ``loops``: bundles that come
+back to a broker they had left, ``swaps``: pairs of brokers that give each other bundles. ``quiet_after`` is empty where
+the last cycle still moves something. ``refusal``: why there is no forecast."""
+
+BALANCE_BROKERS: Final = Table(
+    "balance_brokers",
+    ("cluster string", "broker string", "usage double?", "usage_after double?", "fullest string?", "bundles bigint",
+     "bundles_after bigint", "topics bigint", "msg_rate double", "throughput double", "next_unloads bigint",
+     "unloads bigint", "gained bigint", "topics_interrupted bigint", "loops bigint", "next_outcome string",
+     "figure double?", "limit double?", "shedder string"),
+)  # fmt: skip
+"""Every broker, the fullest first. ``fullest`` is the resource that makes its usage; rates are in and out together.
+
+``next_outcome``: what the next cycle does with it and why (an outcome of the shedder, or why the cycle is skipped);
+``figure`` was compared with ``limit``. ``unloads``, ``gained`` and ``topics_interrupted`` are of all cycles, ``loops``
+counts bundles that came back to it."""
+
+BALANCE_UNLOADS: Final = Table(
+    "balance_unloads",
+    ("cluster string", "cycle int", "at_ms bigint", "bundle string", "namespace string", "source string",
+     "destination string?", "chances array<struct<name:string,value:double>>", "topics bigint", "msg_rate double",
+     "throughput double", "returns boolean"),
+)  # fmt: skip
+"""Every unload of the forecast in its order; ``chances`` of each broker that it may go to, ``destination`` the one that
+the seed draws. ``returns``: to a broker that the bundle had left."""
+
+BALANCE_LOOPS: Final = Table(
+    "balance_loops",
+    ("cluster string", "kind string", "bundle string", "brokers array<string>", "times bigint",
+     "cycles array<bigint>"),
+)  # fmt: skip
+"""What goes round: ``bundle`` comes back (``kind`` ``returns``; ``brokers`` its way), or two brokers give each other
+bundles (``swaps``, without a ``bundle``)."""
+
+BALANCE_ANSWERS: Final = Table("balance_answers", ("cluster string", *LOAD_ANSWERS.columns))
+"""The answers that each forecast was computed from, so that its screen opens from the result alone."""
+
+BALANCE_QUARANTINE: Final = Table("balance_quarantine", QUARANTINE.columns)
+"""What was wrong with load reports and the answers beside them."""
+
 _KEY_SPACE: Final = ("namespace string", "subscription string")
 
 KEY_SLOTS: Final = Table(
@@ -309,9 +363,10 @@ BROKER_HISTORY: Final = Table("broker_history", ("batch bigint", "broker string"
 
 EVERY_TABLE: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
-    ANSWERS, FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS,
+    ANSWERS, LOAD_ANSWERS, FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS,
     BUNDLE_TOPICS, BUNDLE_LOADS, BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
     KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE,
+    BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE,
     FINDINGS, WORST_SUBSCRIPTIONS, WORST_NAMESPACES,
     IMBALANCE_HISTORY, BROKER_HISTORY,
 )  # fmt: skip

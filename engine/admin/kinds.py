@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from engine.admin.text import plain_json
+from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.config import DEFAULTS
 
 _RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
@@ -105,7 +106,7 @@ def _by_names(members: dict[str, msgspec.Raw]) -> AnswerKind:
         below = [_names_below(raw) for raw in members.values()]
         if all("/" in name for name in names) and all(all(map(_RANGE.fullmatch, inner)) for inner in below):
             return AnswerKind.BROKER_STATS_TOPICS
-    if any(name in DEFAULTS for name in names):
+    if any(name in DEFAULTS or name in LOAD_SETTING_DEFAULTS for name in names):
         return AnswerKind.RUNTIME_CONFIGURATION
     inner = {recognise(name, bytes(raw)) for name, raw in members.items() if bytes(raw).lstrip()[:1] in (b"{", b"[")}
     return AnswerKind.MANY if inner - {AnswerKind.OTHER, AnswerKind.ERROR} else AnswerKind.OTHER

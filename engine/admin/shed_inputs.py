@@ -87,14 +87,23 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
     A bundle in the last reports of two brokers belongs to the newer one. Repeated reports are left out.
     """
     read = read_files(Path(path), Intake(limit_bytes))
-    collector = _Collector(list(read.problems))
-    for file in read.files:
-        collector.take(file)
-    if not collector.written:
+    inputs = shed_inputs_of_answers(read.files, read.problems)
+    if not inputs.written:
         raise InputError(
             f"{path}: no answer is a load report; save GET /admin/v2/broker-stats/load-report of every broker",
-            tuple(collector.problems),
+            inputs.problems,
         )
+    return inputs
+
+
+def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Problem] = ()) -> ShedInputs:
+    """The same of answers that are read already, in the order of the files; without a load report nothing is written.
+
+    ``problems``: those of the reading.
+    """
+    collector = _Collector(list(problems))
+    for file in files:
+        collector.take(file)
     collector.written.sort(key=lambda written: written.updated_at_ms)
     written = tuple(_single_owners(list(dict.fromkeys(collector.written)), collector.problems))
     collector.problems += collector.ownership.problems

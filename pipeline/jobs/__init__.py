@@ -22,6 +22,7 @@ MODULES: Final = {
     "keys": "keys",
     "bundles": "bundles",
     "lint": "lint",
+    "balance": "balance",
     "report": "reporting",
     "run": "everything",
     "watch": "watching",

@@ -198,9 +198,9 @@ def _rules_by_group(
 
 def _assign(rows: DataFrame, fleet: _Fleet, draft: Draft, policies: Sequence[Policy]) -> list[OwnerAccount]:
     """Write ``assignments``: first under Pulsar's own rules, then, from what these count, with the fewest moves."""
-    columns = [pa.array(column, kind) for column, kind in zip(zip(*fleet.keys, strict=True), _KEY_TYPES, strict=True)]
-    if not columns:
+    if not fleet.keys:
         return []
+    columns = [pa.array(column, kind) for column, kind in zip(zip(*fleet.keys, strict=True), _KEY_TYPES, strict=True)]
     numbers = pa.array(range(len(fleet.keys)), pa.int64())
     units = rows.sparkSession.createDataFrame(pa.Table.from_arrays([*columns, numbers], names=[*UNIT, "unit"]))
     numbered = numbered_rows(rows, units, len(fleet.keys))

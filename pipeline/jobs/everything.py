@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from engine.errors import RingsideError
 from pipeline.jobs import importing
-from pipeline.jobs.options import IN_RUN, TAKE_RELEASE, TAKE_SETTINGS, check_names
+from pipeline.jobs.balance import has_load_reports
+from pipeline.jobs.options import IN_RUN, SETTINGS_OF, TAKE_RELEASE, check_names
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.traces import has_traces
@@ -30,8 +31,8 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
     Raises ``InputError`` for a name that no job can be found for.
 
-    >>> {job: each for job, each in settings_by_job({"assign.add": "c", "pulsar": "4.0.0"}).items() if each}
-    {'assign': {'add': 'c', 'pulsar': '4.0.0'}, 'keys': {'pulsar': '4.0.0'}, 'lint': {'pulsar': '4.0.0'}}
+    >>> {job: each for job, each in settings_by_job({"assign.add": "c", "minUnloadMessage": "5"}).items() if each}
+    {'assign': {'add': 'c'}, 'balance': {'minUnloadMessage': '5'}}
     """
     check_names(JOB, settings)
     found: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
@@ -43,7 +44,7 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
             for each in TAKE_RELEASE:
                 found[each][name] = value
         else:
-            for each in TAKE_SETTINGS:
+            for each in (known for known, names in SETTINGS_OF.items() if name in names):
                 found[each][name] = value
     return found
 
@@ -82,9 +83,12 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 
 def _wanted(source: Place, target: Place, options: JobOptions) -> Iterator[str]:
-    """The jobs in order; what there is for ``keys`` is known only after the import."""
+    """The jobs in order; what there is for ``keys`` and ``balance`` is known only after the import."""
     for job in IN_RUN:
         if job == "keys" and not has_traces(source) and not consumers_of_tables(target):
             options.say("keys: there is neither a trace nor a Key_Shared subscription, so it is left out")
+            continue
+        if job == "balance" and not has_load_reports(target):
+            options.say("balance: there is no load report, so it is left out")
             continue
         yield job

@@ -29,6 +29,7 @@ from pipeline.schemas import (
     CONSUMER_SETS,
     CONSUMERS,
     LISTED,
+    LOAD_ANSWERS,
     PUBLISHERS,
     QUARANTINE,
     SETTINGS,
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
 BOUNDARY_LISTS: Final = Table("boundary_lists", ("namespace string", "boundaries array<bigint>", "file string"))
 """Only while importing: the lists as the answers have them."""
 WRITTEN: Final = (
-    TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, ANSWERS, QUARANTINE,
-    CONSUMER_SETS, BOUNDARY_LISTS,
+    TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, ANSWERS, LOAD_ANSWERS,
+    QUARANTINE, CONSUMER_SETS, BOUNDARY_LISTS,
 )  # fmt: skip
 SMALL_BYTES: Final = 8 * 1024**2
 """So much the driver reads by itself: to hand it to a task would take longer."""

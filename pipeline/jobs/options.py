@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
 from engine.admin.reading import parse_size
+from engine.balance.ahead.forecast import MAX_CYCLES
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.config import DEFAULTS, BrokerSettings, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.bulk_policies import policies_of
+from engine.views.brokers.view import PLACEMENTS, SHEDDERS
+from pipeline.clusters import GROUPINGS
 from pipeline.key_policies import key_policies_of
 
 MAX_INPUT: Final = "max-input"
@@ -19,13 +23,20 @@ OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "keys": ("modes", "top", "consumers", "consumers-from", "tables", "pulsar"),
     "bundles": ("listed",),
     "lint": ("pulsar", "load-manager"),
+    "balance": ("cycles", "shedder", "placement", "seed", "clusters", "pulsar", MAX_INPUT),
     "report": ("top",),
     "watch": ("every", "files", "flag", "pulsar", MAX_INPUT),
 }
 """Job -> the options that are its own; those below take broker settings by their exact names as well."""
-TAKE_SETTINGS: Final = ("keys", "bundles", "lint")
-TAKE_RELEASE: Final = ("assign", "keys", "lint")
-IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "report")
+SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
+    "keys": DEFAULTS,
+    "bundles": DEFAULTS,
+    "lint": DEFAULTS,
+    "balance": LOAD_SETTING_DEFAULTS,
+}
+"""Job -> the broker settings that it takes, by their exact names."""
+TAKE_RELEASE: Final = ("assign", "keys", "lint", "balance")
+IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "report")
 """The jobs of ``run``, in their order."""
 LOAD_MANAGERS: Final = ("modular", "simple", "extensible")
 SPARK: Final = "spark."
@@ -38,13 +49,14 @@ def known_to(job: str) -> tuple[str, ...]:
     ('every', 'files', 'flag', 'pulsar', 'max-input')
     """
     if job == "run":
-        return ("pulsar", *DEFAULTS, *(f"{each}.{name}" for each in IN_RUN for name in known_to(each)))
-    return (*OWN[job], *(DEFAULTS if job in TAKE_SETTINGS else ()))
+        settings = dict.fromkeys(name for known in SETTINGS_OF.values() for name in known)
+        return ("pulsar", *settings, *(f"{each}.{name}" for each in IN_RUN for name in known_to(each)))
+    return (*OWN[job], *SETTINGS_OF.get(job, ()))
 
 
 def _words(job: str) -> str:
     own = ("pulsar", "JOB.OPTION") if job == "run" else OWN[job]
-    settings = ("broker settings",) if job in (*TAKE_SETTINGS, "run") else ()
+    settings = ("broker settings",) if job in (*SETTINGS_OF, "run") else ()
     return ", ".join((*own, *settings, "and spark.*" if own or settings else "spark.*"))
 
 
@@ -84,6 +96,8 @@ def check_options(job: str, settings: Mapping[str, str]) -> None:
             check(value)
         elif own in DEFAULTS:
             _refused(BrokerSettings().with_setting(own, value))
+        elif own in LOAD_SETTING_DEFAULTS:
+            _refused(LoadSettings().with_setting(own, value))
 
 
 def _refused(value: object) -> None:
@@ -121,6 +135,11 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "policies": policies_of,
     "modes": key_policies_of,
     "top": _number("top", 0, 10_000),
+    "cycles": _number("cycles", 1, MAX_CYCLES),
+    "seed": _number("seed", 0, 2**31 - 1),
+    "shedder": _one_of("shedder", SHEDDERS),
+    "placement": _one_of("placement", PLACEMENTS),
+    "clusters": _one_of("clusters", GROUPINGS),
     "every": _number("every", 1, 10**6),
     "files": _number("files", 1, 10**9),
     MAX_INPUT: lambda value: _refused(parse_size(value)),

@@ -14,15 +14,19 @@ from engine.views.fleet.summary import (
     FILE_NAME,
     VERSION,
     Agreement,
+    BalanceLoop,
+    BalanceTotals,
     FindingCount,
     FleetSummary,
     FleetTotals,
     GroupRules,
     KeyModeTotals,
+    NextUnload,
     NowTotals,
     PolicyTotals,
     QuarantineCount,
     Records,
+    WorstBroker,
     WorstBundle,
     WorstNamespace,
     WorstSubscription,
@@ -33,6 +37,10 @@ from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import document_of, has_table
 from pipeline.schemas import (
     ASSIGN_QUARANTINE,
+    BALANCE_BROKERS,
+    BALANCE_LOOPS,
+    BALANCE_QUARANTINE,
+    BALANCE_UNLOADS,
     BROKERS,
     BUNDLE_LOADS,
     CONSUMERS,
@@ -72,9 +80,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "report"
-_JOBS: Final = ("import", "assign", "keys", "bundles", "lint")
+_JOBS: Final = ("import", "assign", "keys", "bundles", "lint", "balance")
 _OWN: Final = (WORST_SUBSCRIPTIONS, WORST_NAMESPACES)
-_QUARANTINES: Final = {"import": QUARANTINE, "assign": ASSIGN_QUARANTINE, "keys": KEY_QUARANTINE}
+_QUARANTINES: Final = {
+    "import": QUARANTINE,
+    "assign": ASSIGN_QUARANTINE,
+    "keys": KEY_QUARANTINE,
+    "balance": BALANCE_QUARANTINE,
+}
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -156,8 +169,12 @@ class _Report:
             snapshot_time=about.snapshot_time.isoformat() if about.snapshot_time else None,
             agreement=msgspec.convert(self._told["assign"].get("agreement", {}), Agreement),
             key_modes=self._key_modes(),
-            worst_subscriptions=tuple(self._first(WORST_SUBSCRIPTIONS, WorstSubscription, top)),
-            worst_namespaces=tuple(self._first(WORST_NAMESPACES, WorstNamespace, top)),
+            worst_subscriptions=tuple(self._first(self._draft.folder, WORST_SUBSCRIPTIONS, WorstSubscription, top)),
+            worst_namespaces=tuple(self._first(self._draft.folder, WORST_NAMESPACES, WorstNamespace, top)),
+            balance=msgspec.convert(self._told["balance"].get("totals", {}), BalanceTotals),
+            worst_brokers=tuple(self._first(self._source, BALANCE_BROKERS, WorstBroker, top)),
+            next_unloads=tuple(self._first(self._source, BALANCE_UNLOADS, NextUnload, top, ("cycle", "=", 1))),
+            balance_loops=tuple(self._first(self._source, BALANCE_LOOPS, BalanceLoop, top)),
             worst_bundles=self._bundles(top),
             findings=self._findings(),
             quarantine=self._quarantine(),
@@ -215,11 +232,14 @@ class _Report:
         told: dict[str, dict[str, Any]] = self._told["keys"].get("modes", {})
         return tuple(KeyModeTotals(mode=name, in_force=name == self._mode, **each) for name, each in told.items())
 
-    def _first(self, table: Table, kind: Any, top: int) -> list[Any]:
-        """The first rows; Spark names the parts of a sorted result in its order."""
+    def _first(
+        self, folder: Place, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
+    ) -> list[Any]:
+        """The first rows, of those that fit ``only``; Spark names the parts of a sorted result in its order."""
         found: list[Any] = []
-        for part in parts_of(self._draft.folder / table.name):
-            found += pq.read_table(for_arrow(part), columns=list(table.names)).slice(0, top - len(found)).to_pylist()
+        for part in parts_of(folder / table.name):
+            rows = pq.read_table(for_arrow(part), columns=list(table.names), filters=[only] if only else None)
+            found += rows.slice(0, top - len(found)).to_pylist()
             if len(found) >= top:
                 break
         return [msgspec.convert(row, kind) for row in found]

@@ -15,6 +15,7 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
+from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, naming_of, scenario_facts
@@ -39,6 +40,7 @@ WAITING: Final = "waiting for a name"
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES)
 _WITHOUT_FORM: Final = (*TOPIC_POLICIES, ANTI_AFFINITY, "lookup-bundle", "version")
 """Answers that can be a bare number, a text or empty, and that no table uses."""
+_RULES_OF_SHEDDING: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)
 _NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
 _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')
 
@@ -91,6 +93,8 @@ def take_file(
         rows.counts["files"] += 1
     if outcome == QUARANTINED:
         rows.set_aside("files", _why_no_answer(data, name), 1, name)
+    elif kind in _RULES_OF_SHEDDING or OwnershipPolicies().take(name, data):
+        rows.load_answers.append(("", data, name))
     namespaces = _namespaces_since(rows, before) | rows.namespaces
     rows.namespaces = set()
     if outcome != WAITING:

@@ -28,6 +28,8 @@ def take_load_report(rows: Rows, data: bytes, source: str) -> None:
         rows.quarantine.append(quarantine_row(malformed(data, source, fault), "brokers", 1, BAD))
         return
     broker = broker_id(wire) or source
+    rows.load_answers.append((broker, data, source))
+    rows.answer_bytes += len(data)
     member, reported = ("lastStats", wire.lastStats) if wire.lastStats else ("bundleStats", wire.bundleStats or {})
     # A bundle without traffic yet appears in the list only.
     names = [*reported, *(name for name in dict.fromkeys(wire.bundles or ()) if name not in reported)]

@@ -73,6 +73,7 @@ class Rows:
     listed: list[Row] = field(default_factory=list)
     settings: list[Row] = field(default_factory=list)
     answers: list[Row] = field(default_factory=list)
+    load_answers: list[Row] = field(default_factory=list)
     answer_bytes: int = 0
     quarantine: list[Row] = field(default_factory=list)
     sets: dict[tuple[str, ...], int] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from tui.kit.themed_app import ThemedApp
 
 
 class BrokersApp(ThemedApp):
-    """Shows one cluster from one question on; escape and ``q`` leave."""
+    """Shows one cluster from one question on; ``went_back`` tells whether escape ended it, and not ``q``."""
 
     TITLE = "Ringside brokers"
     CSS_PATH: ClassVar = [stylesheet("main"), stylesheet("brokers")]
@@ -36,12 +36,17 @@ class BrokersApp(ThemedApp):
         self._given = given
         self._question = question
         self.animation_level = "none"
+        self.went_back = False
 
     def get_default_screen(self) -> Screen[None]:
         """The brokers; leaving them is leaving."""
         screen = BrokersScreen(self._given, self.colours, self._question, ascii_only=self._ascii_only)
-        screen.on_close = lambda: self.exit(0)
+        screen.on_close = self._go_back
         return screen
+
+    def _go_back(self) -> None:
+        self.went_back = True
+        self.exit(0)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every key of the screen by its words."""

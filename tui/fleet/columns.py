@@ -9,6 +9,8 @@ from typing import Final
 from themes.palettes import Palette, hex_colour
 
 HEAT_CELLS: Final = 10
+MANY_TIMES: Final = 4.0
+"""From so many times the mean on a bar is as hot as can be; even is 1."""
 _NAME_CELLS: Final = 16
 _WIDE: Final = 110
 _WIDE_NAME: Final = 25
@@ -19,7 +21,7 @@ _WIDE_NAME: Final = 25
 class FleetColumn:
     """One column: its name in the table, its heading, its kind and its least width with the gap behind it.
 
-    ``kind``: name, text, word and severity stand left; count and times are numbers; heat is a bar.
+    ``kind``: name, text, word and severity stand left; count, times and share are numbers; heat is a bar.
     Of those that do not fit, the ones with the highest ``rank`` are left out. ``about`` says what it is, for the help.
     """
 
@@ -33,13 +35,14 @@ class FleetColumn:
     @property
     def is_number(self) -> bool:
         """Whether it is sorted by numbers, so that a histogram of it says something."""
-        return self.kind in ("count", "times")
+        return self.kind in ("count", "times", "share")
 
 
 @dataclass(frozen=True, slots=True)
 class FleetList:
     """One list of the screen. ``heat`` is the column that its bars and colours stand for, "" for none.
 
+    ``hot``: the number from which it is no longer fine, and the one from which it is as bad as can be.
     ``table`` is its name among the results, ``hint`` what a newcomer reads above it, ``first`` what stands first as the
     result has it.
     """
@@ -52,6 +55,7 @@ class FleetList:
     hint: str
     first: str = "the worst first"
     opens: bool = True
+    hot: tuple[float, float] = (1.0, MANY_TIMES)
 
     @property
     def sortable(self) -> tuple[FleetColumn, ...]:
@@ -157,7 +161,34 @@ SET_ASIDE: Final = FleetList(
     first="as the jobs met them",
     opens=False,
 )
-LISTS: Final = (SUBSCRIPTIONS, NAMESPACES, FINDINGS, SET_ASIDE)
+BROKERS: Final = FleetList(
+    "balance_brokers",
+    "brokers",
+    "broker",
+    (
+        FleetColumn("cluster", "cluster", "name", _NAME_CELLS, 1, "the folder of its answers"),
+        FleetColumn("broker", "broker", "name", _NAME_CELLS, 0),
+        FleetColumn("usage", "usage", "share", 9, 0, "weighted usage, as placement and shedding see it"),
+        FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 2),
+        FleetColumn("next_unloads", "next", "count", 7, 1, "bundles that the next cycle unloads from it"),
+        FleetColumn("next_outcome", "next cycle", "word", 17, 3, "what the next cycle does with it, and why"),
+        FleetColumn("loops", "loops", "count", 8, 2, "bundles that come back to it in the forecast"),
+        FleetColumn("unloads", "unloads", "count", 10, 4, "bundles unloaded from it in all cycles"),
+        FleetColumn("gained", "gains", "count", 8, 5, "bundles that it gets in all cycles"),
+        FleetColumn("usage_after", "after", "share", 8, 4, "its usage after the last cycle"),
+        FleetColumn("bundles", "bundles", "count", 10, 6, "bundles as reported"),
+        FleetColumn("fullest", "by", "word", 14, 7, "the resource that makes its usage"),
+        FleetColumn("topics", "topics", "count", 9, 8, "topics as reported"),
+        FleetColumn("msg_rate", "msg/s", "count", 8, 8, "messages per second, in and out"),
+        FleetColumn("topics_interrupted", "broken", "count", 9, 9, "topics that its unloads interrupt"),
+        FleetColumn("shedder", "shedder", "word", 19, 10, "the shedder of its cluster"),
+    ),
+    "usage",
+    "Fullest first, by load reports. enter opens the brokers of its cluster.",
+    first="the fullest first",
+    hot=(0.5, 1.0),
+)
+LISTS: Final = (SUBSCRIPTIONS, NAMESPACES, FINDINGS, SET_ASIDE, BROKERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,12 @@ from themes.palettes import Palette, Rgb, hex_colour
 from tui.drawing.bars import bar_text
 from tui.drawing.colour import mix
 from tui.drawing.glyphs import glyphs_of
-from tui.fleet.columns import FleetList, Placed, severity_style
+from tui.fleet.columns import MANY_TIMES, FleetList, Placed, severity_style
 from tui.fleet.words import about_row, wrapped
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.wording import fit, quantity, safe_name
 from tui.sources.fleet_histogram import Histogram, Spread
 
-MANY_TIMES: Final = 4.0
-"""From so many times the mean on a bar is as hot as can be; even is 1."""
 BAR_CELLS: Final = 2
 """How wide a bar of a histogram is."""
 
@@ -40,17 +38,23 @@ def heading(columns: Sequence[Placed], sorted_by: str, *, descending: bool) -> T
 
 
 def fleet_line(
-    row: Mapping[str, Any], columns: Sequence[Placed], heat: str, highest: float, colours: Palette, *, ascii_only: bool
+    row: Mapping[str, Any],
+    columns: Sequence[Placed],
+    shown: FleetList,
+    highest: float,
+    colours: Palette,
+    *,
+    ascii_only: bool,
 ) -> Text:
-    """One row; ``heat`` is the column that the bar stands for, ``highest`` its largest number."""
+    """One row of a list; ``highest`` is the largest number of the column that its bars stand for."""
     text = Text(no_wrap=True)
     dim = hex_colour(colours.dim)
     for column in columns:
         room, kind = column.width - 1, column.column.kind
         if kind == "heat":
-            value = row[heat]
+            value = row[shown.heat]
             share = 0.0 if value is None or highest <= 0 else value / highest
-            style = hex_colour(heat_colour(value or 0.0, colours))
+            style = hex_colour(heat_colour(value or 0.0, colours, shown.hot))
             text.append(bar_text(share, room, glyphs_of(ascii_only)) + " ", style)
             continue
         value = row[column.column.name]
@@ -64,21 +68,24 @@ def fleet_line(
         elif kind in ("name", "word"):
             text.append(fit(safe_name(value) if value else "", room) + " ", "" if kind == "name" else dim)
         else:
-            told = "-" if value is None else f"{value:,.2f}" if kind == "times" and value < 10_000 else quantity(value)
+            told = "-" if value is None else number_text(float(value), kind)
             text.append(told.rjust(room) + " ", dim if not value else "")
     return text
 
 
-def heat_colour(times: float, colours: Palette) -> Rgb:
-    """Good where it is even, bad from ``MANY_TIMES`` the mean on, by way of warning."""
-    share = min(1.0, max(0.0, (times - 1.0) / (MANY_TIMES - 1.0)))
+def heat_colour(value: float, colours: Palette, hot: tuple[float, float] = (1.0, MANY_TIMES)) -> Rgb:
+    """Good up to the first number of ``hot``, bad from the second on, by way of warning."""
+    fine, bad = hot
+    share = min(1.0, max(0.0, (value - fine) / (bad - fine)))
     if share <= 0.5:
         return mix(colours.good, colours.warn, share * 2)
     return mix(colours.warn, colours.bad, share * 2 - 1)
 
 
-def histogram_lines(found: Histogram, height: int, colours: Palette, *, heated: bool, ascii_only: bool) -> list[Text]:
-    """The bars over so many lines, the lowest line last; ``heated`` colours them as the bars of the rows are."""
+def histogram_lines(
+    found: Histogram, height: int, colours: Palette, *, hot: tuple[float, float] | None, ascii_only: bool
+) -> list[Text]:
+    """The bars over so many lines, the lowest line last; ``hot`` colours them as the bars of the rows are."""
     glyphs = glyphs_of(ascii_only)
     tallest = int(found.counts.max(initial=0))
     steps = len(glyphs.levels) - 1
@@ -86,7 +93,9 @@ def histogram_lines(found: Histogram, height: int, colours: Palette, *, heated: 
     share = np.sqrt(found.counts / tallest) if tallest else np.zeros(len(found.counts))
     units = np.where(found.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
     middles = ((found.edges[:-1] + found.edges[1:]) / 2).tolist()
-    styles = [hex_colour(heat_colour(middle, colours) if heated else colours.accent) for middle in middles]
+    styles = [
+        hex_colour(heat_colour(middle, colours, hot) if hot is not None else colours.accent) for middle in middles
+    ]
     lines = []
     for line in range(height - 1, -1, -1):
         text = Text(no_wrap=True)
@@ -107,7 +116,7 @@ def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, 
     """
     width = len(found.counts) * BAR_CELLS
     mark = ("^" if ascii_only else "▲") * BAR_CELLS
-    low, high = (_told(float(value), kind) for value in (found.edges[0], found.edges[-1]))
+    low, high = (_at_end(float(value), kind) for value in (found.edges[0], found.edges[-1]))
     start = -1 if at is None else at * BAR_CELLS
     # The mark stands below its bar, so a number that is in its way moves inwards.
     left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low
@@ -124,10 +133,20 @@ def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, 
     return text
 
 
-def _told(value: float, kind: str) -> str:
-    if kind == "times" and value < 10_000:
-        return f"{value:,.2f}"
-    return f"{value:.1g}" if 0 < value < 0.1 else quantity(value)
+def _at_end(value: float, kind: str) -> str:
+    small = kind == "count" and 0 < value < 0.1
+    return f"{value:.1g}" if small else number_text(value, kind)
+
+
+def number_text(value: float, kind: str) -> str:
+    """A number of a column of this kind.
+
+    >>> number_text(0.5, "share"), number_text(2.5, "times"), number_text(1200.0, "count")
+    ('50%', '2.50', '1.2k')
+    """
+    if kind == "share":
+        return f"{value:.0%}"
+    return f"{value:,.2f}" if kind == "times" and value < 10_000 else quantity(value)
 
 
 ABOUT_LINES: Final = 2
@@ -197,8 +216,8 @@ class FleetSpread(PlainStatic):
         else:
             bars = max(8, min(MOST_BARS, self.content_size.width // BAR_CELLS))
             self._spread = found = listing.histogram(self._column, bars)
-            heated = self._column == shown.heat
-            self._bars = histogram_lines(found, self._high, self._colours, heated=heated, ascii_only=self._ascii_only)
+            hot = shown.hot if self._column == shown.heat else None
+            self._bars = histogram_lines(found, self._high, self._colours, hot=hot, ascii_only=self._ascii_only)
             untold = f", {found.untold:,} without a number" if found.untold else ""
             label = shown.column(self._column).label
             tallest = int(found.counts.max(initial=0))

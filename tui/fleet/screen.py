@@ -18,7 +18,7 @@ from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette
 from tui.fleet.bindings import BINDINGS, help_groups
-from tui.fleet.columns import LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
+from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SUBSCRIPTIONS, FleetList, placed
 from tui.fleet.lines import FleetSpread, fleet_line, heading
 from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.columns import Lines
@@ -44,13 +44,14 @@ class Chosen:
     """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
 
     ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold. ``first`` names the
-    subscription of a namespace that is shown first, "" for any.
+    subscription of a namespace that is shown first, "" for any. ``cluster``: its brokers instead.
     """
 
     namespace: str
     subscription: str
     listed_flag: bool | None
     first: str = ""
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Place:
 
 
 class FleetScreen(SinglePaintScreen[None]):
-    """Four lists over one folder of results. Rows are made for what is in sight, however many there are."""
+    """The lists over one folder of results. Rows are made for what is in sight, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
@@ -158,7 +159,7 @@ class FleetScreen(SinglePaintScreen[None]):
         table.lines = Lines(
             len(listing),
             lambda at, width: fleet_line(
-                listing.row(at), fitting(width), shown.heat, highest, colours, ascii_only=ascii_only
+                listing.row(at), fitting(width), shown, highest, colours, ascii_only=ascii_only
             ),
             lambda width: heading(fitting(width), sorted_by, descending=listing.descending),
         )
@@ -198,7 +199,7 @@ class FleetScreen(SinglePaintScreen[None]):
 
     def _is_cheap(self, each: FleetList) -> bool:
         # The summary counts findings and what was set aside; without one the tables are counted.
-        return each in (SUBSCRIPTIONS, NAMESPACES) or self._results.summary is None
+        return each in (SUBSCRIPTIONS, NAMESPACES, BROKERS) or self._results.summary is None
 
     def on_resize(self) -> None:
         """As many bars and words as there is room for."""
@@ -235,7 +236,9 @@ class FleetScreen(SinglePaintScreen[None]):
 
     def _sort_first(self, column: str) -> None:
         """Sort by another column: numbers with the largest first."""
-        self._sort(column, descending=self._shown.column(column).kind in ("count", "times", "severity"))
+        self._sort(
+            column, descending=self._shown.column(column).is_number or self._shown.column(column).kind == "severity"
+        )
 
     def action_reverse(self) -> None:
         column = self._listing.sorted_by or self._shown.heat or self._shown.sortable[0].name
@@ -255,7 +258,13 @@ class FleetScreen(SinglePaintScreen[None]):
 
     def action_filter(self) -> None:
         hint = "part of a name, or like " + (
-            "idle>2" if self._shown.heat else "topics>1" if self._shown.opens else "kind=bad"
+            "next>0"
+            if self._shown.table == BROKERS.table
+            else "idle>2"
+            if self._shown.heat
+            else "topics>1"
+            if self._shown.opens
+            else "kind=bad"
         )
         self.query_one(Prompt).ask("filter", "/", text=self._listing.filter_text, placeholder=hint)
 
@@ -339,6 +348,8 @@ class FleetScreen(SinglePaintScreen[None]):
         row = self._listing.row(message.index)
         if not self._shown.opens:
             self.say("refusal", "What was set aside cannot be opened: see below what to do, then run the jobs again.")
+        elif self._shown.table == BROKERS.table:
+            self.post_message(self.Opened(Chosen("", "", None, cluster=str(row["cluster"]))))
         elif not row["namespace"]:
             self.say("refusal", "This finding is of no namespace, so there is nothing to open.")
         else:

@@ -12,14 +12,16 @@ from engine.keyshared.luck import Verdict
 from engine.text import counted
 from engine.views.fleet.summary import FleetSummary
 from themes.palettes import Palette, hex_colour
-from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
+from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
 from tui.kit.plain_text import plain
 from tui.kit.wording import msgs_per_sec, quantity, safe_name
 
 SEVERITIES: Final = ("error", "warning", "info")
 _MORE: Final = " …"
-_BRIEFEST: Final = 3
-"""The lists' counts are told in full (0), shortened (1), the most important alone (2), those of bad news alone (3)."""
+_NEWS_ONLY: Final = 3
+_BRIEFEST: Final = 4
+"""The lists' counts are in full (0), shortened (1), the most important alone (2), those of bad news alone (3), or left
+out (4)."""
 
 
 def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str, int], width: int) -> str:
@@ -76,12 +78,13 @@ def _tabs(
     text = Text(no_wrap=True, overflow="ellipsis")
     for digit, each in enumerate(LISTS, 1):
         chosen = each.table == shown.table
-        text.append(f" {digit} {each.title}{' ' if chosen else ''}", "bold reverse" if chosen else "")
-        counts = _counts(each, summary, listed, colours, brief)
+        gap = " " if chosen and brief < _NEWS_ONLY else ""
+        text.append(f" {digit} {each.title}{gap}", "bold reverse" if chosen else "")
+        counts = _counts(each, summary, listed, colours, brief) if brief < _BRIEFEST else []
         for words, colour in counts:
             text.append(" ")
             text.append(words, f"{'bold ' if chosen else ''}{colour}")
-        text.append(("   ", " ", "", "")[brief])
+        text.append(("   ", " ", "", "", "")[brief])
     return text
 
 
@@ -108,7 +111,7 @@ def _counts(
             told.append((quantity(others), dim))
         return told or [("none", dim)]
     number = listed.get(shown.table)
-    return [] if number is None or brief == _BRIEFEST else [(_number(number, brief), dim)]
+    return [] if number is None or brief == _NEWS_ONLY else [(_number(number, brief), dim)]
 
 
 def _number(value: int, brief: int) -> str:
@@ -121,6 +124,8 @@ def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
         return [_subscription(row)]
     if shown.table == NAMESPACES.table:
         return [_namespace(row)]
+    if shown.table == BROKERS.table:
+        return [_broker(row)]
     return _finding(row) if shown.table == FINDINGS.table else _problem(row)
 
 
@@ -164,6 +169,29 @@ def _namespace(row: Mapping[str, Any]) -> str:
     if row["findings"]:
         parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
     parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
+    return "; ".join(parts)
+
+
+def _broker(row: Mapping[str, Any]) -> str:
+    cluster = f" of {safe_name(row['cluster'])}" if row["cluster"] else ""
+    if row["usage"] is None:
+        used = "its usage is not known"
+    else:
+        by = f" by {row['fullest'].replace('_', ' ')}" if row["fullest"] else ""
+        after = f", {row['usage_after']:.0%} after the forecast" if row["usage_after"] is not None else ""
+        used = f"{row['usage']:.0%} used{by}{after}"
+    compared = f" ({row['figure']:,.4g} against {row['limit']:,.4g})" if row["figure"] is not None else ""
+    parts = [
+        f"{safe_name(row['broker'])}{cluster}: {used}",
+        f"next cycle of {row['shedder'] or 'its shedder'}: {row['next_outcome'].replace('-', ' ')}{compared}",
+        f"{counted(row['bundles'], 'bundle')}, {counted(row['topics'], 'topic')}, {msgs_per_sec(row['msg_rate'])}",
+    ]
+    if row["unloads"]:
+        interrupted = counted(row["topics_interrupted"], "topic")
+        parts.append(f"in all cycles {counted(row['unloads'], 'unload')} interrupt {interrupted}")
+    if row["gained"]:
+        back = f", {row['loops']:,} of them for the second time" if row["loops"] else ""
+        parts.append(f"{counted(row['gained'], 'bundle')} arrive{back}")
     return "; ".join(parts)
 
 

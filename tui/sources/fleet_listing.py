@@ -95,6 +95,8 @@ class Columns:
             ranks[words.is_null().to_numpy(zero_copy_only=False)] = np.nan
             of_rows: NDArray[np.float64] = ranks if codes is None else ranks[codes]
             return of_rows
+        if pa.types.is_timestamp(column.type):
+            column = pc.cast(pc.cast(column, pa.timestamp("us", column.type.tz), safe=False), pa.int64())
         made: NDArray[np.float64] = _one(pc.cast(column, pa.float64())).to_numpy(zero_copy_only=False)
         return made
 

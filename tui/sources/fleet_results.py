@@ -21,11 +21,13 @@ SUBSCRIPTIONS: Final = "worst_subscriptions"
 NAMESPACES: Final = "worst_namespaces"
 FINDINGS: Final = "findings"
 SET_ASIDE: Final = "quarantine"
+BROKERS: Final = "balance_brokers"
 SEARCHED: Final[Mapping[str, tuple[str, ...]]] = {
     SUBSCRIPTIONS: ("namespace", "subscription"),
     NAMESPACES: ("namespace",),
     FINDINGS: ("rule", "namespace", "subscription", "bundle", "topic", "consumer"),
     SET_ASIDE: ("file", "place", "reason", "table"),
+    BROKERS: ("cluster", "broker", "next_outcome"),
 }
 """In which columns of a list a filter looks for parts of names."""
 REPEATED: Final = (
@@ -41,7 +43,12 @@ REPEATED: Final = (
     "file",
 )
 """Columns with few words, each many times: read as dictionaries, they cost a fraction."""
-QUARANTINES: Final = {"import": "quarantine", "assign": "assign_quarantine", "keys": "key_quarantine"}
+QUARANTINES: Final = {
+    "import": "quarantine",
+    "assign": "assign_quarantine",
+    "keys": "key_quarantine",
+    "balance": "balance_quarantine",
+}
 FLAG_ON: Final = "flag_on"
 """The rule in force where ``activeConsumerFailoverConsistentHashing`` is true, as the tables name it."""
 FLAG_OFF: Final = "flag_off"
@@ -95,8 +102,11 @@ class FleetResults:
             Thread(target=self.listing(name).columns.warm, name=f"warm {name}", daemon=True).start()
 
     def _table(self, name: str) -> Any:
-        optional = name == FINDINGS
-        if optional and not parts_of(self.folder, name):
+        if name == BROKERS and not parts_of(self.folder, name):  # no job balance, for lack of load reports
+            empty = {"usage": pa.float64(), "next_unloads": pa.int64()}
+            columns = {**dict.fromkeys(SEARCHED[name], pa.string()), **empty}
+            return pa.table({column: pa.array([], kind) for column, kind in columns.items()})
+        if name == FINDINGS and not parts_of(self.folder, name):
             return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[name], "severity", "what")})
         return read_table(self.folder, name, repeated=REPEATED)
 

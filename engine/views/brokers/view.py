@@ -325,6 +325,21 @@ def bars_of(
     return tuple(bars)
 
 
+def fullest_resource(load: BrokerLoad, settings: LoadSettings, rules: LoadRules) -> Resource | None:
+    """The resource that makes a broker's weighted usage, the first of equals; None where none is used.
+
+    >>> from engine.balance.brokers import ResourceUsage
+    >>> from engine.load_rules import CURRENT_LOAD_RULES
+    >>> load = BrokerLoad("b:1", cpu=ResourceUsage(40, 100), bandwidth_in=ResourceUsage(6, 10))
+    >>> fullest_resource(load, LoadSettings(), CURRENT_LOAD_RULES)
+    'bandwidth_in'
+    """
+    weights = _weights(settings, rules)
+    weighted = {name: getattr(load, name).percent * weights[name] for name in RESOURCES if weights[name] > 0}
+    used = {name: percent for name, percent in weighted.items() if percent > 0}
+    return max(used, key=used.__getitem__, default=None)
+
+
 def _weights(settings: LoadSettings, rules: LoadRules) -> Mapping[Resource, float]:
     inward, outward = settings.bandwidth_weights(rules)
     return {

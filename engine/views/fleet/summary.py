@@ -172,6 +172,71 @@ class WorstBundle:
 
 
 @dataclass(frozen=True, slots=True)
+class BalanceTotals:
+    """What load balancers do in the next ``cycles``: clusters, those without a forecast (``refused``), unloads, of them
+    those of the next cycle, topics that they interrupt, bundles that come back to a broker they had left (``loops``),
+    pairs of brokers that give each other bundles (``swaps``), and the weighted usage of the fullest broker now."""
+
+    clusters: int = 0
+    refused: int = 0
+    reports: int = 0
+    brokers: int = 0
+    unloads: int = 0
+    next_unloads: int = 0
+    topics_interrupted: int = 0
+    loops: int = 0
+    swaps: int = 0
+    max_usage: float = 0.0
+    cycles: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorstBroker:
+    """One broker by its weighted usage now and after the forecast; ``next_outcome``: what the next cycle does with it.
+
+    ``cluster`` is the folder of its answers; ``loops`` counts bundles that come back to it.
+    """
+
+    cluster: str
+    broker: str
+    usage: float | None
+    usage_after: float | None
+    fullest: str | None
+    bundles: int
+    next_unloads: int
+    unloads: int
+    gained: int
+    loops: int
+    next_outcome: str
+    figure: float | None
+    limit: float | None
+    shedder: str
+
+
+@dataclass(frozen=True, slots=True)
+class NextUnload:
+    """One bundle that the next cycle unloads; ``destination`` is the one that the seed draws of all possible ones."""
+
+    cluster: str
+    bundle: str
+    source: str
+    destination: str | None
+    topics: int
+    msg_rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceLoop:
+    """A bundle that comes back (``kind`` ``returns``), or two brokers that give each other bundles (``swaps``)."""
+
+    cluster: str
+    kind: str
+    bundle: str
+    brokers: list[str]
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class FindingCount:
     """How often one rule of the doctor found something."""
 
@@ -213,6 +278,10 @@ class FleetSummary:
     failed: dict[str, str] = field(default_factory=dict)
     now: NowTotals = NowTotals()
     records: Records = Records()
+    balance: BalanceTotals = BalanceTotals()
+    worst_brokers: tuple[WorstBroker, ...] = ()
+    next_unloads: tuple[NextUnload, ...] = ()
+    balance_loops: tuple[BalanceLoop, ...] = ()
     run_id: str = ""
     snapshot_time: str | None = None
 
@@ -290,6 +359,12 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         yield _single("reported_active_consumers", "active consumers that were reported", summary.agreement.reported)
         agreeing = summary.agreement.agreeing
         yield _single("agreeing_active_consumers", "reported ones that the rules in force give as well", agreeing)
+    if "balance" in summary.jobs:
+        balance = summary.balance
+        yield _single("max_broker_usage", "weighted usage of the fullest broker, a share", balance.max_usage)
+        yield _single("unloads", "bundles that load balancers unload in all cycles ahead", balance.unloads)
+        yield _single("next_unloads", "bundles that they unload in the next cycle", balance.next_unloads)
+        yield _single("bundle_loops", "bundles that come back to a broker they had left", balance.loops)
     yield Family(
         "ringside_fleet_findings", "what the doctor found",
         tuple(Sample(each.count, (("rule", each.rule), ("severity", each.severity))) for each in summary.findings),

@@ -29,20 +29,22 @@ _JOBS: Final[Mapping[str, str]] = {
     "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
     "lint": "Let the doctor look at every subscription, key space and namespace.",
+    "balance": "Forecast the next cycles of shedding of every cluster from its load reports.",
     "report": "Sum a result folder up on one page, the worst first.",
     "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
 }
 _READING: Final = ("run", "import", "watch")
 _WITH_PAGE: Final = ("run", "report")
 _EPILOG: Final = """\b
-IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others); OUT is where the
-result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://, abfss:// (watch: paths).
---set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by their exact names (keys,
-bundles, lint), policies=, add=, kill=, flag=, pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables=
-(keys), listed= (bundles), load-manager= (lint), top= (report), max-input= (import), every=, files=, max-input=
-(watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a failure, or a
-condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the table
-quarantine and stop nothing.
+IN is a folder of answers (import, run, watch), of key traces (keys) or of tables (the others; balance also takes
+answers); OUT is where the result is put, all at once. Both are paths or URIs: file://, s3a://, hdfs://, gs://,
+abfss:// (watch: paths). --set spark.KEY=VALUE is for Spark; other keys are options of the job: broker settings by
+their exact names (keys, bundles, lint; those of shedding and placement: balance), policies=, add=, kill=, flag=,
+pulsar= (assign), modes=, top=, consumers=, consumers-from=, tables= (keys), listed= (bundles), load-manager= (lint),
+cycles=, shedder=, placement=, seed=, clusters=, pulsar= (balance), top= (report), max-input= (import, balance),
+every=, files=, max-input= (watch). For run an option of one job is written JOB.KEY=VALUE. Exit codes: 0 fine, 1 a
+failure, or a condition of --fail-on, 2 usage or input, 130 and 143 stopped from outside; bad records are in the
+table quarantine and stop nothing.
 """
 
 
@@ -91,15 +93,17 @@ def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
         "lint": "Exit 1 if a finding is as bad as info, warning or error.  [default: error]",
         "import": "Exit 1 if quarantined>N or quarantined>N% is true.",
         "assign": "Exit 1 if max_over_even>N, idle>N or disagreement>N is true; may be repeated.",
+        "balance": "Exit 1 if broker_usage>PERCENT, unloads>N or loops>N is true; may be repeated.",
         "report": _EVERY_CONDITION,
         "run": _EVERY_CONDITION,
     }
     return click.option("--fail-on", "fail_on", metavar="CONDITION", multiple=True, help=about[job])
 
 
+_JUDGED: Final = ("run", "report", "lint", "import", "assign", "balance")
 _EVERY_CONDITION: Final = (
-    "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N, quarantined>N or "
-    "quarantined>N% is true; may be repeated."
+    "Exit 1 at such a finding (info, warning, error) or if max_over_even>N, idle>N, disagreement>N, "
+    "quarantined>N, quarantined>N%, broker_usage>PERCENT, unloads>N or loops>N is true; may be repeated."
 )
 
 
@@ -120,6 +124,7 @@ _EXAMPLES: Final = {
     "keys": "ringside fleet keys tables/ results/",
     "bundles": "ringside fleet bundles tables/ results/",
     "lint": "ringside fleet lint tables/ results/ --fail-on warning",
+    "balance": "ringside fleet balance tables/ results/ --set cycles=60 --fail-on 'loops>0'",
     "report": "ringside fleet report results/ results/",
     "watch": "ringside fleet watch arriving/ tables/",
 }
@@ -127,7 +132,7 @@ _EXAMPLES: Final = {
 
 def _command_of(job: str, about: str) -> click.Command:
     takes_changes = job in ("run", "assign")
-    told = {"lint": _findings, "assign": _policies}.get(job, _tables)
+    told = {"lint": _findings, "assign": _policies, "balance": _balance}.get(job, _tables)
 
     def invoke(
         *,
@@ -178,7 +183,7 @@ def _command_of(job: str, about: str) -> click.Command:
 
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
-    decorated = _fail_on(job)(decorated) if job in ("run", "report", "lint", "import", "assign") else decorated
+    decorated = _fail_on(job)(decorated) if job in _JUDGED else decorated
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
     return click.command(job, short_help=about, help=text)(_options(decorated))
@@ -202,6 +207,17 @@ def _policies(result: JobResult) -> Iterator[str]:
     groups = [msgspec.convert(each, GroupRules) for each in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
     yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
+
+
+def _balance(result: JobResult) -> Iterator[str]:
+    """What the load balancers come to in numbers; brokers and unloads are in the tables."""
+    totals = _counts(result, "totals")
+    yield result.sentence
+    yield (
+        f"  {totals['clusters']:,} clusters, {totals['brokers']:,} brokers, the fullest at {totals['max_usage']:.0%}; "
+        f"{totals['unloads']:,} unloads in {totals['cycles']:,} cycles ({totals['next_unloads']:,} in the next), "
+        f"{totals['topics_interrupted']:,} topics interrupted, {totals['loops']:,} bundles come back"
+    )
 
 
 def _findings(result: JobResult) -> Iterator[str]:

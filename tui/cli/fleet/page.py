@@ -67,6 +67,7 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
         for each in summary.worst_bundles[:shown]
     ]
     yield _block("Bundles to look at first", ("bundle", "load manager", "topics", "msg/s"), bundles, "<<>>")
+    yield balance_lines(summary, shown)
     findings = [(each.severity, each.rule, f"{each.count:,}") for each in summary.findings]
     yield _block("Findings", ("severity", "rule", "times"), findings, "<<>")
     aside = [
@@ -75,13 +76,51 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield _block("Set aside", ("job", "table", "kind", "rows", "problems"), aside, "<<<>>")
 
 
+def balance_lines(summary: FleetSummary, shown: int = SHOWN) -> list[str]:
+    """What the load balancers do next: the fullest brokers, the unloads of the next cycle, what goes round."""
+    if "balance" not in summary.jobs:
+        return []
+    totals = summary.balance
+    head = (
+        f"Load balancers of {counted(totals.clusters, 'cluster')}: {counted(totals.unloads, 'unload')} in"
+        f" {counted(totals.cycles, 'cycle')} ({totals.next_unloads:,} in the next),"
+        f" {counted(totals.topics_interrupted, 'topic')} interrupted,"
+        f" {counted(totals.loops, 'bundle')} come back, {counted(totals.swaps, 'pair')} of brokers swap"
+    )
+    refused = [f"{counted(totals.refused, 'cluster')} without a forecast"] if totals.refused else []
+    brokers = [
+        (safe_name(each.broker), _folder(each.cluster), _percent(each.usage),
+         _percent(each.usage_after), f"{each.next_unloads:,}", f"{each.unloads:,}", f"{each.gained:,}",
+         each.next_outcome)
+        for each in summary.worst_brokers[:shown]
+    ]  # fmt: skip
+    heads: tuple[str, ...] = ("broker", "cluster", "usage", "after", "next", "unloads", "gains", "next cycle")
+    unloads = [
+        (safe_name(each.bundle), _folder(each.cluster), safe_name(each.source),
+         safe_name(each.destination or "(at its next look-up)"), f"{each.topics:,}", f"{each.msg_rate:,.1f}")
+        for each in summary.next_unloads[:shown]
+    ]  # fmt: skip
+    unload_heads = ("bundle", "cluster", "from", "to", "topics", "msg/s")
+    loops = [
+        (safe_name(each.bundle) if each.bundle else "(two brokers)", _folder(each.cluster), f"{each.times:,}",
+         safe_name(" ".join(each.brokers)))
+        for each in summary.balance_loops[:shown]
+    ]  # fmt: skip
+    return [
+        head, *refused, "",
+        *_block("Fullest brokers", heads, brokers, "<<>>>>><"),
+        *_block("Unloads of the next cycle", unload_heads, unloads, "<<<<>>"),
+        *_block("What goes round", ("bundle", "cluster", "times", "brokers"), loops, "<<><"),
+    ]  # fmt: skip
+
+
 def rule_lines(rules: Sequence[GroupRules], agreement: Agreement, shown: int = SHOWN) -> list[str]:
     """The release and the flag of each group of brokers, how they are known, and whether what was reported agrees."""
     if not rules:
         return []
     told = f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
     rows = [
-        (safe_name(each.group) or "(all)", f"{each.release} ({each.release_basis})",
+        (_folder(each.group), f"{each.release} ({each.release_basis})",
          f"{str(each.consistent_hashing).lower()} ({each.flag_basis})",
          f"{each.agreeing:,} of {each.reported:,}" if each.reported else "none reported")
         for each in rules[:shown]
@@ -106,6 +145,14 @@ def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> l
         return []
     sides: list[Align] = [">" if side == ">" else "<" for side in aligns or "<" + ">" * (len(heads) - 1)]
     return [title, *table([tuple(heads), *rows], sides, indent="  "), ""]
+
+
+def _folder(name: str) -> str:
+    return safe_name(name) if name else "(all)"
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
 
 
 def _ratio(value: float | None) -> str:

@@ -18,6 +18,7 @@ from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.screen import DashboardScreen
 
 if TYPE_CHECKING:
+    from tui.brokers.app import BrokersApp
     from tui.cli.session import Session
     from tui.fleet.screen import Chosen, Place
     from tui.sources.fleet_tables import ResultFolder
@@ -81,11 +82,15 @@ def open_fleet_screen(target: ResultFolder, output: Output) -> int:
             return code
         place, complaint = app.place, ""
         try:
-            session = session_of(target, app.chosen)
+            if app.chosen.cluster is not None:
+                brokers = brokers_app(target, app.chosen.cluster, output, mono=mono, ascii_only=ascii_only)
+                code, went_back = run_screen(brokers), brokers.went_back
+            else:
+                session = session_of(target, app.chosen)
+                code, went_back = _open_part(session, output, mono=mono, ascii_only=ascii_only)
         except InputError as error:
             complaint = str(error)
             continue
-        code, went_back = _open_part(session, output, mono=mono, ascii_only=ascii_only)
         if not went_back:
             return code
 
@@ -101,6 +106,14 @@ def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool
         return code, code == FINE and app.went_back
     finally:
         begun.close()
+
+
+def brokers_app(target: ResultFolder, cluster: str, output: Output, *, mono: bool, ascii_only: bool) -> BrokersApp:
+    """The brokers of a cluster. Raises ``InputError`` where their load reports are not there."""
+    from tui.brokers.app import BrokersApp
+    from tui.sources.fleet_brokers import brokers_of
+
+    return BrokersApp(*brokers_of(target, cluster), theme=output.theme, mono=mono, ascii_only=ascii_only)
 
 
 def session_of(target: ResultFolder, chosen: Chosen) -> Session:

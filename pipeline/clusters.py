@@ -1,0 +1,102 @@
+"""Which load reports are of one cluster: no report names its cluster, so their folders and their bundles say it.
+
+A dump of a cluster is a folder, with one moment after the other in it. Where each broker's answers were saved in a
+folder of its own, those folders are one cluster if their brokers share namespaces without sharing bundles: a bundle has
+one owner, and the brokers of another cluster with the same namespaces own the same bundles again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+from engine.text import natural_key
+from pipeline.transforms.findings import root_of
+
+Grouping = Literal["by-bundles", "folders", "one"]
+GROUPINGS: Final[tuple[Grouping, ...]] = ("by-bundles", "folders", "one")
+"""How folders are put together: by the rule above, each for itself, or all to one cluster."""
+_SYSTEM: Final = ("pulsar/", "sla-monitor/")
+
+
+def single_brokers(reports: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The last file of every folder that holds the reports of one broker and has such folders beside it.
+
+    ``reports``: broker and file. These are the folders whose bundles decide.
+    """
+    brokers: dict[str, set[str]] = {}
+    last: dict[str, str] = {}
+    for broker, file in reports:
+        root = root_of(file)
+        brokers.setdefault(root, set()).add(broker)
+        last[root] = max(last.get(root, file), file, key=natural_key)
+    alone = [root for root, names in brokers.items() if root and len(names) == 1]
+    parents = [_parent(root) for root in alone]
+    return {root: last[root] for root, parent in zip(alone, parents, strict=True) if parents.count(parent) > 1}
+
+
+def clusters_of(
+    roots: Iterable[str], bundles: Mapping[str, frozenset[str]], grouping: Grouping = "by-bundles"
+) -> dict[str, str]:
+    """The cluster of each folder (``root_of``) with load reports, both without a slash at the end of a cluster's name.
+
+    ``bundles``: those of the broker of each folder in :func:`single_brokers`. O(pairs of folders side by side).
+
+    >>> bundles = {"eu/b1/": frozenset({"t/n/0x0_0x8"}), "eu/b2/": frozenset({"t/n/0x8_0xf"})}
+    >>> clusters_of(bundles, bundles), clusters_of(bundles, dict.fromkeys(bundles, bundles["eu/b1/"]))
+    ({'eu/b1/': 'eu', 'eu/b2/': 'eu'}, {'eu/b1/': 'eu/b1', 'eu/b2/': 'eu/b2'})
+    """
+    known = sorted(set(roots), key=natural_key)
+    if grouping == "one":
+        return dict.fromkeys(known, _common_folder(known))
+    together = {root: [root] for root in known}
+    if grouping == "by-bundles":
+        own = {root: frozenset(filter(_is_users, names)) for root, names in bundles.items()}
+        namespaces = {root: {name.rpartition("/")[0] for name in names} for root, names in own.items()}
+        candidates = [root for root in known if root in own]
+        for at, root in enumerate(candidates):
+            for other in candidates[:at]:
+                if (
+                    together[root] is not together[other]
+                    and _parent(root) == _parent(other)
+                    and namespaces[root] & namespaces[other]
+                    and own[root].isdisjoint(own[other])
+                ):
+                    joined = [*together[other], *together[root]]
+                    together.update(dict.fromkeys(joined, joined))
+    return {root: root.rstrip("/") if len(same) == 1 else _name_of(same, known) for root, same in together.items()}
+
+
+def _name_of(same: list[str], known: list[str]) -> str:
+    """The folder that holds them all, or theirs by name where it holds others as well."""
+    parent = _parent(same[0])
+    others = [root for root in known if root not in same and root.startswith(parent)]
+    return parent.rstrip("/") if not others else "+".join(sorted((root.rstrip("/") for root in same), key=natural_key))
+
+
+def related_to(cluster: Iterable[str], file: str) -> bool:
+    """Whether an answer that is not of one broker holds for a cluster of these folders: it is in, above or below one.
+
+    >>> [related_to(["eu/b1/", "eu/b2/"], file) for file in ("eu/runtime.json", "eu/b2/runtime.json", "us/x.json")]
+    [True, True, False]
+    """
+    root = root_of(file)
+    return any(own.startswith(root) or (own and root.startswith(own)) for own in cluster)
+
+
+def _is_users(bundle: str) -> bool:
+    # Every cluster has those namespaces, and few of their bundles are loaded.
+    return not bundle.startswith(_SYSTEM)
+
+
+def _parent(root: str) -> str:
+    above = root.rstrip("/").rpartition("/")[0]
+    return f"{above}/" if above else ""
+
+
+def _common_folder(roots: list[str]) -> str:
+    common = roots[0] if roots else ""
+    for root in roots:
+        while not root.startswith(common):
+            common = _parent(common)
+    return common.rstrip("/")

@@ -1,0 +1,199 @@
+"""The job ``balance``: what load balancers of a whole installation do next, by load reports, one task a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.balance.settings import LOAD_SETTING_DEFAULTS
+from engine.errors import InputError
+from engine.views.brokers.model import CYCLES, BrokersQuestion
+from pipeline.clusters import GROUPINGS, Grouping, clusters_of, single_brokers
+from pipeline.jobs import importing
+from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by_cluster
+from pipeline.jobs.options import MAX_INPUT, check_options
+from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.manifests import has_table
+from pipeline.reading.files import time_of_files
+from pipeline.schemas import (
+    BALANCE_ANSWERS,
+    BALANCE_BROKERS,
+    BALANCE_CLUSTERS,
+    BALANCE_LOOPS,
+    BALANCE_UNLOADS,
+    BUNDLE_REPORTS,
+    FILES,
+    LOAD_ANSWERS,
+    Table,
+    check_folder,
+    parts_of,
+)
+from pipeline.sink import write_by_engine
+from pipeline.stamps import Stamp
+from pipeline.storage import Place, for_arrow
+from pipeline.tables import load, need_tables
+from pipeline.transforms.findings import root_of
+from pipeline.writing import Draft, ensure_part, move_part, replacing, write_json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB: Final = "balance"
+_MOST_TASKS: Final = 4096
+_ORDER: Final[Mapping[Table, tuple[str, ...]]] = {
+    BALANCE_CLUSTERS: ("-loops", "-max_usage", "cluster"),
+    BALANCE_BROKERS: ("-usage", "-next_unloads", "cluster", "broker"),
+    BALANCE_UNLOADS: ("cycle", "cluster"),
+    BALANCE_LOOPS: ("-times", "cluster", "kind", "bundle"),
+}
+"""How tables are sorted; a minus: falling, with what is unknown at the end."""
+
+
+@dataclass(frozen=True)
+class BalanceOptions:
+    """The job's own options: ``cycles`` ahead (20), ``shedder`` and ``placement`` (else the cluster's own), ``seed`` of
+    the draws, ``clusters`` (how folders are put together), ``pulsar`` (a release, else the one that reports name), and
+    settings of the load managers by their exact names, over those of every cluster."""
+
+    question: BrokersQuestion
+    release: str | None
+    grouping: Grouping
+
+
+def asked_of(given: Mapping[str, str]) -> BalanceOptions:
+    """Read the options. Raises ``InputError`` for a word that means nothing."""
+    check_options(JOB, given)
+    grouping = next((known for known in GROUPINGS if known == given.get("clusters")), GROUPINGS[0])
+    settings = tuple((name, text) for name, text in given.items() if name in LOAD_SETTING_DEFAULTS)
+    question = BrokersQuestion(
+        shedder=given.get("shedder"),
+        placement=given.get("placement"),
+        settings=settings,
+        cycles=int(given.get("cycles", str(CYCLES))),
+        seed=int(given.get("seed", "0")),
+    )
+    return BalanceOptions(question, given.get("pulsar"), grouping)
+
+
+def has_load_reports(source: Place) -> bool:
+    """Whether an import under ``source`` kept the load report of any broker."""
+    return any(
+        pc.any(pc.not_equal(pq.read_table(for_arrow(part), columns=["broker"])["broker"], "")).as_py()
+        for part in parts_of(source / LOAD_ANSWERS.name)
+    )
+
+
+def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
+    """From the load reports that an import under ``source`` kept, or from raw answers at or below ``source``.
+
+    Raises ``InputError`` where there is no load report, or an option means nothing.
+    """
+    asked = asked_of(options.settings)
+    from_tables = has_table(source / FILES.name)
+    if from_tables:
+        need_tables(source, (LOAD_ANSWERS, BUNDLE_REPORTS))
+        stamp = options.stamp_of(source)
+    else:
+        files, _ = importing.asked_of(source, target, _of_import(options))
+        stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in files.files]))
+    with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
+        tables = source
+        if not from_tables:
+            tables = draft.aside("imported")
+            importing.run(spark, source, tables, _of_import(options))
+        if not has_load_reports(tables):
+            advice = "save GET /admin/v2/broker-stats/load-report of every broker"
+            raise InputError(f"{source}: no answer is a load report; {advice}")
+        clusters = _clusters(tables, asked.grouping)
+        options.say(f"balance: {len(set(clusters.values())):,} clusters found")
+        summary = _forecast(spark, tables, draft, clusters, asked)
+        write_json(draft.folder, f"{JOB}.json", summary)
+    totals: Any = summary["totals"]
+    options.say(
+        f"balance: {totals['unloads']:,} unloads in {asked.question.cycles} cycles,"
+        f" {totals['loops']:,} bundles come back"
+    )
+    return JobResult(JOB, summary)
+
+
+def _of_import(options: JobOptions) -> JobOptions:
+    limit = {name: text for name, text in options.settings.items() if name == MAX_INPUT}
+    return JobOptions(limit, options.say, run_id=options.run_id, watch=options.watch)
+
+
+def _clusters(tables: Place, grouping: Grouping) -> dict[str, str]:
+    """The cluster of every folder with load reports; bundles are looked at only where they decide."""
+    reports: list[tuple[str, str]] = []
+    for part in parts_of(tables / LOAD_ANSWERS.name):
+        columns = pq.read_table(for_arrow(part), columns=["broker", "file"]).to_pydict()
+        reports += [pair for pair in zip(columns["broker"], columns["file"], strict=True) if pair[0]]
+    deciding = {file: root for root, file in single_brokers(reports).items()} if grouping == GROUPINGS[0] else {}
+    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
+    for part in parts_of(tables / BUNDLE_REPORTS.name) if deciding else ():
+        chosen = [("file", "in", list(deciding))]
+        columns = pq.read_table(for_arrow(part), columns=["bundle", "file"], filters=chosen).to_pydict()
+        for bundle, file in zip(columns["bundle"], columns["file"], strict=True):
+            bundles[deciding[file]].add(bundle)
+    return clusters_of(
+        {root_of(file) for _, file in reports}, {root: frozenset(own) for root, own in bundles.items()}, grouping
+    )
+
+
+def _forecast(
+    spark: SparkSession, tables: Place, draft: Draft, clusters: Mapping[str, str], asked: BalanceOptions
+) -> dict[str, object]:
+    answers = load(spark, tables, LOAD_ANSWERS).mapInArrow(by_cluster(clusters), BALANCE_ANSWERS.ddl)
+    # Given a number of partitions, Spark puts no two of them together: each cluster is worth a task.
+    tasks = min(2 * len(set(clusters.values())), _MOST_TASKS)
+    rows = answers.repartition(tasks, "cluster").sortWithinPartitions("cluster", "file")
+    accounts = write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), BalanceAccount, aside=True)
+    counted = sum(account.clusters for account in accounts)
+    assert counted == len(set(clusters.values())), f"{counted} of {len(set(clusters.values()))} clusters were forecast"
+    staged = draft.aside("tables")
+    for table in WRITTEN:
+        _write(spark, staged, draft, table)
+    return _summary(draft, accounts, asked)
+
+
+def _write(spark: SparkSession, staged: Place, draft: Draft, table: Table) -> None:
+    """Put a table of the tasks into its order; of those without one the parts are moved as they are."""
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
+    place = draft.table(table)
+    order = _ORDER.get(table)
+    parts = parts_of(staged / table.name) if has_table(staged / table.name) else []
+    if parts and order:
+        columns = [fn.desc_nulls_last(name[1:]) if name.startswith("-") else fn.asc(name) for name in order]
+        rows = draft.stamp.on_frame(load(spark, staged, table))
+        rows.orderBy(*columns).write.mode("overwrite").parquet(str(place))
+    for part in parts if not order else ():
+        move_part(part, place)
+    ensure_part(table, place, draft.stamp)
+
+
+def _summary(draft: Draft, accounts: Iterable[BalanceAccount], asked: BalanceOptions) -> dict[str, object]:
+    done = list(accounts)
+    counts = ("clusters", "refused", "reports", "brokers", "unloads", "next_unloads", "topics_interrupted", "loops",
+              "swaps")  # fmt: skip
+    question = asked.question
+    return {
+        "job": JOB,
+        "tables": {table.name: check_folder(table, draft.folder / table.name) for table in WRITTEN},
+        "totals": {
+            **{name: sum(getattr(account, name) for account in done) for name in counts},
+            "max_usage": max((account.fullest for account in done), default=0.0),
+            "cycles": question.cycles,
+        },
+        "question": {
+            "shedder": question.shedder,
+            "placement": question.placement,
+            "settings": dict(question.settings),
+            "cycles": question.cycles,
+            "seed": question.seed,
+            "release": asked.release,
+        },
+    }

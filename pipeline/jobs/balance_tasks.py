@@ -1,0 +1,279 @@
+"""The forecast of shedding of whole clusters: answers as brokers printed them in, brokers, unloads and loops out.
+
+The work runs inside a data source (``pipeline.sink``) on rows of ``balance_answers``, one cluster after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from engine.admin.files import AnswerFile
+from engine.admin.shed_inputs import shed_inputs_of_answers
+from engine.balance.brokers import weighted_usage
+from engine.balance.leadership.state import namespace_of
+from engine.errors import Problem, Rejection
+from engine.text import natural_key
+from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView
+from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
+from pipeline.batches import whole_groups
+from pipeline.clusters import related_to
+from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
+from pipeline.schemas import (
+    BALANCE_ANSWERS,
+    BALANCE_BROKERS,
+    BALANCE_CLUSTERS,
+    BALANCE_LOOPS,
+    BALANCE_QUARANTINE,
+    BALANCE_UNLOADS,
+    LOAD_ANSWERS,
+    Table,
+)
+from pipeline.sink import Parts
+from pipeline.transforms.findings import root_of
+
+WRITTEN: Final = (
+    BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE
+)  # fmt: skip
+NO_FORECAST: Final = "no-forecast"
+ANSWERS_TOGETHER: Final = 64
+"""Few, since a load report can have some MB."""
+
+
+def by_cluster(clusters: Mapping[str, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function of tasks that gives each row of ``load_answers`` its clusters; ``clusters``: of each folder.
+
+    A configuration above the folders of several clusters holds for all of them.
+    """
+    folders: dict[str, list[str]] = {}
+    for root, cluster in clusters.items():
+        folders.setdefault(cluster, []).append(root)
+
+    def clusters_with(broker: str, file: str) -> Sequence[str]:
+        if broker:
+            return [clusters[root_of(file)]]
+        return [cluster for cluster, roots in folders.items() if related_to(roots, file)]
+
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for row in batch.select(LOAD_ANSWERS.names).to_pylist():
+                rows = [
+                    (cluster, *(row[name] for name in LOAD_ANSWERS.names))
+                    for cluster in clusters_with(row["broker"], row["file"])
+                ]
+                yield from BALANCE_ANSWERS.columns_of(rows).to_batches()
+
+    return run
+
+
+class BalanceAccount(msgspec.Struct):
+    """What one task forecast."""
+
+    clusters: int = 0
+    refused: int = 0
+    reports: int = 0
+    brokers: int = 0
+    unloads: int = 0
+    next_unloads: int = 0
+    topics_interrupted: int = 0
+    loops: int = 0
+    swaps: int = 0
+    fullest: float = 0.0
+
+
+@dataclass(frozen=True)
+class BalanceWork:
+    """The question that is put to every cluster, and the release whose rules hold where reports name none."""
+
+    question: BrokersQuestion
+    release: str | None = None
+
+    def __call__(self, batches: Iterator[Any], parts: Parts) -> BalanceAccount:
+        account = BalanceAccount()
+        for table in whole_groups(batches, ("cluster",), rows_together=ANSWERS_TOGETHER):
+            answers: dict[str, list[AnswerFile]] = {}
+            for cluster, body, file in zip(
+                *(table[name].to_pylist() for name in ("cluster", "body", "file")), strict=True
+            ):
+                answers.setdefault(cluster, []).append(AnswerFile(file, body))
+            parts.write(BALANCE_ANSWERS, table.select(BALANCE_ANSWERS.names))
+            for cluster, files in answers.items():
+                rows = forecast_rows(cluster, files, self.question, self.release)
+                for written, found in rows.tables.items():
+                    parts.write(written, written.columns_of(found))
+                rows.count(account)
+        return account
+
+
+@dataclass
+class ForecastRows:
+    """The rows of one cluster by table; ``view`` is None where nothing can be forecast."""
+
+    given: BrokersInput
+    view: BrokersView | None
+    tables: dict[Table, list[Row]] = field(default_factory=dict)
+
+    def count(self, account: BalanceAccount) -> None:
+        view = self.view
+        account.clusters += 1
+        account.reports += len(self.given.inputs.written)
+        account.brokers += len(self.tables[BALANCE_BROKERS])
+        usages = [row[2] for row in self.tables[BALANCE_BROKERS] if row[2] is not None]
+        account.fullest = max(account.fullest, *usages) if usages else account.fullest
+        if view is None:
+            account.refused += 1
+            return
+        account.unloads += len(view.ahead.moves)
+        account.next_unloads += len(view.ahead.cycles[0].moves)
+        account.topics_interrupted += sum(cell.topics for cell in view.strip)
+        account.loops += len(view.loops)
+        account.swaps += len(view.swaps)
+
+
+def forecast_rows(
+    cluster: str, files: Sequence[AnswerFile], question: BrokersQuestion, release: str | None = None
+) -> ForecastRows:
+    """One cluster, from its answers in any order. O(a forecast)."""
+    given = brokers_input(
+        shed_inputs_of_answers(sorted(files, key=lambda file: natural_key(file.name))), release, cluster
+    )
+    answer: BrokersView | Rejection
+    if not given.inputs.written:
+        answer = Rejection("NoBrokers", "no answer of this folder is a load report that can be read")
+    else:
+        answer = brokers_view(given, question)
+    view = None if isinstance(answer, Rejection) else answer
+    refusal = answer.message if isinstance(answer, Rejection) else None
+    tables: dict[Table, list[Row]] = {
+        BALANCE_CLUSTERS: [_cluster_row(cluster, given, view, question, refusal)],
+        BALANCE_BROKERS: _broker_rows(cluster, given, view),
+        BALANCE_UNLOADS: _unload_rows(cluster, view) if view is not None else [],
+        BALANCE_LOOPS: _loop_rows(cluster, view) if view is not None else [],
+        BALANCE_QUARANTINE: [_problem_row(cluster, problem) for problem in given.problems],
+    }
+    return ForecastRows(given, view, tables)
+
+
+def _cluster_row(
+    cluster: str, given: BrokersInput, view: BrokersView | None, question: BrokersQuestion, refusal: str | None
+) -> Row:
+    loads = given.inputs.loads
+    counts = (
+        len(given.inputs.written), len(loads), len({name for load in loads for name in load.bundles}),
+        sum(load.topics for load in loads), question.cycles,
+    )  # fmt: skip
+    if view is None:
+        manager = "extensible" if given.inputs.is_extensible else "modular"
+        shedder = question.shedder or given.settings.loadBalancerLoadSheddingStrategy
+        nothing: Row = (0, 0.0, 0, 0.0, 0, 0, 0, None, None, None, None, None, [])
+        return (cluster, manager, shedder, None, given.release, *counts, *nothing, refusal)
+    ahead = view.ahead
+    before, after = brokers_frame(view, 0), brokers_frame(view, len(ahead.cycles))
+    return (
+        cluster, view.load_manager, view.shedder, view.placement, given.release, *counts,
+        len(ahead.moves), ahead.unloads_per_hour, sum(move.topics for move in ahead.moves),
+        math.fsum(move.msgs_per_sec for move in ahead.moves), sum(move.returns for move in ahead.moves),
+        len(view.loops), len(view.swaps), ahead.quiet_after,
+        _most(row.usage for row in before.rows), _most(row.usage for row in after.rows),
+        _finite(ahead.before.usage.max_over_mean), _finite(ahead.after.usage.max_over_mean),
+        list(ahead.assumptions), None,
+    )  # fmt: skip
+
+
+def _broker_rows(cluster: str, given: BrokersInput, view: BrokersView | None) -> list[Row]:
+    if view is None:
+        return [
+            (cluster, load.broker, _finite(weighted_usage(load, given.settings, given.rules, heap=True)), None,
+             fullest_resource(load, given.settings, given.rules), len(load.bundles), len(load.bundles), load.topics,
+             _finite(load.msgs_per_sec) or 0.0, _finite(load.bytes_per_sec) or 0.0, 0, 0, 0, 0, 0, NO_FORECAST, None,
+             None, "")
+            for load in given.inputs.loads
+        ]  # fmt: skip
+    ahead = view.ahead
+    before, after = brokers_frame(view, 0), brokers_frame(view, len(ahead.cycles))
+    at_end = {row.broker: row for row in after.rows}
+    outcomes = next_outcomes(view)
+    loads = {load.broker: load for load in ahead.start.loads}
+    leaving = Counter(move.source for move in ahead.moves)
+    gained = Counter(move.destination for move in ahead.moves)
+    returned = Counter(move.destination for move in ahead.moves if move.returns)
+    soon = Counter(move.source for move in ahead.cycles[0].moves)
+    interrupted: Counter[str] = Counter()
+    for move in ahead.moves:
+        interrupted[move.source] += move.topics
+    return [
+        (
+            cluster, row.broker, _finite(row.usage), _finite(at_end[row.broker].usage),
+            fullest_resource(loads[row.broker], ahead.start.settings, ahead.start.rules), len(row.blocks),
+            len(at_end[row.broker].blocks), row.topics, _finite(row.msgs_per_sec) or 0.0,
+            _finite(row.bytes_per_sec) or 0.0, soon[row.broker], leaving[row.broker], gained[row.broker],
+            interrupted[row.broker], returned[row.broker], *outcomes[row.broker], view.shedder,
+        )
+        for row in before.rows
+    ]  # fmt: skip
+
+
+def next_outcomes(view: BrokersView) -> dict[str, tuple[str, float | None, float | None]]:
+    """What the next cycle does with every broker: an outcome, and the figure and the limit that decided it, if any."""
+    coming = brokers_frame(view, 0).next
+    brokers = [load.broker for load in view.loads]
+    assert coming is not None, "a forecast has at least one cycle"
+    if coming.skipped is not None:
+        return dict.fromkeys(brokers, (coming.skipped, None, None))
+    outcomes: dict[str, tuple[str, float | None, float | None]] = {}
+    for left in coming.left_alone:
+        if not left.bundle:
+            outcomes.setdefault(left.broker, (str(left.why), left.figure, left.limit))
+    for left in coming.left_alone:  # of a broker that would shed, the first bundle that stays all the same
+        outcomes.setdefault(left.broker, (str(left.why), left.figure, left.limit))
+    for move in coming.moves:
+        outcomes[move.move.source] = ("sheds", move.figure, move.limit)
+    return {broker: outcomes.get(broker, ("stays", None, None)) for broker in brokers}
+
+
+def _unload_rows(cluster: str, view: BrokersView) -> list[Row]:
+    return [
+        (
+            cluster, cycle.number, cycle.at_ms, move.bundle, namespace_of(move.bundle), move.source, move.destination,
+            [{"name": broker, "value": chance} for broker, chance in move.chances.items()], move.topics,
+            _finite(move.msgs_per_sec) or 0.0, _finite(move.bytes_per_sec) or 0.0, move.returns,
+        )
+        for cycle in view.ahead.cycles
+        for move in cycle.moves
+    ]  # fmt: skip
+
+
+def _loop_rows(cluster: str, view: BrokersView) -> list[Row]:
+    loops = [
+        (cluster, "returns", loop.bundle, loop.detail.split(", "), loop.times, list(loop.cycles)) for loop in view.loops
+    ]
+    swaps = [
+        (cluster, "swaps", "", [swap.first, swap.second], swap.there + swap.back, list(swap.cycles))
+        for swap in view.swaps
+    ]
+    return [*loops, *swaps]
+
+
+def _problem_row(cluster: str, problem: Problem) -> Row:
+    known = problem if "/" in problem.source or not cluster else _within(cluster, problem)
+    return quarantine_row(known, LOAD_ANSWERS.name, 0, NOTE if is_note(problem) else BAD)
+
+
+def _within(cluster: str, problem: Problem) -> Problem:
+    """Some problems are of a cluster as a whole, and name no file."""
+    return Problem(
+        f"{cluster}/{problem.source}", problem.path, problem.reason, problem.advice, problem.line, problem.column
+    )
+
+
+def _most(usages: Iterator[float]) -> float | None:
+    return max((usage for usage in usages if math.isfinite(usage)), default=None)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

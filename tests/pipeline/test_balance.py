@@ -1,0 +1,261 @@
+"""The job ``balance`` beside the scalar rules: the same brokers, unloads and loops for random and recorded clusters."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.admin.shed_inputs import ShedInputs, read_shed_inputs
+from engine.balance.ahead.forecast import shed_ahead
+from engine.balance.ahead.model import ShedAhead, ShedStart
+from engine.balance.brokers import weighted_usage
+from engine.balance.leadership.state import ClusterPolicies, Leader
+from engine.balance.settings import default_load_settings
+from engine.config import behaviour_of
+from engine.errors import InputError, Rejection
+from engine.views.fleet.summary import read_summary
+from pipeline.clusters import clusters_of, related_to, single_brokers
+from pipeline.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
+from pipeline.jobs import job_called
+from pipeline.jobs.result import JobOptions, JobResult
+from tests.pipeline.load_report_folders import SHEDDERS, random_cluster, report, save
+from tui.sources.fleet_brokers import brokers_of
+
+RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
+RECORDED: Final = ("g-shed-modular-uniform", "g-two-brokers")
+CYCLES: Final = 6
+
+
+def run(spark: SparkSession, job: str, source: Path, target: Path, **settings: str) -> JobResult:
+    return job_called(job)(spark, source, target, JobOptions(settings))
+
+
+def rows(target: Path, table: str) -> list[dict[str, Any]]:
+    return pq.read_table(target / table).to_pylist()
+
+
+def inputs_of(*folders: Path) -> ShedInputs:
+    """The answers of one cluster, read without Spark from a folder that has them all."""
+    gathered = folders[0].parent / f".{folders[0].name}-gathered"
+    gathered.mkdir(exist_ok=True)
+    for file in sorted(path for folder in folders for path in folder.rglob("*.json*")):
+        shutil.copy(file, gathered / file.name)
+    return read_shed_inputs(gathered)
+
+
+def forecast(inputs: ShedInputs, cycles: int) -> ShedAhead:
+    """By the scalar rules alone."""
+    behaviour = behaviour_of(inputs.version or "4.2.4")
+    assert not isinstance(behaviour, Rejection)
+    settings, problems = inputs.settings_over(default_load_settings(behaviour.load))
+    assert not problems
+    extensible = inputs.is_extensible
+    start = ShedStart(
+        inputs.loads, settings, behaviour.load, inputs.policies, "extensible" if extensible else "modular",
+        None if extensible else inputs.leader_state(Leader(settings, ClusterPolicies(), behaviour.load)),
+    )  # fmt: skip
+    ahead = shed_ahead(start, cycles)
+    assert not isinstance(ahead, Rejection)
+    return ahead
+
+
+def check(target: Path, cluster: str, ahead: ShedAhead) -> None:
+    """One cluster of a result against its forecast."""
+    unloads = [row for row in rows(target, "balance_unloads") if row["cluster"] == cluster]
+    unloads.sort(key=lambda row: row["cycle"])
+    expected = [(cycle.number, cycle.at_ms, move) for cycle in ahead.cycles for move in cycle.moves]
+    assert sorted(
+        (row["cycle"], row["at_ms"], row["bundle"], row["source"], row["destination"], row["topics"], row["returns"])
+        for row in unloads
+    ) == sorted(
+        (number, at_ms, move.bundle, move.source, move.destination, move.topics, move.returns)
+        for number, at_ms, move in expected
+    )
+    for row in unloads:
+        assert row["destination"] in {each["name"] for each in row["chances"]}
+        assert sum(each["value"] for each in row["chances"]) == pytest.approx(1.0)
+    brokers = {row["broker"]: row for row in rows(target, "balance_brokers") if row["cluster"] == cluster}
+    settings, rules = ahead.start.settings, ahead.start.rules
+    last = ahead.cycles[-1].loads
+    for load in ahead.start.loads:
+        row = brokers.pop(load.broker)
+        assert row["usage"] == weighted_usage(load, settings, rules, heap=True)
+        assert row["usage_after"] == weighted_usage(last[load.broker], settings, rules, heap=True)
+        assert (row["bundles"], row["bundles_after"]) == (len(load.bundles), len(last[load.broker].bundles))
+        mine = [move for _, _, move in expected if move.source == load.broker]
+        assert (row["unloads"], row["topics_interrupted"]) == (len(mine), sum(move.topics for move in mine))
+        assert row["next_unloads"] == sum(move.source == load.broker for move in ahead.cycles[0].moves)
+        assert (row["next_outcome"] == "sheds") == (row["next_unloads"] > 0)
+        assert row["gained"] == sum(move.destination == load.broker for _, _, move in expected)
+        assert row["bundles_after"] == row["bundles"] - row["unloads"] + row["gained"]
+    assert not brokers
+    (about,) = (row for row in rows(target, "balance_clusters") if row["cluster"] == cluster)
+    assert (about["unloads"], about["returned"]) == (len(expected), sum(move.returns for *_, move in expected))
+    assert about["quiet_after"] == ahead.quiet_after and about["refusal"] is None
+    returned = Counter(move.bundle for *_, move in expected if move.returns)
+    assert {
+        row["bundle"] for row in rows(target, "balance_loops") if row["cluster"] == cluster and row["bundle"]
+    } == set(returned)
+
+
+@pytest.fixture(scope="module")
+def fleet(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Ten random clusters, every shedder twice, some with a folder for every broker; and what the job makes of them."""
+    source, target = tmp_path_factory.mktemp("fleet"), tmp_path_factory.mktemp("out") / "result"
+    for number in range(10):
+        random_cluster(source / f"eu-{number}", number, SHEDDERS[number % 5], apart=number in (3, 6))
+    run(spark, "balance", source, target, cycles=str(CYCLES))
+    return source, target
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_a_random_cluster_is_forecast_as_the_scalar_rules_do(fleet: tuple[Path, Path], number: int) -> None:
+    source, target = fleet
+    check(target, f"eu-{number}", forecast(inputs_of(source / f"eu-{number}"), CYCLES))
+
+
+def test_random_clusters_shed_with_every_shedder(fleet: tuple[Path, Path]) -> None:
+    _, target = fleet
+    busy = {row["shedder"] for row in rows(target, "balance_clusters") if row["unloads"]}
+    assert busy == {"ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder"}
+
+
+def test_the_fullest_brokers_come_first(fleet: tuple[Path, Path]) -> None:
+    _, target = fleet
+    usages = [row["usage"] for row in rows(target, "balance_brokers")]
+    assert usages == sorted(usages, reverse=True) and len(usages) > 20
+    cycles = [row["cycle"] for row in rows(target, "balance_unloads")]
+    assert cycles == sorted(cycles)
+
+
+def test_the_totals_are_those_of_the_tables(fleet: tuple[Path, Path]) -> None:
+    _, target = fleet
+    summary = json.loads((target / "balance.json").read_text())
+    unloads = rows(target, "balance_unloads")
+    assert summary["totals"]["unloads"] == len(unloads) == summary["tables"]["balance_unloads"]
+    assert summary["totals"]["next_unloads"] == sum(row["cycle"] == 1 for row in unloads)
+    assert summary["totals"]["topics_interrupted"] == sum(row["topics"] for row in unloads)
+    assert summary["totals"]["max_usage"] == max(row["usage"] for row in rows(target, "balance_brokers"))
+    stamps = {(row["run_id"], row["snapshot_time"]) for row in [*unloads, *rows(target, "balance_clusters")]}
+    assert len(stamps) == 1 and None not in next(iter(stamps))
+
+
+def test_the_brokers_of_a_cluster_open_from_the_result(fleet: tuple[Path, Path]) -> None:
+    source, target = fleet
+    given, question = brokers_of(target, "eu-3")
+    assert question.cycles == CYCLES
+    assert given.inputs.loads == inputs_of(source / "eu-3").loads
+    with pytest.raises(InputError):
+        brokers_of(target, "eu-99")
+
+
+def test_recordings_of_real_brokers_are_forecast_as_the_scalar_rules_do(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    for name in RECORDED:
+        shutil.copytree(RECORDINGS / name, source / name)
+    run(spark, "import", source, tmp_path / "tables")
+    result = run(spark, "balance", tmp_path / "tables", target, cycles="5")
+    for name in RECORDED:
+        check(target, name, forecast(read_shed_inputs(RECORDINGS / name), 5))
+    assert [row["reports"] for row in sorted(rows(target, "balance_clusters"), key=lambda row: row["cluster"])] == [
+        6,
+        7,
+    ]
+    assert result.summary["totals"]["clusters"] == 2  # type: ignore[index]
+
+
+def test_a_run_has_the_forecast_in_its_summary_and_conditions(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    hot = [(f"shop/orders/0x{at:08x}_0x{at + 1:08x}", 20_000.0, 3) for at in range(6)]
+    save(source / "eu" / "load-report-a.json", report("a:1", hot, 90.0))
+    save(source / "eu" / "load-report-b.json", report("b:1", [], 1.0))
+    topic = {"msgRateIn": 1.0, "subscriptions": {}, "publishers": []}
+    save(source / "eu" / "persistent%3A%2F%2Fshop%2Forders%2Fx.json", topic)
+    result = run(spark, "run", source, target, **{"balance.cycles": "3", "minUnloadMessage": "5"})
+    summary = read_summary((target / "summary.json").read_bytes())
+    assert summary.failed == {} and "balance" in summary.jobs
+    assert summary.balance.cycles == 3 and summary.balance.brokers == 2
+    assert (summary.worst_brokers[0].broker, summary.worst_brokers[0].next_outcome) == ("a:1", "sheds")
+    assert {unload.source for unload in summary.next_unloads} == {"a:1"}
+    assert len(summary.next_unloads) == summary.balance.next_unloads > 0
+    assert json.loads((target / "balance.json").read_text())["question"]["settings"] == {"minUnloadMessage": "5"}
+    conditions = conditions_of("run", ["broker_usage>89", "broker_usage>91", "unloads>0", "loops>1000"])
+    assert [condition.is_met(figures_of_result(result)) for condition in conditions] == [True, False, True, False]
+    assert failures_of(figures_of_summary(summary), conditions) == ["broker_usage>89 is met", "unloads>0 is met"]
+
+
+def test_a_run_without_load_reports_goes_without_the_forecast(spark: SparkSession, tmp_path: Path) -> None:
+    topic = {"msgRateIn": 1.0, "subscriptions": {}, "publishers": []}
+    save(tmp_path / "in" / "persistent%3A%2F%2Fshop%2Forders%2Fx.json", topic)
+    run(spark, "run", tmp_path / "in", tmp_path / "out")
+    summary = read_summary((tmp_path / "out" / "summary.json").read_bytes())
+    assert "balance" not in summary.jobs and summary.failed == {} and summary.worst_brokers == ()
+    with pytest.raises(InputError, match="load report"):
+        run(spark, "balance", tmp_path / "out", tmp_path / "other")
+    assert not (tmp_path / "other" / "balance_clusters").exists()
+
+
+def test_what_cannot_be_forecast_costs_its_own_cluster_only(spark: SparkSession, tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    random_cluster(source / "good", 1, SHEDDERS[0])
+    random_cluster(source / "odd", 2, {"loadBalancerLoadSheddingStrategy": "com.example.OwnShedder"})
+    (source / "good" / "load-report-9.json").write_text('{"loadReportType": "LocalBrokerData", "lastStats": {"x": ')
+    run(spark, "balance", source, target, cycles="2")
+    found = {row["cluster"]: row for row in rows(target, "balance_clusters")}
+    assert found["good"]["refusal"] is None and "OwnShedder" in found["odd"]["refusal"]
+    assert {row["next_outcome"] for row in rows(target, "balance_brokers") if row["cluster"] == "odd"} == {
+        "no-forecast"
+    }
+    check(target, "good", forecast(read_shed_inputs(source / "good"), 2))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"cycles": "0"}, {"cycles": "many"}, {"shedder": "BestShedder"}, {"placement": "Best"}, {"clusters": "none"},
+        {"minUnloadMessage": "x"}, {"top": "3"}, {"pulsar": "newest"}, {"seed": "-1"},
+    ],
+)  # fmt: skip
+def test_an_option_that_means_nothing_is_refused(spark: SparkSession, tmp_path: Path, settings: dict[str, str]) -> None:
+    random_cluster(tmp_path / "in", 1, SHEDDERS[0])
+    with pytest.raises(InputError):
+        run(spark, "balance", tmp_path / "in", tmp_path / "out", **settings)
+
+
+BUNDLES: Final = [frozenset({f"t/n/0x{at}"}) for at in range(4)]
+
+
+def test_folders_of_single_brokers_are_put_together_by_their_bundles() -> None:
+    files = [("b1", "eu/b1/x.json"), ("b2", "eu/b2/x.json"), ("b3", "us/x.json"), ("b4", "us/x.json")]
+    assert single_brokers(files) == {"eu/b1/": "eu/b1/x.json", "eu/b2/": "eu/b2/x.json"}
+    roots = ["eu/b1/", "eu/b2/", "us/"]
+    own = {"eu/b1/": BUNDLES[0], "eu/b2/": BUNDLES[1]}
+    assert clusters_of(roots, own) == {"eu/b1/": "eu", "eu/b2/": "eu", "us/": "us"}
+    assert clusters_of(roots, own, "folders") == {"eu/b1/": "eu/b1", "eu/b2/": "eu/b2", "us/": "us"}
+    assert set(clusters_of(roots, own, "one").values()) == {""}
+
+
+def test_single_brokers_with_the_same_bundles_or_other_namespaces_stay_clusters_of_their_own() -> None:
+    roots = ["a/", "b/", "c/", "d/"]
+    own = {"a/": BUNDLES[0] | BUNDLES[1], "b/": BUNDLES[1], "c/": frozenset({"u/n/0x0"}), "d/": frozenset[str]()}
+    assert clusters_of(roots, own) == {"a/": "a", "b/": "b", "c/": "c", "d/": "d"}
+    system = {"a/": frozenset({"pulsar/system/0x0"}), "b/": frozenset({"pulsar/system/0x1"})}
+    assert clusters_of(["a/", "b/"], system) == {"a/": "a", "b/": "b"}
+
+
+def test_a_cluster_of_some_folders_beside_others_is_named_by_all_of_its_own() -> None:
+    own = {"a/": BUNDLES[0], "b/": BUNDLES[1], "c/": frozenset({"u/n/0x0"})}
+    assert clusters_of(own, own) == {"a/": "a+b", "b/": "a+b", "c/": "c"}
+
+
+def test_an_answer_for_all_brokers_holds_for_the_folders_below_it() -> None:
+    assert related_to(["eu/b1/"], "eu/2026-11-22T09-48-07Z/admin/v2/brokers/configuration/runtime.json")
+    assert related_to(["eu/"], "eu/b1/runtime.json") and related_to([""], "runtime.json")
+    assert not related_to(["eu/"], "us/runtime.json")

@@ -1,0 +1,59 @@
+"""The brokers of one cluster of a fleet: the load reports of its forecast, and the question that was asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from engine.admin.files import AnswerFile
+from engine.admin.shed_inputs import shed_inputs_of_answers
+from engine.errors import InputError
+from engine.text import natural_key
+from engine.views.brokers.model import CYCLES, BrokersInput, BrokersQuestion
+from engine.views.brokers.view import brokers_input
+from tui.sources.fleet_tables import ResultFolder, read_table
+
+_SUMMARY = "balance.json"
+
+
+class _Question(msgspec.Struct):
+    shedder: str | None = None
+    placement: str | None = None
+    settings: dict[str, str] = {}
+    cycles: int = CYCLES
+    seed: int = 0
+    release: str | None = None
+
+
+class _Summary(msgspec.Struct):
+    question: _Question
+
+
+def brokers_of(folder: ResultFolder, cluster: str) -> tuple[BrokersInput, BrokersQuestion]:
+    """The brokers of a cluster as the job ``balance`` saw them. Raises ``InputError`` for what is missing."""
+    columns = read_table(folder, "balance_answers", ("file", "body"), [("cluster", "=", cluster)]).to_pydict()
+    answers = [AnswerFile(name, body) for name, body in zip(columns["file"], columns["body"], strict=True)]
+    answers.sort(key=lambda answer: natural_key(answer.name))
+    inputs = shed_inputs_of_answers(answers)
+    if not inputs.written:
+        raise InputError(f"{folder}: no load report of {cluster or 'the top folder'} can be read")
+    asked = _question(folder)
+    question = BrokersQuestion(
+        shedder=asked.shedder,
+        placement=asked.placement,
+        settings=tuple(asked.settings.items()),
+        cycles=asked.cycles,
+        seed=asked.seed,
+    )
+    return brokers_input(inputs, asked.release, cluster), question
+
+
+def _question(folder: ResultFolder) -> _Question:
+    try:
+        data = (folder / _SUMMARY).read_bytes() if isinstance(folder, Path) else folder.document(_SUMMARY)
+        return msgspec.json.decode(data, type=_Summary).question
+    except FileNotFoundError:
+        return _Question()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(f"{folder}/{_SUMMARY} cannot be read: {error}; run ringside fleet balance again") from error
