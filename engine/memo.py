@@ -43,7 +43,7 @@ class Computed(Sequence[T_co]):
 
 
 class LazyRows(Computed[T_co]):
-    """``count`` rows, each made by ``make(index)`` whenever it is asked for.
+    """``count`` rows, each made by ``make(index)`` on demand.
 
     >>> rows = LazyRows(10**6, lambda at: at * at)
     >>> len(rows), rows[-1], rows[2:5]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NEWEST = Binding("f5", "newest", "Newest", show=False, tooltip="The newest reading of the cluster; leaves a what-if")
 WHAT_IF = Binding("W", "what_if", "What if", show=False, tooltip="What if: keep the picture, list its admin lines")
 DIFFERENCES = Binding("V", "differences", "Verify", show=False, tooltip="Where model and brokers disagree")
-LIVE = (NEWEST, WHAT_IF, DIFFERENCES)
+LIVE = (NEWEST, WHAT_IF)
 """Keys of running clusters only."""
 LEAVING = ("q", "ctrl+c")
 """Keys that work before there is anything to show; all others are kept until then."""
@@ -116,13 +116,22 @@ class RingsideApp(ThemedApp):
         from tui.kit.playing import Player, Stage
         from tui.navigator import Navigator
 
+        self.store.computing.start = partial(run_beside, self)
         stage = Stage(Player(self._script) if self._script is not None else None)
         self._navigator = Navigator(
             self, self.store, stage, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only
         )
+        for key in self._keys_of_source:
+            self.bind(key.key, key.action, description=key.description, show=False)
         if self._feed is not None:
             self._follow(self._feed)
         return self._navigator.screen
+
+    @property
+    def _keys_of_source(self) -> tuple[Binding, ...]:
+        """Keys that mean something where the state is from: a running cluster, or answers of brokers."""
+        live = LIVE if self._feed is not None else ()
+        return (*live, DIFFERENCES) if self._navigator is not None and self.store.snapshots else live
 
     def _follow(self, feed: Feed) -> None:
         """Show what a running cluster says from now on. Readings come from another thread, and wait for their turn."""
@@ -130,9 +139,8 @@ class RingsideApp(ThemedApp):
         feed.start(
             lambda scene: loop.call_soon_threadsafe(self._in_context, self.store.arrive, scene),
             lambda trouble: loop.call_soon_threadsafe(self._in_context, self.store.miss, trouble),
+            lambda progress: loop.call_soon_threadsafe(self._in_context, self.store.progress, progress),
         )
-        for key in LIVE:
-            self.bind(key.key, key.action, description=key.description, show=False)
 
     def _in_context(self, take: Callable[[Any], None], what: Any) -> None:
         if self.is_running:
@@ -151,16 +159,17 @@ class RingsideApp(ThemedApp):
             return
         self.store.keep_picture()
         if self.store.timeline.cursor:
-            lines, change = admin_lines(self.store.timeline), self.store.change_since(0)
+            lines, change = admin_lines(self.store.timeline), self.store.shown.change_since(0)
             self.push_screen(WhatIfScreen(lines, change, self.colours))
         else:
             self._navigator.screen.sentence = "done", BEGUN
 
     def action_differences(self) -> None:
-        """List where the model and the brokers disagree in the reading that is shown."""
+        """List where the model and the brokers disagree at the moment that is shown."""
         from tui.live.differences import DifferencesScreen
 
-        self.push_screen(DifferencesScreen(self.store.agreement))
+        of = "" if self.store.live is not None else self.store.shown.title
+        self.push_screen(DifferencesScreen(self.store.differences, of))
 
     def on_unmount(self) -> None:
         """Ask a running cluster nothing more."""
@@ -170,7 +179,7 @@ class RingsideApp(ThemedApp):
             self._feed.stop()
 
     def _open_later(self, opening: Opening) -> None:
-        """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
+        """Called after the first paint. A worker, so that keys and signals are handled meanwhile."""
         run_beside(self, partial(self._open, opening))
 
     async def _open(self, opening: Opening) -> None:
@@ -238,7 +247,7 @@ class RingsideApp(ThemedApp):
             self.COMMAND_PALETTE_BINDING, "command_palette", tooltip="All commands by name, and demos"
         )
         front = self._navigator.screen if self._navigator is not None else None
-        everywhere += LIVE if self._feed is not None else ()
+        everywhere += self._keys_of_source
         groups = [*(GROUPS if front is None else front.key_groups), ("everywhere", [*everywhere, palette_key])]
         self.push_screen(HelpScreen([*key_groups(groups), RING_LEGEND if front is None else front.legend]))
 
@@ -254,20 +263,19 @@ class RingsideApp(ThemedApp):
                             binding.tooltip,
                             lambda action=binding.action: self._run(front, action),
                         )
-            for place, key in enumerate(self.store.subscriptions):
-                if key != self.store.subscription_key:
-                    by = place - self.store.subscription
-                    title = self.store.subscription_title(place)
+            for place, key in enumerate(self.store.places.keys):
+                if key != self.store.shown.key:
+                    by = place - self.store.shown.place
+                    title = self.store.places.title(place)
                     yield SystemCommand(f"Show {title}", "Show this subscription", partial(self._show, by))
         if self.opens_demos:
             from engine.scenarios.script.run import SHIPPED_SCRIPTS
 
             for name in SHIPPED_SCRIPTS:
                 yield SystemCommand(f"Demo {name}", "Leave this, and play the demo", partial(self._open_demo, name))
-        if self._feed is not None:
-            yield SystemCommand(NEWEST.description, NEWEST.tooltip, self.action_newest)
-            yield SystemCommand(WHAT_IF.description, WHAT_IF.tooltip, self.action_what_if)
-            yield SystemCommand(DIFFERENCES.description, DIFFERENCES.tooltip, self.action_differences)
+        actions = {NEWEST: self.action_newest, WHAT_IF: self.action_what_if, DIFFERENCES: self.action_differences}
+        for binding in self._keys_of_source:
+            yield SystemCommand(binding.description, binding.tooltip, actions[binding])
         yield SystemCommand("Help", "All keys", self.action_help)
         yield SystemCommand("Theme", "Dark or light", self.action_switch_theme)
         yield SystemCommand("Quit", "Leave Ringside", self.action_quit)

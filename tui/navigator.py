@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from textual.app import App
 
@@ -22,6 +22,7 @@ from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.playing import Stage
 from tui.kit.screen import DashboardScreen
+from tui.kit.shown import Kind
 from tui.kit.store import Store
 from tui.producers.screen import ProducersScreen
 from tui.reported.screen import ReportedScreen
@@ -33,6 +34,13 @@ NO_LOAD_REPORT = (
 EMBEDDED = f"scene {DEFAULT_SCENE}"
 EMBEDDED_BROKERS = "the embedded cluster of brokers"
 AnyScreen = DashboardScreen[Any]
+SCREENS: Final[Mapping[Kind, type[AnyScreen]]] = {
+    "failover": MainScreen,
+    "keys": KeysScreen,
+    "producers": ProducersScreen,
+    "reported": ReportedScreen,
+}
+"""Which screen shows what."""
 
 
 class Navigator:
@@ -72,11 +80,7 @@ class Navigator:
         return self._screens[kind]
 
     def _kind(self) -> type[AnyScreen]:
-        if self._store.shows_keys:
-            return KeysScreen
-        if self._store.shows_reported:
-            return ReportedScreen
-        return ProducersScreen if self._store.shows_producers else MainScreen
+        return SCREENS[self._store.shown.kind]
 
     def _make(self, kind: type[AnyScreen]) -> AnyScreen:
         how: dict[str, Any] = {"animate": self._animate, "ascii_only": self._ascii_only, "stage": self.stage}
@@ -98,7 +102,7 @@ class Navigator:
     def go_to(self, found: Found) -> None:
         """Show the subscription that something belongs to, and mark it there."""
         if found.place >= 0:
-            self._store.show_subscription(found.place - self._store.subscription)
+            self._store.show_subscription(found.place - self._store.shown.place)
         # A screen that has just been pushed is not there yet.
         self.screen.call_after_refresh(self.screen.go_to, found)
 
@@ -113,7 +117,7 @@ class Navigator:
 
     def preview_split(self, namespace: str, range_text: str) -> None:
         """Show what each algorithm would make of a bundle; what is chosen there is carried out here."""
-        view = self._store.previews(namespace, range_text)
+        view = self._store.shown.previews(namespace, range_text)
         main = self.screen
         self._app.push_screen(
             SplitPreviewScreen(

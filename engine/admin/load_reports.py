@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -15,6 +15,7 @@ from engine.admin.facts import (
     Rate,
     WrittenLoad,
 )
+from engine.admin.mended_reports import Mending, members_of
 from engine.admin.text import child, malformed, plain_json, value_problem
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
@@ -129,17 +130,22 @@ def decode_broker_load(
     """Decode a whole ``LocalBrokerData``; None for another form. O(length).
 
     ``broker`` is its id where the place of the report shows it; else host and port of its web address are used.
-    Invalid bundle names are set aside, and negative usages count as 0.
+    Invalid bundle names are set aside, and negative usages and rates count as 0; what is not a number (``"NaN"``) stays
+    so, since load managers go on with it. A member of another form costs itself alone.
     """
+    problems: list[Problem] = []
     try:
         wire = msgspec.json.decode(data, type=_LoadWire)
-    except (msgspec.ValidationError, msgspec.DecodeError) as fault:
-        return Decoded(None, (value_problem(source, path, fault),))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        members = members_of(data)
+        if members is None or not isinstance(members.get("lastStats"), dict):
+            return Decoded(None, (value_problem(source, path, fault),))
+        wire = _mended(members, mending := Mending(source), path)
+        problems += mending.problems
     name = broker or _id_of(wire.webServiceUrl or wire.webServiceUrlTls or wire.pulsarServiceUrl or "")
     if not name:
         advice = "only a report with webServiceUrl says whose it is"
-        return Decoded(None, (Problem(source, path, "no broker is named in this load report", advice),))
-    problems: list[Problem] = []
+        return Decoded(None, (*problems, Problem(source, path, "no broker is named in this load report", advice)))
 
     def resource(member: str) -> ResourceUsage:
         read: _ResourceWire = getattr(wire, member)
@@ -170,6 +176,42 @@ def decode_broker_load(
         non_persistent_topics=wire.nonPersistentTopicsEnabled,
     )
     return Decoded(WrittenLoad(load, wire.lastUpdate), (*problems, *faults))
+
+
+def _mended(members: Mapping[str, Any], mending: Mending, path: str) -> _LoadWire:
+    """A report of which some members are not what a broker means; the negative usages of resources come later."""
+
+    def resource(name: str) -> _ResourceWire:
+        own, place = mending.object(members, name, path), child(path, name)
+        usage, limit = (mending.number(own, part, place, below_zero=True) for part in ("usage", "limit"))
+        return _ResourceWire(usage, limit)
+
+    def bundle(own: Mapping[str, Any], place: str) -> _BundleWire:
+        counts = (mending.count(own, name, place) for name in ("topics", "producerCount", "consumerCount"))
+        return _BundleWire(*counts, *(mending.number(own, name, place) for name in _RATES))
+
+    inside = child(path, "lastStats")
+    stats = mending.object(members, "lastStats", path)
+    wire = _LoadWire({name: bundle(own, child(inside, name)) for name, own in mending.objects(stats, inside)})
+    read: Mapping[Callable[[Mapping[str, Any], str, str], object], Sequence[str]] = {
+        mending.text: _TEXTS,
+        mending.number: _RATES,
+        mending.count: ("numTopics", "lastUpdate"),
+        mending.flag: ("persistentTopicsEnabled", "nonPersistentTopicsEnabled"),
+        mending.texts: ("bundles",),
+    }
+    for member, names in read.items():
+        for name in names:
+            setattr(wire, name, member(members, name, path))
+    for name in ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut"):
+        setattr(wire, name, resource(name))
+    return wire
+
+
+_RATES: Final = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut")
+_TEXTS: Final = (
+    "webServiceUrl", "webServiceUrlTls", "pulsarServiceUrl", "brokerVersionString", "loadManagerClassName"
+)  # fmt: skip
 
 
 def _id_of(url: str) -> str:

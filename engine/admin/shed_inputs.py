@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,13 +15,16 @@ from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_broker_load
+from engine.admin.mended_reports import quoted_numbers
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
-from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, LoadSettings
+from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings
 from engine.errors import InputError, Problem, Rejection
+
+_BROKER_ID: Final = re.compile(r"[^\s/]{1,300}:\d{1,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +109,10 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
     collector = _Collector(list(problems))
     for file in files:
         collector.take(file)
-    collector.written.sort(key=lambda written: written.updated_at_ms)
-    written = tuple(_single_owners(list(dict.fromkeys(collector.written)), collector.problems))
+    collector.problems += series_problems(collector.written, collector.report_interval_ms)
+    reports = sorted((report for _, report in collector.written), key=lambda written: written.updated_at_ms)
+    reports = _of_living_brokers(reports, collector.alive, collector.problems)
+    written = tuple(_single_owners(list(dict.fromkeys(reports)), collector.problems))
     collector.problems += collector.ownership.problems
     versions = [report.load.version for report in written if report.load.version]
     return ShedInputs(
@@ -141,14 +148,24 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
 @dataclass(slots=True)
 class _Collector:
     problems: list[Problem]
-    written: list[WrittenLoad] = field(default_factory=list)
+    written: list[tuple[str, WrittenLoad]] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     ownership: OwnershipPolicies = field(default_factory=OwnershipPolicies)
+    alive: tuple[str, frozenset[str]] | None = None
+
+    @property
+    def report_interval_ms(self) -> int:
+        """How long a broker waits at most before it writes a report, by its settings."""
+        name = "loadBalancerReportUpdateMaxIntervalMinutes"
+        changed = LoadSettings().with_setting(name, self.settings.get(name, "15"))
+        minutes = 15 if isinstance(changed, Rejection) else changed.loadBalancerReportUpdateMaxIntervalMinutes
+        return minutes * MS_PER_MINUTE
 
     def take(self, file: AnswerFile) -> None:
         if self.ownership.take(file.name, file.data):
             return
         data, problems = plain_json(file.data, file.name)
+        data = quoted_numbers(data)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER
         if file.name.rpartition("/")[2].startswith("scenario."):
             self._take_settings(_object(data).get("broker_settings"))
@@ -156,7 +173,9 @@ class _Collector:
             decoded = decode_broker_load(data, file.name)
             self.problems += (*problems, *decoded.problems)
             if decoded.good is not None:
-                self.written.append(decoded.good)
+                self.written.append((file.name, decoded.good))
+        elif (listed := living_brokers(file.name, data)) is not None:
+            self.alive = (file.name, listed)
         elif kind is AnswerKind.NO_JSON:
             self.problems += raw_object(data, file.name)[1]
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:
@@ -165,6 +184,64 @@ class _Collector:
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):
             self.settings.update({name: _text(value) for name, value in members.items() if isinstance(name, str)})
+
+
+def living_brokers(name: str, data: bytes) -> frozenset[str] | None:
+    """The brokers in the answer of ``GET /admin/v2/brokers/CLUSTER``; None for another answer.
+
+    >>> sorted(living_brokers("02-brokers-a.json", b'["b-1:8080", "b-2:8080"]'))
+    ['b-1:8080', 'b-2:8080']
+    """
+    if "brokers" not in name or data.lstrip()[:1] != b"[":
+        return None
+    try:
+        listed = msgspec.json.decode(data, type=list[str])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return frozenset(listed) if listed and all(map(_BROKER_ID.fullmatch, listed)) else None
+
+
+def _of_living_brokers(
+    reports: list[WrittenLoad], alive: tuple[str, frozenset[str]] | None, problems: list[Problem]
+) -> list[WrittenLoad]:
+    """Return the reports without those of brokers that are not in the list of brokers any more.
+
+    A broker that reported after all that are listed joined after the list was made, so it stays.
+    """
+    if alive is None:
+        return reports
+    source, listed = alive
+    newest = max((report.updated_at_ms for report in reports if report.load.broker in listed), default=-1)
+    last = {report.load.broker: report.updated_at_ms for report in reports}
+    gone = {broker for broker, at_ms in last.items() if broker not in listed and at_ms <= newest}
+    for broker in sorted(gone):
+        reason = f"{broker} has a load report and is not in this list of brokers, and others reported later"
+        problems.append(Problem(source, "$", reason, "its reports are left out"))
+    return [report for report in reports if report.load.broker not in gone]
+
+
+def series_problems(written: Iterable[tuple[str, WrittenLoad]], longest_ms: int) -> list[Problem]:
+    """Clocks that went back and holes in a series of reports, by file and report in the order they were saved.
+
+    A broker writes a report at least every ``longest_ms``, so where more time is between two of them some are missing
+    here, and with them samples of its averages.
+    """
+    problems: list[Problem] = []
+    times: dict[str, list[tuple[int, str]]] = {}
+    for file, report in written:
+        if report.updated_at_ms > 0:
+            times.setdefault(report.load.broker, []).append((report.updated_at_ms, file))
+    for broker, known in times.items():
+        for (before_ms, _), (at_ms, file) in pairwise(known):
+            if at_ms < before_ms:
+                reason = f"the clock of {broker} went back by {(before_ms - at_ms) / 1000:,.0f} s since the file before"
+                problems.append(Problem(file, "$.lastUpdate", reason, "reports are taken by their times"))
+        for (before_ms, _), (at_ms, file) in pairwise(sorted(known)):
+            if at_ms - before_ms > longest_ms + MS_PER_MINUTE:
+                reason = f"{broker} has no report of the {(at_ms - before_ms) / MS_PER_MINUTE:,.0f} minutes before"
+                advice = f"it writes one at least every {longest_ms / MS_PER_MINUTE:g}, so averages lack samples"
+                problems.append(Problem(file, "$.lastUpdate", reason, advice))
+    return problems
 
 
 def _single_owners(written: list[WrittenLoad], problems: list[Problem]) -> Sequence[WrittenLoad]:

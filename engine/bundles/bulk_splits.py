@@ -68,7 +68,7 @@ def first_fit_cuts(
     bytes_per_sec: NDArray[np.float64],
     limits: FlowLimits,
 ) -> tuple[int, ...]:
-    """The cuts of topics that stand ascending by hash, twins with the numbers that count for them: (n,) each.
+    """The cuts of topics in ascending order of hash, twins with the numbers that count for them: (n,) each.
 
     O(n) additions, and some numpy steps a piece; O(n) Python steps where pieces are short.
 
@@ -108,7 +108,7 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
         stop = min(at + step, len(msgs))
         msgs_sums = np.cumsum(np.concatenate(([msgs_so_far], msgs[at:stop])))[1:]
         size_sums = np.cumsum(np.concatenate(([size_so_far], size[at:stop])))[1:]
-        # Written as the scalar asks, so that a sum that is no number fits.
+        # Written as the scalar asks, so that a sum that is not a number fits.
         full = (msgs_sums > limits.max_msgs_per_sec) | (size_sums > limits.max_bytes_per_sec)
         if at == begin:
             full[0] = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
@@ -19,6 +20,7 @@ from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, naming_of, scenario_facts
+from engine.admin.shed_inputs import living_brokers
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
@@ -85,6 +87,9 @@ def take_file(
     kind, outcome = AnswerKind.OTHER, OF_NO_USE
     if has_form:
         kind = _kind_of(name, data)
+        if kind is AnswerKind.NO_JSON:
+            data = quoted_numbers(data)
+            kind = _kind_of(name, data)
         outcome = _take(rows, kind, data, name, context)
     if outcome == WAITING:
         # It is read again once its name is known, and its problems are reported then.
@@ -93,13 +98,17 @@ def take_file(
         rows.counts["files"] += 1
     if outcome == QUARANTINED:
         rows.set_aside("files", _why_no_answer(data, name), 1, name)
-    elif kind in _RULES_OF_SHEDDING or OwnershipPolicies().take(name, data):
+    elif kind in _RULES_OF_SHEDDING or _rules_ownership(name, data):
         rows.load_answers.append(("", data, name))
     namespaces = _namespaces_since(rows, before) | rows.namespaces
     rows.namespaces = set()
     if outcome != WAITING:
         keep_answer(rows, kind, data, name, request, about=context.about, named=namespaces)
     return Outcome(kind.value, outcome, len(data), namespaces)
+
+
+def _rules_ownership(name: str, data: bytes) -> bool:
+    return OwnershipPolicies().take(name, data) or living_brokers(name, data) is not None
 
 
 def _kind_of(name: str, data: bytes) -> AnswerKind:
@@ -139,7 +148,7 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
 def _why_no_answer(data: bytes, name: str) -> tuple[Problem, ...]:
     start = data.lstrip()[:1]
     faults = raw_object(data, name)[1] if start == b"{" else raw_list(data, name)[1] if start == b"[" else ()
-    reason = "is no JSON that could be understood"
+    reason = "is not JSON that could be understood"
     return faults or (Problem(name, "$", reason, "put recorded answers of the admin interface there"),)
 
 

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from engine.admin.mended_reports import quoted_numbers
 from engine.admin.text import child, malformed, value_problem
 from engine.admin.topics import without_nulls
 from engine.bundles.boundaries import parse_range
@@ -18,7 +19,7 @@ from pipeline.reading.wire import BundleStatsWire, LoadReportWire
 def take_load_report(rows: Rows, data: bytes, source: str) -> None:
     """Take a ``broker-stats/load-report``. Only a bundle whose numbers cannot be read is set aside. O(length)."""
     try:
-        wire = msgspec.convert(without_nulls(msgspec.json.decode(data)), type=LoadReportWire)
+        wire = msgspec.convert(without_nulls(msgspec.json.decode(quoted_numbers(data))), type=LoadReportWire)
     except msgspec.ValidationError as fault:
         rows.counts["brokers"] += 1
         rows.quarantine.append(quarantine_row(value_problem(source, "$", fault), "brokers", 1, BAD))

@@ -35,6 +35,8 @@ SETTINGS: Final = (
 """One broker for each; half of the time for each."""
 PARTITIONS: Final = 12
 PAUSE_S: Final = 0.5
+MOST_KEPT: Final = 20
+"""Readings that are kept although what differs in them differs for the first time."""
 LONGEST_REST_S: Final = 1.5
 
 
@@ -49,13 +51,14 @@ class Soaked:
     kept: list[Path] = field(default_factory=list)
     suspected: set[tuple[str, str]] = field(default_factory=set)
     """Facts that differed at the last reading: a broker writes an answer while consumers come and go."""
-    transient: int = 0
+    transient: list[Difference] = field(default_factory=list)
+    """What differed at one reading alone, or at first."""
 
     def line(self) -> str:
         facts = ", ".join(f"{count:,} × {kind}" for kind, count in self.compared.most_common())
         return (
             f"{self.readings:,} readings, {self.steps:,} joins and leaves, {sum(self.compared.values()):,} facts,"
-            f" {len(self.differences):,} disagree, {self.transient:,} did at first ({facts})"
+            f" {len(self.differences):,} disagree, {len(self.transient):,} did at first ({facts})"
         )
 
 
@@ -91,11 +94,12 @@ def _look(reading: ClusterReading, soaked: Soaked, seed: int) -> None:
     report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
     facts = {(each.kind.name, each.subject) for each in report.differences}
     differences = [each for each in report.differences if (each.kind.name, each.subject) in soaked.suspected]
-    soaked.transient += len(facts - soaked.suspected)
+    news = [each for each in report.differences if (each.kind.name, each.subject) not in soaked.suspected]
+    soaked.transient += news
     soaked.suspected = facts
     soaked.readings += 1
     soaked.compared.update({tally.kind.name.lower(): tally.compared for tally in report.tallies if tally.compared})
-    if differences:
+    if differences or (news and len(soaked.kept) < MOST_KEPT):
         soaked.differences += differences
         folder = FOUND / f"soak-{seed}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,8 +117,12 @@ def main() -> int:
             soak(broker, given.minutes * 60 / len(SETTINGS), given.seed + number, soaked)
         sys.stdout.write(f"{soaked.line()}\n")
         sys.stdout.flush()
-    for difference, place in zip(soaked.differences, soaked.kept, strict=False):
-        sys.stderr.write(f"{place}: {difference}\n")
+    for place in soaked.kept:
+        sys.stderr.write(f"kept {place}\n")
+    for difference in soaked.differences:
+        sys.stderr.write(f"disagrees: {difference}\n")
+    for difference in soaked.transient:
+        sys.stderr.write(f"at first: {difference}\n")
     return 1 if soaked.differences or not soaked.compared else 0
 
 

@@ -14,7 +14,14 @@ from engine.cluster.timeline import Timeline
 from engine.scenarios.embedded import embedded
 from tests.tui.key_scenes import SUBSCRIBED, before_a_move, in_mode, keys_app, state_after, with_a_gap
 from tests.tui.producer_scenes import hundred_app, mixed_app, producers_app
-from tests.tui.reported_scenes import LOAD_REPORT, app_on, draining_app, sample_app
+from tests.tui.reported_scenes import (
+    LOAD_REPORT,
+    actives_differ_app,
+    app_on,
+    draining_app,
+    ranges_differ_app,
+    sample_app,
+)
 from tests.tui.screens_under_test import after_keys, app_of, cluster
 from tui.app import RingsideApp
 
@@ -132,6 +139,25 @@ GRIDS: Final[dict[str, tuple[Any, tuple[str, ...], tuple[int, int]]]] = {
     "seen-failover-120x40": (lambda: sample_app("failover-active-no-permits-a"), (), MIDDLE),
     "seen-failover-200x60": (lambda: sample_app("failover-active-no-permits-a"), (), LARGE),
     "seen-failover-mono-80x24": (lambda: sample_app("failover-active-no-permits-a", mono=True), (), SMALL),
+    "differ-ring-80x24": (lambda: actives_differ_app("a-failover-8p-hash", 3), (), SMALL),
+    "differ-ring-120x40": (lambda: actives_differ_app("a-failover-8p-hash", 3), (), MIDDLE),
+    "differ-ring-200x60": (lambda: actives_differ_app("a-failover-8p-hash", 3), (), LARGE),
+    "differ-ring-mono-80x24": (lambda: actives_differ_app("a-failover-8p-hash", 3, mono=True), (), SMALL),
+    "differ-ring-mono-120x40": (lambda: actives_differ_app("a-failover-8p-hash", 3, mono=True), (), MIDDLE),
+    "differ-modulo-ascii-120x40": (
+        lambda: actives_differ_app("a-failover-8p-modulo", 2, ascii_only=True),
+        (),
+        MIDDLE,
+    ),
+    "differ-modulo-map-120x40": (lambda: actives_differ_app("a-failover-8p-modulo", 2), ("v",), MIDDLE),
+    "differ-modulo-map-mono-80x24": (lambda: actives_differ_app("a-failover-8p-modulo", 2, mono=True), ("v",), SMALL),
+    "differ-modulo-none-120x40": (lambda: actives_differ_app("a-failover-8p-modulo", 0), (), MIDDLE),
+    "differ-list-80x24": (lambda: actives_differ_app("a-failover-8p-modulo", 2), ("V",), SMALL),
+    "differ-keys-80x24": (ranges_differ_app, (), SMALL),
+    "differ-keys-120x40": (ranges_differ_app, (), MIDDLE),
+    "differ-keys-200x60": (ranges_differ_app, (), LARGE),
+    "differ-keys-mono-120x40": (lambda: ranges_differ_app(mono=True), (), MIDDLE),
+    "differ-keys-list-120x40": (ranges_differ_app, ("V",), MIDDLE),
     "seen-shared-80x24": (lambda: sample_app("subscription-unacked-limit-a"), (), SMALL),
     "seen-shared-120x40": (lambda: sample_app("subscription-unacked-limit-a"), (), MIDDLE),
     "seen-shared-200x60": (lambda: sample_app("subscription-unacked-limit-a"), (), LARGE),

@@ -81,7 +81,7 @@ def _unlike_twin(launched: Launched, picture: Picture) -> str:
 def _twin(launched: Launched, store: Store) -> Session:
     assert launched.journal is not None
     session = reopened(launched.journal, reads_only=True)
-    shown = store.subscription_key or None
+    shown = store.shown.key or None
     session = resumed(session, WhatIf((), None, (), shown, None))
     scene = launched.scene
     assert scene is not None
@@ -99,7 +99,7 @@ def _states_differ(live: Timeline, twin: Timeline) -> str:
 
 
 def _live_document(store: Store) -> dict[str, Any]:
-    producers, keys = store.producers_view, store.keys_view
+    producers, keys = store.shown.producers_view, store.shown.keys_view
     if producers is not None:
-        return producers_document(producers, store.producer_statistics())
-    return dashboard_document(store.view) if keys is None else keys_document(keys)
+        return producers_document(producers, store.shown.producer_statistics())
+    return dashboard_document(store.shown.failover_view) if keys is None else keys_document(keys)

@@ -58,3 +58,43 @@ def draining_moments() -> tuple[Moment, ...]:
             for at, file in enumerate(found)
         )
     )
+
+
+def actives_differ_app(folder: str, count: int, **how: Any) -> RingsideApp:
+    """A still app on a recording in which so many partitions report somebody else than the rule gives."""
+    return app_of_opened(open_moments(read_moments(*actives_that_differ(folder, count))), **how)
+
+
+def actives_that_differ(folder: str, count: int) -> list[AnswerFile]:
+    """The last statistics of a recording of Failover, spoilt, and the flag that its name says."""
+    saved = sorted((RECORDINGS / folder).glob("*-partitioned-stats.json.gz"))[-1]
+    stats = json.loads(gzip.decompress(saved.read_bytes()))
+    for topic in list(stats["partitions"].values())[:count]:
+        for subscription in topic["subscriptions"].values():
+            names = [consumer["consumerName"] for consumer in subscription["consumers"]]
+            names.remove(subscription["activeConsumerName"])
+            subscription["activeConsumerName"] = names[0]
+    parent = next(iter(stats["partitions"])).partition("-partition-")[0].partition("://")[2]
+    flag = {"activeConsumerFailoverConsistentHashing": str("hash" in folder).lower()}
+    return [
+        AnswerFile(f"admin/v2/persistent/{parent}/partitioned-stats.json", json.dumps(stats).encode()),
+        AnswerFile("admin/v2/brokers/configuration/runtime.json", json.dumps(flag).encode()),
+    ]
+
+
+def ranges_differ_app(**how: Any) -> RingsideApp:
+    """A still app on a recorded ring of slots in which one consumer reports a third of another one's ranges."""
+    return app_of_opened(open_moments(read_moments(ranges_that_differ())), **how)
+
+
+def ranges_that_differ() -> AnswerFile:
+    """The last statistics of a recording of Key_Shared, spoilt."""
+    saved = sorted((RECORDINGS / "c-keyshared-ring").glob("*stats.json.gz"))[-1]
+    stats = json.loads(gzip.decompress(saved.read_bytes()))
+    (subscription,) = stats["subscriptions"].values()
+    first, second, *_ = subscription["consumers"]
+    ranges = first["keyHashRangeArrays"]
+    taken = ranges[: len(ranges) // 3]
+    first["keyHashRangeArrays"] = ranges[len(taken) :]
+    second["keyHashRangeArrays"] = sorted(second["keyHashRangeArrays"] + taken)
+    return AnswerFile("admin/v2/persistent/shop/orders/placed/stats.json", json.dumps(stats).encode())

@@ -179,7 +179,7 @@ def test_a_consumer_opened_while_another_subscription_comes_to_the_front_opens_n
     app = keys_app(two_kinds())
 
     async def story(pilot: Pilot[int]) -> None:
-        if not app.store.shows_keys:
+        if app.store.shown.kind != "keys":
             await pilot.press("n")
             await pilot.pause()
         screen = app.screen

@@ -120,7 +120,7 @@ def test_a_hostile_name_is_said_safely_everywhere() -> None:
     app = app_of(cluster(["\x1b]0;title\x07", "[red]b"]))
     for keys in ((), ("enter",), ("f", "enter"), ("c", "f", "enter"), ("x",), ("question_mark",)):
         assert "\x1b" not in after_keys(app_of(cluster(["\x1b]0;title\x07", "[red]b"])), *keys), keys
-    assert app.store.view.consumers
+    assert app.store.shown.failover_view.consumers
 
 
 def test_two_consumers_of_one_name_are_two_rows() -> None:
@@ -129,7 +129,7 @@ def test_two_consumers_of_one_name_are_two_rows() -> None:
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("j", "x")
         await pilot.pause()
-        assert [row.consumer_id for row in app.store.view.consumers] == [0, 2]
+        assert [row.consumer_id for row in app.store.shown.failover_view.consumers] == [0, 2]
         assert main_screen(app).query_one("#table", LineTable).lines.count == 2
 
     run(app, story)
@@ -144,7 +144,7 @@ def test_rows_stand_in_the_dispatchers_order_after_joins_and_leaves() -> None:
             assert app.store.submit_line(line) is None
             await pilot.pause()
             shown = [row.consumer_id for row in panel.listed]
-            assert shown == [row.consumer_id for row in app.store.view.consumers]
+            assert shown == [row.consumer_id for row in app.store.shown.failover_view.consumers]
 
     run(app, story)
 
@@ -215,16 +215,16 @@ def test_subscriptions_are_switched_with_n_and_p() -> None:
     app = app_of(state)
 
     async def story(pilot: Pilot[int]) -> None:
-        shown = [app.store.subscription_key]
+        shown = [app.store.shown.key]
         for key in ("n", "n", "p"):
             await pilot.press(key)
             await pilot.pause()
-            shown.append(app.store.subscription_key)
-            assert len(main_screen(app).consumers) == len(app.store.view.consumers)
+            shown.append(app.store.shown.key)
+            assert len(main_screen(app).consumers) == len(app.store.shown.failover_view.consumers)
         assert shown == ["billing", "audit", "billing", "audit"]
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
         commands["Show billing"].callback()
-        assert app.store.subscription_key == "billing"
+        assert app.store.shown.key == "billing"
 
     run(app, story)
 
@@ -265,7 +265,7 @@ def test_a_full_disk_is_told_at_every_size_and_the_session_goes_on() -> None:
         screen = after_keys(app, "c", size=size)
         assert "not saved" in screen.split("\n")[0]
         assert "No space left on device" in screen
-        assert app.store.view.status.consistent_hashing
+        assert app.store.shown.failover_view.status.consistent_hashing
 
 
 def test_without_colours_every_consumer_keeps_its_letter() -> None:

@@ -85,6 +85,14 @@ from tui.kit.themed_app import ParsedOnce, theme_name
             "priorities+light 120x40 size@300x12 colon ~ paste:long ~ double@269,9 click@244,9 ~",
             id="text selected in a widget that is being removed",
         ),
+        pytest.param(
+            "old+animate+ascii 80x24 d e ~20 paste:emoji enter =", id="a picture of several characters in ASCII"
+        ),
+        pytest.param(
+            "keys-sticky 120x40 colon ~ paste=share%20consistent-sticky%20points%2065536 enter ~ a ~ enter ~ "
+            "left_square_bracket ~ u ~ x ~ =",
+            id="steps that are computed beside the screen",
+        ),
         pytest.param("demo-keys-sticky-gap 80x24 x full_stop =", id="time that passes while nobody is connected"),
         pytest.param(
             "producers 60x20 a ~ paste:emoji paste=add%20h-23 ~ t enter =", id="several characters in one cell"

@@ -237,7 +237,7 @@ def test_the_command_palette_finds_a_subscription_by_a_name_that_is_markup(name:
         assert_plain(app)
         await pilot.press("enter")
         await pilot.pause()
-        assert app.store.subscription_key == name and len(app.screen_stack) == 1
+        assert app.store.shown.key == name and len(app.screen_stack) == 1
 
     run(app, story)
 

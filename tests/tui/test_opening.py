@@ -90,7 +90,7 @@ def test_keys_pressed_early_are_carried_out_in_their_order() -> None:
         assert isinstance(app.screen, OpeningScreen)
         gate.opened.set()
         await until(pilot, lambda: "all keys" in text_of(app).lower())
-        assert [row.name for row in app.store.view.consumers] == ["billing-0", "billing-1"]
+        assert [row.name for row in app.store.shown.failover_view.consumers] == ["billing-0", "billing-1"]
         assert app.store.timeline.length == 2
 
     run(app, story)

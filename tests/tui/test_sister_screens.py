@@ -185,7 +185,7 @@ def two_of_one_name() -> Timeline:
 
 def test_of_two_subscriptions_of_one_name_lists_and_dialogs_tell_the_namespace() -> None:
     app = RingsideApp(two_of_one_name(), animate=False, depth="truecolor")
-    assert app.store.subscriptions == ("billing", "billing#2")
+    assert app.store.places.keys == ("billing", "billing#2")
 
     async def story(pilot: Pilot[int]) -> None:
         assert " billing (Failover) in shop/orders [1/2 n p]" in text_of(app)

@@ -89,7 +89,7 @@ def test_too_small_is_told_in_words_and_keys_still_work(size: tuple[int, int]) -
         await pilot.press("c", "q")
 
     run(app, story, size)
-    assert app.store.view.status.consistent_hashing
+    assert app.store.shown.failover_view.status.consistent_hashing
     assert app.return_code == 0
 
 
@@ -201,7 +201,9 @@ def test_a_footer_tells_both_of_two_brackets_or_none(width: int) -> None:
 @pytest.mark.parametrize(("width", "saved"), [(60, "not saved: disk full"), (80, ""), (80, "not saved: disk full")])
 def test_status_line_keeps_rule_flag_and_that_nothing_is_saved(width: int, saved: str) -> None:
     """Also beside a long subscription, which is shortened for it."""
-    status = replace(app_of().store.view.status, subscription="orders-of-the-whole-shop", step=1, steps=2)
+    status = replace(
+        app_of().store.shown.failover_view.status, subscription="orders-of-the-whole-shop", step=1, steps=2
+    )
     text = "".join(part for part, _ in status_parts(status, saved, width))
     assert len(text) <= width
     assert all(words in text for words in ("modulo: partition index mod 3", "flag off", "not saved"))
@@ -210,7 +212,7 @@ def test_status_line_keeps_rule_flag_and_that_nothing_is_saved(width: int, saved
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
 def test_status_line_fits_and_always_names_the_rule(width: int) -> None:
-    status = app_of(cluster(["a" * 300])).store.view.status
+    status = app_of(cluster(["a" * 300])).store.shown.failover_view.status
     text = "".join(part for part, _ in status_parts(status, "saved to a very long file name.jsonl", width))
     assert len(text) <= width
     assert "modulo" in text

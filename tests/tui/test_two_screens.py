@@ -82,7 +82,7 @@ def test_a_new_key_shared_subscription_is_shown_and_an_undo_goes_back() -> None:
         await pilot.press("colon", *f"subscribe keys to {topic}", "enter")
         await pilot.pause()
         assert isinstance(app.screen, KeysScreen)
-        assert app.store.subscription_key == "keys"
+        assert app.store.shown.key == "keys"
         assert "done. Press a to connect a consumer." in text_of(app)
         await pilot.press("a", "enter")
         await pilot.pause()
@@ -90,7 +90,7 @@ def test_a_new_key_shared_subscription_is_shown_and_an_undo_goes_back() -> None:
         await pilot.press("u", "u")
         await pilot.pause()
         assert isinstance(app.screen, MainScreen)
-        assert app.store.subscription_key == "billing"
+        assert app.store.shown.key == "billing"
         await pilot.press("ctrl+r")
         await pilot.pause()
         assert "[1/2 n p]" in text_of(app)
@@ -143,7 +143,7 @@ def test_where_no_key_shared_subscription_is_the_main_screen_is_all_there_is() -
         await pilot.pause()
         assert isinstance(app.screen, MainScreen)
         assert "n p]" not in text_of(app)
-        assert app.store.keys_view is None
+        assert app.store.shown.keys_view is None
 
     run(app, story)
 
@@ -244,25 +244,25 @@ def test_a_change_flashes_on_the_ring_of_slots() -> None:
 
 def test_the_store_makes_a_view_once_and_only_the_one_that_is_asked_for() -> None:
     store = Store(Timeline.start(two_kinds(), 7, "a test"))
-    assert (store.subscriptions, store.subscription_key, store.keys_view) == (("billing", "orders"), "billing", None)
+    assert (store.places.keys, store.shown.key, store.shown.keys_view) == (("billing", "orders"), "billing", None)
     store.show_subscription(1)
-    assert store.shows_keys
-    view = store.keys_view
+    assert store.shown.kind == "keys"
+    view = store.shown.keys_view
     assert view is not None
-    assert store.keys_view is view
-    assert view.status.subscriptions == store.subscriptions
+    assert store.shown.keys_view is view
+    assert view.status.subscriptions == store.places.keys
     assert store.submit_line("send a") is None
-    assert store.keys_view is not view
-    assert store.view.status.subscription == "billing"
+    assert store.shown.keys_view is not view
+    assert store.shown.failover_view.status.subscription == "billing"
     store.show_subscription(-1)
-    assert store.keys_view is None
+    assert store.shown.keys_view is None
 
 
 @pytest.mark.parametrize("subscription", [0, 1, 7, -3])
 def test_any_place_opens_a_subscription_that_is_there(subscription: int) -> None:
     for state in (two_kinds(), in_mode("auto-split", 1, ("a",))):
         store = Store(Timeline.start(state, 7, "a test"), subscription=subscription)
-        assert store.subscription_key in store.subscriptions
+        assert store.shown.key in store.places.keys
 
 
 def test_what_is_loaded_behind_the_empty_frame_opens_on_the_screen_of_its_kind() -> None:

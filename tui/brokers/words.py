@@ -113,6 +113,7 @@ CANDIDATES_SHOWN: Final = 4
 USAGES_SHOWN: Final = 8
 MOVES_SHOWN: Final = 30
 LEFT_SHOWN: Final = 30
+PROBLEMS_SHOWN: Final = 12
 LOOPS_SHOWN: Final = 10
 _SHARES: Final = ("ThresholdShedder", "OverloadShedder")
 LEFT_TEXTS: Final[dict[str, str]] = {
@@ -177,7 +178,7 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
             lines += [(left_text(left, view.shedder), "dim") for left in coming.left_alone[:LEFT_SHOWN]]
             if len(coming.left_alone) > LEFT_SHOWN:
                 lines.append((f"and {len(coming.left_alone) - LEFT_SHOWN} more (--json has them all)", "dim"))
-    return [*lines, *loop_lines(view), *assumed_lines(view.ahead.assumptions)]
+    return [*lines, *loop_lines(view), *problem_lines(view), *assumed_lines(view.ahead.assumptions)]
 
 
 def move_text(each: NextMove, shedder: str) -> str:
@@ -274,6 +275,15 @@ def loop_lines(view: BrokersView) -> list[Line]:
         pair = f"{safe_name(swap.first)} and {safe_name(swap.second)}"
         lines.append((f"swap: {pair} give each other bundles, {swap.there} there and {swap.back} back", "warn"))
     return [("going round in circles", "head"), *lines] if lines else []
+
+
+def problem_lines(view: BrokersView) -> list[Line]:
+    """What was wrong with what was read, and what became of it."""
+    problems = view.given.problems
+    lines: list[Line] = [(safe_name(str(problem)), "warn") for problem in problems[:PROBLEMS_SHOWN]]
+    if len(problems) > PROBLEMS_SHOWN:
+        lines.append((f"and {len(problems) - PROBLEMS_SHOWN} more (--once says them all)", "dim"))
+    return [("wrong in what was read", "head"), *lines] if lines else []
 
 
 def assumed_lines(assumptions: Sequence[Assumption]) -> list[Line]:

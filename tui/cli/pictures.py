@@ -19,7 +19,7 @@ from engine.views.reported.view import Reported, Subject, keys_with_reported, su
 from tui.cli.cluster import SETTINGS_ASSUMED
 from tui.cli.options import DEFAULT_MAX_INPUT, WhatIf
 from tui.cli.session import begin
-from tui.kit.store import is_soon_diagnosed
+from tui.kit.moments import is_soon_diagnosed
 from tui.scene import Scene
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Fault
@@ -43,7 +43,8 @@ _NOTHING_FIRST: Final = WhatIf((), None, (), None)
 
 
 class Pictures:
-    """Turns readings into what is shown, with the moments before: they say what stands still, and can be gone back to.
+    """Turns readings into what is shown, with the moments before: they show what has stopped, and one can go back to
+    them.
 
     So many moments are kept that they hold ``MOST_TOPICS`` topics together, two at least and ``MOST_MOMENTS`` at most.
     Where only the load of brokers is another one than before, nothing else is decoded or opened again.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from rich.cells import cell_len
+from rich.cells import split_graphemes
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,8 @@ class Glyphs:
     highlight: str
     marker: str
     waiting: str
+    hatch: str
+    """Where what was reported differs from the model."""
     faded: str
     unnamed: str
     ellipsis: str
@@ -43,6 +45,7 @@ UNICODE: Final = Glyphs(
     highlight="◆",
     marker="◆",
     waiting="!",
+    hatch="╱",
     faded="·",
     unnamed="+",
     ellipsis="…",
@@ -63,6 +66,7 @@ ASCII: Final = Glyphs(
     highlight="X",
     marker="*",
     waiting="!",
+    hatch="/",
     faded=".",
     unnamed="+",
     ellipsis="~",
@@ -115,6 +119,7 @@ _TWINS: Final = str.maketrans(
         **dict.fromkeys("◀◂‹«←", "<"),
         **dict.fromkeys("▼▾", "v"),
         **dict.fromkeys("▲▴", "^"),
+        "╱": "/",
         **dict.fromkeys("–—−", "-"),
         **dict.fromkeys("‘’", "'"),
         **dict.fromkeys("“”", '"'),
@@ -134,7 +139,14 @@ def ascii_text(text: str) -> str:
 
     >>> ascii_text("╭─ é 日 ▶"), ascii_text("🔎Search")
     ('+- ? ?? >', '> Search')
+
+    Characters that are joined into one picture take the cells of that picture.
+
+    >>> ascii_text("\\N{WAVING WHITE FLAG}\\N{VARIATION SELECTOR-16}")
+    '??'
     """
     if text.isascii():
         return text
-    return "".join(char if char.isascii() else "?" * cell_len(char) for char in text.translate(_TWINS))
+    spelt = text.translate(_TWINS)
+    pieces = ((spelt[start:end], cells) for start, end, cells in split_graphemes(spelt)[0])
+    return "".join(piece if piece.isascii() else "?" * cells for piece, cells in pieces)

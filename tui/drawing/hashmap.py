@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,11 @@ from tui.drawing.canvas import BOLD, DIM, LEVELS, REVERSE, SPACE, Canvas, joined
 from tui.drawing.colour import NO_COLOUR, contrasting, mix, pack, shades, unpack
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
-from tui.drawing.ring_picture import Flash, MapFrame, RingMode, RingPicture, changed_dots
+from tui.drawing.ring_picture import Flash, MapFrame, RingMode, RingPicture, TwoSides, changed_dots
 
 MIN_WIDTH_WITH_LABELS = 30
 TAG_ROOM = 4
-"""Cells an arc must have besides its tag to carry it."""
+"""Cells that an arc must have in addition to its tag."""
 
 
 def draw_hash_map(
@@ -35,6 +35,8 @@ def draw_hash_map(
     Each half cell shows the consumer that owns most of its hashes (each whole cell in ASCII and in mono). Each row
     begins with its first hash. O(points log points) when the arcs are new, O(width * height + dots) after that.
     """
+    if picture.sides is not None:
+        picture = replace(picture, arcs=picture.sides.modelled)
     text, ground = (NO_COLOUR, NO_COLOUR) if palette.mono else (pack(palette.text), pack(palette.background))
     canvas = Canvas(width, height, text, ground)
     if canvas.width == 0 or canvas.height == 0:
@@ -48,6 +50,8 @@ def draw_hash_map(
         _draw_letters(frame)
     else:
         _draw_colours(frame)
+    if picture.sides is not None:
+        _hatch(frame, picture.sides)
     _draw_topics(frame)
     return canvas
 
@@ -135,6 +139,29 @@ def _draw_letters(frame: MapFrame) -> None:
             frame.canvas.attributes[row, frame.left + column] = attributes
 
 
+def _hatch(frame: MapFrame, sides: TwoSides) -> None:
+    """Stroke the cells in which a fact differs, in the colour of the owner that was reported.
+
+    Without colours it is every second cell, so that letters stay between.
+    """
+    edges = map_edges(sides.reported.size, frame.columns * frame.canvas.height)
+    owners = cached_dominant(sides.reported, edges.tobytes())
+    for number in np.flatnonzero(touched_bins(sides.reported, sides.differs, edges)).tolist():
+        row, column = divmod(number, frame.columns)
+        if frame.palette.mono:
+            if (row + column) % 2:
+                frame.canvas.put(row, frame.left + column, frame.glyphs.hatch, NO_COLOUR, attributes=BOLD)
+            continue
+        if frame.canvas.attributes[row, frame.left + column]:  # a letter tag
+            continue
+        owner = int(owners[number])
+        ink = pack(frame.palette.consumer_colour(owner) if owner >= 0 else frame.palette.rim)
+        ground = int(frame.canvas.background[row, frame.left + column])
+        if ink == ground:
+            ink = pack(contrasting(unpack(ground)))
+        frame.canvas.put(row, frame.left + column, frame.glyphs.hatch, ink, attributes=BOLD)
+
+
 def _draw_topics(frame: MapFrame) -> None:
     """A marker per cell with topics; with muted arcs it has its active consumer's colour, in mono it is its letter.
 
@@ -166,7 +193,7 @@ def _draw_topics(frame: MapFrame) -> None:
 
 
 def _draw_waiting(frame: MapFrame, cells: IntArray) -> None:
-    """What waits stands before everything else of its cell."""
+    """A waiting key hides everything else of its cell."""
     mono, palette = frame.palette.mono, frame.palette
     fore, back = (NO_COLOUR, None) if mono else (pack(palette.background), pack(palette.bad))
     for cell in cells.tolist():

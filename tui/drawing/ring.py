@@ -1,8 +1,9 @@
-"""The ring: who owns which part of the hash space, and which topics lie where.
+"""The ring: who owns which part of the hash space, and where the topics are.
 
 From outside to inside: ticks at the ring's points while there is room, the ring of arcs in quadrant blocks, the band
 that sums each consumer's share into one arc when arcs are too narrow to read, topic dots, labels of the quarters, and
-a few words in the middle. Colours belong to consumers; letter tags say the same without colour.
+a few words in the middle. Where brokers reported other owners than the model has, the ring has the model's and the band
+the reported ones, hatched where they differ. Colours belong to consumers; letter tags say the same without colour.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import numpy.typing as npt
 from themes.palettes import Palette
 from tui.drawing.arcs import Arcs, IntArray, contiguous, hash_counts, merged
 from tui.drawing.canvas import BOLD, DIM, LEVELS, REVERSE, Canvas, joined, one_colour, spelled, two_colours, whole_cells
-from tui.drawing.colour import NO_COLOUR, pack, shades
+from tui.drawing.colour import NO_COLOUR, contrasting, pack, shades, unpack
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.inks import InkBook, arc_inks, cached_dominant, cached_shares, touched_bins
 from tui.drawing.ring_dots import draw_dots, draw_ticks
 from tui.drawing.ring_geometry import RingGeometry, ring_geometry
-from tui.drawing.ring_picture import Flash, RingFrame, RingMode, RingPicture
+from tui.drawing.ring_picture import Flash, RingFrame, RingMode, RingPicture, TwoSides
 from tui.drawing.ring_words import draw_tags, draw_words
 
 BINS_PER_READABLE_ARC = 4
@@ -44,8 +45,9 @@ def draw_ring(
     Without room for a circle the same arcs are drawn as a hash map. O(points log points) when the arcs are new,
     O(width * height + dots) for every further frame.
     """
-    banded = picture.band if picture.band is not None else is_dust(picture.arcs, width, height)
-    # Why more air in mono: between letters only a whole blank cell tells one ring from the next.
+    sides = picture.sides
+    banded = picture.band if picture.band is not None else sides is not None or is_dust(picture.arcs, width, height)
+    # Why more air in mono: between letters only a whole blank cell separates one ring from the next.
     geometry = ring_geometry(width, height, banded, 2.0 if palette.mono else 1.0)
     if geometry is None:
         return draw_hash_map(picture, width, height, palette, ascii_only=ascii_only, flash=flash, labels=False)
@@ -55,10 +57,13 @@ def draw_ring(
         canvas = Canvas(width, height, pack(palette.text), pack(palette.background))
     frame = RingFrame(canvas, picture, geometry, palette, glyphs_of(ascii_only), flash)
     if palette.mono:
-        draw_letter_ring(frame, band_arcs(picture))
+        draw_letter_ring(frame, band_arcs(picture) if sides is None else sides.reported)
+        if sides is not None:
+            _hatch_letters(frame, sides)
     else:
         _draw_colours(frame)
-    draw_ticks(frame)
+    if sides is None:
+        draw_ticks(frame)
     draw_words(frame)
     draw_dots(frame)
     return canvas
@@ -95,6 +100,9 @@ def _weighted(weights: bytes, size: int) -> Arcs:
 
 
 def _draw_colours(frame: RingFrame) -> None:
+    if frame.picture.sides is not None:
+        _draw_sides(frame, frame.picture.sides)
+        return
     book = InkBook(frame.palette)
     edges = hash_edges(frame.geometry, frame.picture.arcs.size)
     ring = arc_inks(frame.picture, edges, book, frame.flash, flat=frame.geometry.band is not None)
@@ -103,6 +111,51 @@ def _draw_colours(frame: RingFrame) -> None:
     before = frame.flash.before if frame.flash is not None else None
     if frame.flash is not None and before is not None and before.arcs.size == frame.picture.arcs.size:
         sums = book.blended(sums, _band_inks(before, edges, book), frame.flash.intensity)
+    table = _fill(frame, ring, sums, book)
+    if frame.geometry.band is None:
+        draw_tags(frame, frame.picture.arcs, table[ring, LEVELS], in_band=False)
+    else:
+        draw_tags(frame, band, table[sums, LEVELS], in_band=True)
+
+
+def _draw_sides(frame: RingFrame, sides: TwoSides) -> None:
+    """Draw the model's owners on the ring and the reported ones on the band, at their hashes."""
+    book = InkBook(frame.palette)
+    edges = hash_edges(frame.geometry, frame.picture.arcs.size).tobytes()
+    ring, band = (book.lit(cached_dominant(arcs, edges)) for arcs in (sides.modelled, sides.reported))
+    table = _fill(frame, ring, band, book)
+    grounds = one_colour(band[frame.geometry.bins], frame.geometry.levels, table)
+    for number in hatched_cells(frame, sides).tolist():
+        ground = int(grounds[number])
+        frame.canvas.put(
+            int(frame.geometry.rows[number]),
+            int(frame.geometry.columns[number]),
+            frame.glyphs.hatch,
+            pack(contrasting(unpack(ground))),
+            background=ground,
+        )
+    draw_tags(frame, sides.modelled, table[ring, LEVELS], in_band=False)
+    draw_tags(frame, sides.reported, table[band, LEVELS], in_band=True)
+
+
+def hatched_cells(frame: RingFrame, sides: TwoSides) -> IntArray:
+    """The cells of the band at which a fact differs, as places in the geometry's arrays."""
+    geometry = frame.geometry
+    differs = touched_bins(sides.reported, sides.differs, hash_edges(geometry, sides.reported.size))[geometry.bins]
+    of_band = geometry.in_band & (geometry.levels * 2 >= LEVELS)
+    return np.flatnonzero(((differs & of_band).sum(axis=1) >= 2) & (of_band.sum(axis=1) >= 3))
+
+
+def _hatch_letters(frame: RingFrame, sides: TwoSides) -> None:
+    """Stroke every second cell, so that letters stay between."""
+    for number in hatched_cells(frame, sides).tolist():
+        row, column = int(frame.geometry.rows[number]), int(frame.geometry.columns[number])
+        if (row + column) % 2:
+            frame.canvas.put(row, column, frame.glyphs.hatch, NO_COLOUR, attributes=BOLD)
+
+
+def _fill(frame: RingFrame, ring: IntArray, sums: IntArray, book: InkBook) -> IntArray:
+    """Paint ring and band with the inks of their bins; the packed colour of each ink and level."""
     inks = np.where(frame.geometry.in_band, sums[frame.geometry.bins], ring[frame.geometry.bins])
     table = shades(book.inks, frame.palette, LEVELS)
     where = (frame.geometry.rows, frame.geometry.columns)
@@ -113,10 +166,7 @@ def _draw_colours(frame: RingFrame) -> None:
         frame.canvas.chars[where] = cells.glyphs
         frame.canvas.foreground[where] = cells.foreground
         frame.canvas.background[where] = cells.background
-    if frame.geometry.band is None:
-        draw_tags(frame, frame.picture.arcs, table[ring, LEVELS], in_band=False)
-    else:
-        draw_tags(frame, band, table[sums, LEVELS], in_band=True)
+    return table
 
 
 def _band_inks(picture: RingPicture, edges: IntArray, book: InkBook) -> IntArray:
@@ -132,13 +182,14 @@ def draw_letter_ring(frame: RingFrame, band: Arcs) -> None:
     """Draw arcs and band in letters; changed arcs are reversed while they flash."""
     edges = np.rint(frame.geometry.edges * frame.picture.arcs.size).astype(np.int64)
     key = edges.tobytes()
-    ring = cached_dominant(frame.picture.arcs, key)
+    sides = frame.picture.sides
+    ring = cached_dominant(frame.picture.arcs if sides is None else sides.modelled, key)
     slight = np.zeros(len(ring), dtype=np.bool_)
     if frame.picture.mode is RingMode.FOCUS and frame.picture.focus is not None:
         shares = cached_shares(frame.picture.arcs, key, frame.picture.focus)
         slight = (shares > 0) & (ring != frame.picture.focus)
         ring = np.where(shares > 0, frame.picture.focus, ring)
-    # Band owners are told from ring owners by an offset, so that a cell on the gap never mixes the two.
+    # An offset distinguishes band owners from ring owners, so that a cell on the gap never mixes the two.
     offset = frame.picture.arcs.consumers + 1
     sums = cached_dominant(band, key)
     owners = np.where(frame.geometry.in_band, sums[frame.geometry.bins] + offset, ring[frame.geometry.bins])

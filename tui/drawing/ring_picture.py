@@ -17,7 +17,7 @@ from tui.drawing.ring_geometry import RingGeometry
 
 
 class RingMode(Enum):
-    """Which story the colours tell."""
+    """What the colours mean."""
 
     LIT = "lit"
     """Consistent hashing rules: every arc has its owner's colour."""
@@ -43,7 +43,7 @@ class Dots:
     owners: npt.NDArray[np.int32] = field(default_factory=_no_owners)
     """Index of the active consumer per topic; -1 for none."""
     highlighted: int | None = None
-    """Which topic stands out, if one does."""
+    """The highlighted topic, if any."""
     waiting: npt.NDArray[np.bool_] | None = None
     """Which ones have messages that wait, marked with an exclamation mark; None for none."""
     marks: npt.NDArray[np.uint32] = field(default_factory=_no_dots)
@@ -53,6 +53,20 @@ class Dots:
         assert self.hashes.shape == self.owners.shape, "one owner per topic"
         assert self.waiting is None or self.waiting.shape == self.hashes.shape, "one flag per topic"
         assert self.highlighted is None or 0 <= self.highlighted < len(self.hashes), "the highlighted topic exists"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoSides:
+    """Owners of the same pieces of the hash space by the model and as reported, where the two differ somewhere."""
+
+    modelled: Arcs
+    reported: Arcs
+    differs: npt.NDArray[np.bool_]
+    """Which pieces are hatched, a mask over the points of both."""
+
+    def __post_init__(self) -> None:
+        assert np.array_equal(self.modelled.points, self.reported.points), "both sides are cut alike"
+        assert self.differs.shape == self.modelled.points.shape, "one flag per piece"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,6 +88,8 @@ class RingPicture:
     """Letter tag per consumer; None names them A, B, ... by index."""
     band: bool | None = None
     """Whether to draw the inner band; None draws it when arcs are too narrow to read."""
+    sides: TwoSides | None = None
+    """Where some were reported otherwise than by the model: the model's on the ring, those reported on the band."""
 
     def tag(self, owner: int) -> str:
         """The letter tag of a consumer."""
@@ -100,7 +116,7 @@ class Flash:
     from ``before``, as long as the topics are the same."""
 
     def __post_init__(self) -> None:
-        assert 0.0 <= self.intensity <= 1.0, "intensity lies within 0..1"
+        assert 0.0 <= self.intensity <= 1.0, "intensity is within 0..1"
 
 
 def changed_dots(picture: RingPicture, flash: Flash | None) -> npt.NDArray[np.bool_]:
@@ -133,7 +149,7 @@ class RingFrame:
 
     @property
     def dim(self) -> int:
-        """Packed colour of text that stands back."""
+        """Packed colour of muted text."""
         return NO_COLOUR if self.palette.mono else pack(self.palette.dim)
 
 
@@ -147,7 +163,7 @@ class MapFrame:
     glyphs: Glyphs
     flash: Flash | None
     left: int
-    """Column of the first cell; labels stand before it."""
+    """Column of the first cell; labels are before it."""
 
     @property
     def columns(self) -> int:

@@ -18,6 +18,7 @@ from engine.scenarios.selecting import resolve_selection
 from engine.views.failover.explanations import TopicExplanation
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
 from engine.views.finding import Found
+from engine.views.reported.model import Comparison
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
@@ -76,6 +77,7 @@ class MainScreen(DashboardScreen[DashboardView]):
     """When the reported columns were seen, or since when numbers are computed."""
     marks: var[tuple[int, ...]] = var(())
     blocked: var[frozenset[int]] = var(frozenset())
+    compared: var[Comparison | None] = var(None)
 
     def __init__(self, *args: Any, bundle_screens: BundleScreens, **how: Any) -> None:
         super().__init__(*args, **how)
@@ -90,6 +92,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         ring.flashes = self.animate_changes
         yield ring.data_bind(
             *(cls.few_words, cls.ring, cls.selected, cls.topic, cls.colours, cls.weights, cls.marks, cls.blocked),
+            cls.compared,
             rows=cls.consumers,
         )
         with Vertical(id="side"):
@@ -105,11 +108,11 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     @property
     def in_front(self) -> bool:
-        return not (self.store.shows_keys or self.store.shows_producers or self.store.shows_reported)
+        return self.store.shown.kind == "failover"
 
     @property
     def now(self) -> DashboardView:
-        return self.store.view
+        return self.store.shown.failover_view
 
     def show_first(self) -> None:
         super().show_first()
@@ -125,6 +128,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.remark = table_remark(view.reported)
         self.marks = () if view.reported is None else view.reported.marks
         self.blocked = blocked_ids(view.consumers)
+        self.compared = None if view.reported is None else view.reported.comparison
         self.weights = tuple(row.active_partitions for row in view.consumers)
         self.few_words = rule_in_few_words(view.status, view.consumers)
         self.ring = view.ring
@@ -144,14 +148,12 @@ class MainScreen(DashboardScreen[DashboardView]):
     # consumers
 
     def action_add(self) -> None:
-        if not self.store.subscription_key:
+        if not self.store.shown.key:
             self.complain("there is no subscription that a consumer could connect to")
             return
         name = next_name(row.name for row in self.consumers)
         self.app.push_screen(
-            AddConsumerScreen(
-                self.store.subscription_key, self.store.subscription_title(), name, self._add, self.store.preview
-            )
+            AddConsumerScreen(self.store.shown.key, self.store.shown.title, name, self._add, self.store.shown.preview)
         )
 
     def _add(self, command: AddConsumer) -> Rejection | None:
@@ -163,10 +165,10 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def action_kill(self) -> None:
         if self.selected < 0:
-            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.shown.key else ""))
             return
         following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
-        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
+        refused = self.store.submit(KillConsumer(self.store.shown.key, self.selected))
         if refused is None:
             self.selected = following
         self.complain(refused)
@@ -188,7 +190,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         row = next((row for row in self.now.consumers if row.consumer_id == message.row_id), None)
         if row is None:  # gone since the table was drawn
             return
-        partitions = self.store.partitions_of(row.consumer_id)
+        partitions = self.store.shown.partitions_of(row.consumer_id)
         screen = PartitionsScreen(row.name, row.msgs_per_sec, partitions, self.colours)
         self.app.push_screen(screen, self._explain_chosen)
 
@@ -215,14 +217,14 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def action_explain(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
-        default = self.topic or self.store.busiest_partition_of(self.selected) or (names[0] if names else "")
+        default = self.topic or self.store.shown.busiest_partition_of(self.selected) or (names[0] if names else "")
         self.ask("explain", "explain topic", text=default, options=names)
 
     def explain(self, text: str) -> Rejection | None:
-        explanation = self.store.explain(text)
+        explanation = self.store.shown.explain(text)
         if isinstance(explanation, TopicExplanation):
             self.topic = explanation.topic
-            self.open_explanation(remarks_of(explanation))
+            self.side.explain(remarks_of(explanation))
             return None
         return explanation
 
@@ -234,11 +236,11 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.complain(refused)
 
     def explain_again(self) -> None:
-        explanation = self.store.explain(self.topic)
+        explanation = self.store.shown.explain(self.topic)
         if isinstance(explanation, TopicExplanation):
             self.remarks = remarks_of(explanation)
         else:
-            self.close_explanation()
+            self.close_side()
 
     def action_notices(self) -> None:
         view = self.now
@@ -253,7 +255,7 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     @on(BundleTree.TopicsWanted)
     def _list_topics(self, message: BundleTree.TopicsWanted) -> None:
-        topics = self.store.topics_of(message.bundle.namespace, message.bundle.range_text)
+        topics = self.store.shown.topics_of(message.bundle.namespace, message.bundle.range_text)
         shown = topics[message.offset : message.offset + TOPICS_AT_ONCE]
         self.query_one(BundleTree).show_topics(message.bundle, shown, message.offset, len(topics))
 
@@ -289,7 +291,7 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer or a bundle, or explain a topic."""
-        selection = resolve_selection(self.store.timeline, text, self.store.subscription)
+        selection = resolve_selection(self.store.timeline, text, self.store.shown.place)
         if isinstance(selection, Rejection):
             self.complain(selection)
         elif selection.kind == "consumer":

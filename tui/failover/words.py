@@ -9,7 +9,7 @@ from engine.views.failover.model import ConsumerRow, DashboardView, EventLine, R
 from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.failover.titles import PANEL_TITLES
 from tui.kit.columns import REPORTED_SIGN
-from tui.kit.reported import moment_text, sums_text, sums_texts
+from tui.kit.reported import comparison_hint, moment_text, sums_text, sums_texts
 from tui.kit.verdict_words import shares_text
 from tui.kit.wording import FLAG, msgs_per_sec, safe_name, shorten_middle, unmoved_text
 
@@ -38,6 +38,9 @@ def state_hint(view: DashboardView) -> str:
         return "Nobody consumes this subscription. Press a to connect a consumer."
     if foot.partitions == 0:
         return "This subscription has no topics. Type :topic add NAME to add one, or press ? for help."
+    differs = comparison_hint(view.reported)
+    if differs:
+        return differs
     alone = _alone(view)
     if alone is not None:
         return _hint_alone(alone, view)

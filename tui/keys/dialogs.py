@@ -85,7 +85,7 @@ class AddKeyConsumerScreen(Dialog[AddConsumer]):
 
 
 def ranges_typed(text: str) -> Ranges | Rejection:
-    """Ranges as the grammar reads them; blanks between them do no harm, and no text is no range."""
+    """Ranges as the grammar reads them; blanks between them do no harm, and no text is not a range."""
     word = "".join(text.split()) or "-"
     command = parse_command(f"add x ranges {word} to y", ClusterState())
     if isinstance(command, Rejection):

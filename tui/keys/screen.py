@@ -17,8 +17,17 @@ from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from engine.text import counted
 from engine.views.failover.model import RingView
-from engine.views.keys.model import GapRow, KeyConsumerRow, KeysStatus, KeysView, LuckView, WaitRow
-from engine.views.reported.model import ReportedView
+from engine.views.keys.model import (
+    ConsumerKeysView,
+    GapRow,
+    KeyAnswer,
+    KeyConsumerRow,
+    KeysStatus,
+    KeysView,
+    LuckView,
+    WaitRow,
+)
+from engine.views.reported.model import Comparison, ReportedView
 from tui.keys.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.keys.consumers import CONSUMERS
 from tui.keys.dialogs import AddKeyConsumerScreen, OwnedKeysScreen, SendKeysScreen, ShareKeysScreen
@@ -46,6 +55,7 @@ from tui.keys.words import (
     moves_sentence,
     wait_sentence,
 )
+from tui.kit.background import in_background, run_beside
 from tui.kit.columns import Lines
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, HelpScreen, KeyHelp
@@ -73,6 +83,9 @@ SLOTS_LEGEND: Final[Group] = (
         KeyHelp("dots", "known keys at their slots, in the colour of their consumer"),
         KeyHelp("!", "slots where messages wait; in the table, who lost slots although another joined or left"),
         KeyHelp("*", "reported by brokers at the time in the title, until a step of the simulation; ! there: blocked"),
+        KeyHelp(
+            "/", "reported otherwise than by the model: outside and cells are the model, inside and strokes reported"
+        ),
         KeyHelp("hash map", "the same slots row by row, from 0 on"),
     ),
 )
@@ -113,6 +126,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     remark: var[str] = var("")
     marks: var[tuple[int, ...]] = var(())
     blocked: var[frozenset[int]] = var(frozenset())
+    compared: var[Comparison | None] = var(None)
 
     _sent_last = ""
 
@@ -132,6 +146,7 @@ class KeysScreen(DashboardScreen[KeysView]):
             cls.waiting,
             cls.marks,
             cls.blocked,
+            cls.compared,
             rows=cls.consumers,
             dots="keys",
         )
@@ -154,11 +169,11 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     @property
     def in_front(self) -> bool:
-        return self.store.shows_keys
+        return self.store.shown.kind == "keys"
 
     @property
     def now(self) -> KeysView:
-        view = self.store.keys_view or self._shown
+        view = self.store.shown.keys_view or self._shown
         assert view is not None, "this screen is shown for Key_Shared subscriptions"
         return view
 
@@ -175,6 +190,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.remark = table_remark(view.reported)
         self.marks = () if self.reported is None else self.reported.marks
         self.blocked = blocked_ids(view.consumers)
+        self.compared = None if view.reported is None else view.reported.comparison
         self.few_words = mode_in_few_words(view)
         set_title(self.query_one("#ring"), f"1 slots 0 to {view.ring.space_size - 1}")
         self.waiting = frozenset(wait.slot for wait in view.waits)
@@ -214,7 +230,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         self.app.push_screen(
             AddKeyConsumerScreen(
                 status.subscription,
-                self.store.subscription_title(),
+                self.store.shown.title,
                 next_name(row.name for row in self.consumers),
                 self._add,
                 ranges=proposed if status.mode == "sticky" else None,
@@ -231,10 +247,10 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def action_kill(self) -> None:
         if self.selected < 0:
-            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.subscription_key else ""))
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.shown.key else ""))
             return
         following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
-        refused = self.store.submit(KillConsumer(self.store.subscription_key, self.selected))
+        refused = self.store.submit(KillConsumer(self.store.shown.key, self.selected))
         if refused is None:
             self.selected = following
         self.complain(refused)
@@ -253,8 +269,20 @@ class KeysScreen(DashboardScreen[KeysView]):
         row = next((row for row in self.now.consumers if row.consumer_id == consumer_id), None)
         if row is None or not self.in_front:  # gone since the table was drawn
             return
-        screen = OwnedKeysScreen(self.store.keys_of_consumer(consumer_id), row, self.colours)
-        self.app.push_screen(screen, self._explain_chosen)
+        if self.store.is_large:
+            run_beside(self, partial(self._list_owned, row), group="owned", exclusive=True)
+        else:
+            self._open_list(self.store.shown.keys_of_consumer(consumer_id), row)
+
+    async def _list_owned(self, row: KeyConsumerRow) -> None:
+        """List them once they are known: tens of thousands of slots take longer than a key may."""
+        shown = self.store.shown
+        view = await in_background(shown.keys_of_consumer, row.consumer_id)
+        if self.is_current and self.store.shown is shown:
+            self._open_list(view, row)
+
+    def _open_list(self, view: ConsumerKeysView, row: KeyConsumerRow) -> None:
+        self.app.push_screen(OwnedKeysScreen(view, row, self.colours), self._explain_chosen)
 
     def _explain_chosen(self, key: str | None) -> None:
         if key:
@@ -263,7 +291,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     # the mode, messages, time
 
     def action_mode(self) -> None:
-        status, title = self.now.status, self.store.subscription_title()
+        status, title = self.now.status, self.store.shown.title
         self.app.push_screen(ShareKeysScreen(status.subscription, title, status.mode, status.points, self._share))
 
     def _share(self, command: ShareKeys) -> Rejection | None:
@@ -272,8 +300,8 @@ class KeysScreen(DashboardScreen[KeysView]):
     def action_send(self) -> None:
         names = self.ring.topic_names if self.ring is not None else ()
         proposed = self.topic or self._sent_last or (names[0] if names else FIRST_KEY)
-        title = self.store.subscription_title()
-        self.app.push_screen(SendKeysScreen(self.store.subscription_key, title, proposed, names, self._send))
+        title = self.store.shown.title
+        self.app.push_screen(SendKeysScreen(self.store.shown.key, title, proposed, names, self._send))
 
     def _send(self, command: SendKeys) -> Rejection | None:
         refused = self.done(self.store.submit(command))
@@ -285,7 +313,7 @@ class KeysScreen(DashboardScreen[KeysView]):
         if self.selected < 0:
             self.complain("there is no consumer that could acknowledge")
             return
-        self.complain(self.store.submit(Acknowledge(self.store.subscription_key, self.selected, count=count)))
+        self.complain(self.store.submit(Acknowledge(self.store.shown.key, self.selected, count=count)))
 
     def action_wait(self, duration_ms: int) -> None:
         self.complain(self.store.submit(PassTime(duration_ms)))
@@ -370,22 +398,38 @@ class KeysScreen(DashboardScreen[KeysView]):
     # explanations
 
     def action_explain(self) -> None:
-        rows = self.store.keys_of_consumer(self.selected).keys if self.selected >= 0 else ()
+        is_quick = self.selected >= 0 and not self.store.is_large
+        rows = self.store.shown.keys_of_consumer(self.selected).keys if is_quick else ()
         names = self.ring.topic_names if self.ring is not None else ()
         waiting = next((wait.keys[0] for wait in self.waits if wait.keys), "")
         default = self.topic or waiting or (rows[0].text if rows else names[0] if names else "")
         self.ask("explain", "explain key", text=default, placeholder="a key, hex:00ff or base64:AP8=", options=names)
 
     def explain(self, text: str) -> Rejection | None:
-        answer = self.store.explain_key_text(text)
+        if self.store.is_large:
+            run_beside(self, partial(self._explain_later, text), group="explain", exclusive=True)
+            return None
+        return self._explained(self.store.shown.explain_key_text(text))
+
+    async def _explain_later(self, text: str) -> None:
+        """Explain it once that is computed: finding the rivals among tens of thousands of ranges takes a while."""
+        shown = self.store.shown
+        answer = await in_background(shown.explain_key_text, text)
+        if self.store.shown is shown:
+            self.complain(self._explained(answer))
+
+    def _explained(self, answer: KeyAnswer | Rejection) -> Rejection | None:
         if isinstance(answer, Rejection):
             return answer
         self.topic = answer.text
-        self.open_explanation(key_remarks(answer))
+        self.side.explain(key_remarks(answer))
         return None
 
     def explain_again(self) -> None:
-        answer = self.store.explain_key_text(self.topic)
+        if self.store.is_large:
+            run_beside(self, partial(self._explain_later, self.topic), group="explain", exclusive=True)
+            return
+        answer = self.store.shown.explain_key_text(self.topic)
         if not isinstance(answer, Rejection):
             self.remarks = key_remarks(answer)
 
@@ -416,7 +460,7 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer, or explain a key."""
-        selection = resolve_selection(self.store.timeline, text, self.store.subscription)
+        selection = resolve_selection(self.store.timeline, text, self.store.shown.place)
         if isinstance(selection, Rejection):
             self.complain(selection)
         elif selection.kind == "consumer":

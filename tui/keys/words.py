@@ -9,6 +9,7 @@ from engine.text import counted
 from engine.views.failover.model import EventLine
 from engine.views.keys.model import GapRow, KeyAnswer, KeysFoot, KeysStatus, KeysView, LuckView, StepMoves, WaitRow
 from engine.views.keys.words import verdict_text
+from tui.kit.reported import comparison_hint
 from tui.kit.wording import Remark, bytes_text, quantity, safe_name, shorten_middle
 
 MODES: Final = {
@@ -178,6 +179,9 @@ def keys_state_hint(view: KeysView) -> str:
     """One sentence about the state as it is, and the key that shows more."""
     if not view.consumers:
         return "Nobody consumes this subscription, so every message waits. Press a to connect a consumer."
+    differs = comparison_hint(view.reported)
+    if differs:
+        return differs
     if view.gaps:
         return f"{_unowned(view)} a declares a range, f says where a key goes."
     if view.waits:

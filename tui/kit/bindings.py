@@ -134,7 +134,7 @@ def more_keys(pairs: Mapping[str, str], used: Mapping[str, str]) -> tuple[dict[s
         if meant not in used:
             problems.append(f"{more!r} = {known!r}: no screen has the key {known!r}")
         elif not named:
-            problems.append(f"{more!r} = {known!r}: {more!r} is no key; write a character, ctrl+n or f6")
+            problems.append(f"{more!r} = {known!r}: {more!r} is not a key; write a character, ctrl+n or f6")
         elif named in used:
             problems.append(f"{more!r} = {known!r}: {more!r} has a meaning already: {used[named]}")
         else:

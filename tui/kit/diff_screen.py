@@ -22,7 +22,8 @@ from tui.kit.background import in_background, run_beside
 from tui.kit.heirs_screen import handover_lines, handover_texts, handover_value
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.ring_panel import RingPanel
-from tui.kit.store import Side, Sides, Store
+from tui.kit.shown import Side, Sides
+from tui.kit.store import Store
 from tui.kit.table_screens import TableDialog
 from tui.kit.verdict_words import judgement_colour, verdict_text
 
@@ -71,13 +72,13 @@ class DiffScreen(TableDialog):
         now = self._store.timeline.cursor
         self.since = min(max(self.since + by, 0), max(now - 1, 0))
         names = (f"step {self.since}", f"step {now}") if now else ("", "")
-        self._show(self._store.change_since(self.since), names, self._store.views_since(self.since))
+        self._show(self._store.shown.change_since(self.since), names, self._store.shown.views_since(self.since))
 
     def action_rule(self) -> None:
         """Compare the state at the cursor with itself by the other rule of Failover."""
         on = self._store.timeline.state.settings.activeConsumerFailoverConsistentHashing
         names = ("hash ring", "modulo") if on else ("modulo", "hash ring")
-        self._show(self._store.change_of_rule(), names, self._store.views_of_rules())
+        self._show(self._store.shown.change_of_rule(), names, self._store.shown.views_of_rules())
 
     def action_view(self) -> None:
         """Go to the next view on both sides."""

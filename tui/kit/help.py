@@ -38,6 +38,9 @@ RING_LEGEND: Final[Group] = (
         KeyHelp("dots", "partitions at their hashes, in the colour of the active consumer"),
         KeyHelp("*", "reported by brokers at the time in the title, until a step is taken"),
         KeyHelp("!", "reported as blocked: a consumer, or a hash whose messages are held back"),
+        KeyHelp(
+            "/", "reported otherwise than by the model: outside and cells are the model, inside and strokes reported"
+        ),
         KeyHelp("hash map", "the same hashes row by row, from 0x00000000 on"),
     ),
 )

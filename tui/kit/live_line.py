@@ -39,6 +39,8 @@ class Freshness:
     disagree: int = 0
     stopped_at: tuple[int, int] | None = None
     """How many topics of how many were read, where the reading was stopped."""
+    progress: str = ""
+    """How far a reading is that is under way and takes its time."""
 
     @property
     def is_stale(self) -> bool:
@@ -72,7 +74,15 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
         head = (f"! STALE, read {age} ago ", "$bad bold")
         return head, (f"{origin}: {safe_name(freshness.trouble)}; tried again every {freshness.every_s:g} s", "$bad")
     silent_s = (now_ms - freshness.newest_ms) / 1000
-    if silent_s > _LATE_TURNS * freshness.every_s:
+    is_late = silent_s > _LATE_TURNS * freshness.every_s
+    if freshness.stopped_at is not None and (freshness.progress or not is_late):
+        read, of = freshness.stopped_at
+        reads = f"the rest is read: {freshness.progress}" if freshness.progress else "the next refresh reads the rest"
+        head = (f"! stopped, read {age} ago ", "$warn bold")
+        return head, (f"{read:,} of {of:,} topics; {reads}  {origin}", "$warn")
+    if is_late and freshness.progress:
+        return (f"! LATE, read {age} ago ", "$bad bold"), (f"{origin} is read: {freshness.progress}", "$bad")
+    if is_late:
         return (f"! LATE, read {age} ago ", "$bad bold"), (
             f"{origin} has not answered for {age_text(silent_s)}",
             "$bad",
@@ -85,11 +95,8 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
             (f"f5 leaves it for the newest, read {age_text(silent_s)} ago  {origin}", "$dim"),
         )
     head = (f"* live, read {age} ago ", "$good bold")
-    rest = (f"every {freshness.every_s:g} s  {origin}", "$dim")
-    if freshness.stopped_at is not None:
-        read, of = freshness.stopped_at
-        head = (f"! stopped, read {age} ago ", "$warn bold")
-        return head, (f"{read:,} of {of:,} topics; the next refresh reads the rest  {origin}", "$warn")
+    under_way = f"the next is read: {freshness.progress}  " if freshness.progress else ""
+    rest = (f"{under_way}every {freshness.every_s:g} s  {origin}", "$dim")
     if freshness.disagree:
         facts = f"! {freshness.disagree:,} of {freshness.compared:,} facts differ from the model (V lists them) "
         return head, (facts, "$bad bold"), rest

@@ -33,6 +33,11 @@ class TypedLine(Input):
         if JOINER in before and self.is_attached:
             self.screen.refresh()
 
+    def on_hide(self) -> None:
+        """The same where the field goes with such a text in it."""
+        if JOINER in self.value and self.is_attached:
+            self.screen.refresh()
+
     def restricted(self) -> None:
         """Not a bell alone: a terminal may be silent."""
         super().restricted()

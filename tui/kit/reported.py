@@ -17,6 +17,7 @@ from engine.views.reported.model import (
     DRAINING,
     NO_PERMITS,
     SUBSCRIPTION_LIMIT,
+    Comparison,
     ReportedConsumer,
     ReportedView,
     SeenTime,
@@ -164,6 +165,28 @@ def pair_words(view: ReportedView, names: Sequence[str]) -> list[str]:
 def name_at(names: Sequence[str], position: int) -> str:
     """The name in a row; nobody where there is none."""
     return safe_name(names[position]) if 0 <= position < len(names) else "nobody"
+
+
+def comparison_text(comparison: Comparison | None) -> str:
+    """How many reported facts agree with the model, "" where none was compared.
+
+    >>> comparison_text(Comparison(8)), comparison_text(Comparison(1)), comparison_text(None)
+    ('all 8 reported agree', '1 reported agrees', '')
+    """
+    if comparison is None or not comparison.compared:
+        return ""
+    if comparison.compared == 1 and not comparison.disagreements:
+        return "1 reported agrees"
+    if not comparison.disagreements:
+        return f"all {comparison.compared:,} reported agree"
+    return f"{len(comparison.disagreements):,} of {comparison.compared:,} reported differ from the model"
+
+
+def comparison_hint(view: ReportedView | None) -> str:
+    """The sentence of a screen on which both sides are drawn, since they differ; else ""."""
+    if view is None or view.comparison is None or not view.comparison.disagreements:
+        return ""
+    return f"{comparison_text(view.comparison)}: outside the model, inside what was reported. V lists them."
 
 
 _WORDS: Final = {Verdict.CANNOT_TELL: "cannot tell", Verdict.BY_DESIGN: "by design"}

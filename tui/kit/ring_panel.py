@@ -14,15 +14,16 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from engine.views.failover.model import RingView
+from engine.views.reported.model import Comparison
 from tui.drawing.arcs import IntArray, arcs_of
 from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
-from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture
+from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
-from tui.kit.reported import BLOCKED_SIGN
+from tui.kit.reported import BLOCKED_SIGN, comparison_text
 
 FLASH_FRAMES = 8
 FLASH_FRAME_SECONDS = 0.09
@@ -88,6 +89,8 @@ class RingPanel(LinePanel, can_focus=True):
     """Hashes where messages wait; they are marked."""
     marks: var[tuple[int, ...]] = var(())
     """Hashes where brokers reported that messages are held back, with or without a dot; they are marked too."""
+    compared: var[Comparison | None] = var(None)
+    """What brokers reported beside the model; None where nobody compared it."""
     blocked: var[frozenset[int]] = var(frozenset())
     """Ids of consumers that cannot be served by what brokers reported: a sign follows their letters."""
     selected: var[int] = var(-1)
@@ -163,6 +166,11 @@ class RingPanel(LinePanel, can_focus=True):
         self.forget()
         self._name_view()
 
+    def watch_compared(self) -> None:
+        """Other facts differ, or none."""
+        self.forget()
+        self._name_view()
+
     def watch_blocked(self) -> None:
         """Other letters have a sign."""
         self.forget()
@@ -190,7 +198,28 @@ class RingPanel(LinePanel, can_focus=True):
         legend = "" if self.colours.mono else f"{dot} {self.dots}, "
         legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
         legend += f"{glyphs.waiting} reported blocked, " if self.marks or self.blocked else ""
-        set_subtitle(self, f"{legend}v: {self.view_mode_in_use.value}{auto}")
+        view = f"v: {self.view_mode_in_use.value}{auto}"
+        room = self.size.width - 4
+        forms = (f"{legend}{facts}{view}" for facts in self._compared_texts())
+        set_subtitle(self, next((form for form in forms if len(form) <= room), f"{legend}{view}"))
+
+    def _compared_texts(self) -> tuple[str, ...]:
+        """How many facts agree, or differ, the longest form first; nothing where none was compared."""
+        compared = self.compared
+        if compared is None or not compared.compared:
+            return ()
+        if not compared.disagreements:
+            return (f"{comparison_text(compared)}, ",)
+        hatch, count = glyphs_of(self.ascii_only).hatch, f"{len(compared.disagreements):,}"
+        return (
+            f"{hatch} {count} of {compared.compared:,} reported differ (V lists them), ",
+            f"{hatch} {count} of {compared.compared:,} differ (V), ",
+            f"{hatch} {count} differ, ",
+        )
+
+    def on_resize(self) -> None:
+        """Write more or less into the edge."""
+        self._name_view()
 
     def show_next_view(self) -> None:
         """Go to the next view."""
@@ -247,20 +276,40 @@ class RingPanel(LinePanel, can_focus=True):
         owners = numbers[ring.topic_owners[self._drawn]]
         hashes = ring.topic_hashes[self._drawn].astype(np.uint32)
         waiting = np.isin(hashes, list(self.waiting)) if self.waiting else None
+        sides = None if mode is RingMode.FOCUS else self._sides(ring, numbers, len(tags))
         shares = np.zeros(len(tags), dtype=np.float64)
         for row, weight in zip(self.rows, self.weights, strict=False):
             shares[row.colour] = weight
         return RingPicture(
             arcs=arcs_of(ring.points, numbers[ring.point_owners], len(tags), ring.space_size),
             dots=Dots(hashes, owners.astype(np.int32), highlighted, waiting, np.array(self.marks, dtype=np.uint32)),
-            mode=mode,
+            # Both sides have their colours, whether the arcs decide anything or not.
+            mode=mode if sides is None else RingMode.LIT,
             focus=focus if mode is RingMode.FOCUS else None,
-            centre=ring.centre,
-            few=self.few_words,
+            centre=ring.centre if sides is None else self._words_of_sides(),
+            few=self.few_words if sides is None else self._words_of_sides()[:1],
             # While the arcs decide nothing the inner band tells who really has what.
             shares=shares if not ring.lit and shares.any() else None,
             tags=tuple(tags),
+            sides=sides,
         )
+
+    def _sides(self, ring: RingView, numbers: IntArray, consumers: int) -> TwoSides | None:
+        """Both owners of each piece, where a fact differs."""
+        compared = self.compared
+        if compared is None or not len(compared.points):
+            return None
+        modelled, reported = (
+            arcs_of(compared.points, numbers[owners], consumers, ring.space_size)
+            for owners in (compared.modelled, compared.reported)
+        )
+        return TwoSides(modelled, reported, compared.differs)
+
+    def _words_of_sides(self) -> tuple[str, ...]:
+        """What the two rings are, for the middle."""
+        assert self.compared is not None, "there are two sides"
+        differ = f"{len(self.compared.disagreements):,} of {self.compared.compared:,} differ"
+        return differ, "outside: the model", "inside: reported", "V lists them"
 
     @staticmethod
     def _dots_to_draw(ring: RingView, highlighted: int | None, focused: int | None) -> IntArray | slice:

@@ -12,7 +12,15 @@ from textual.widget import Widget
 
 from tui.kit.plain_text import assembled, plain
 
-SIGNS: Final = {"hint": "?", "preview": "?", "caption": "»", "refusal": "!", "notice": "i", "done": "+"}
+SIGNS: Final = {
+    "hint": "?",
+    "preview": "?",
+    "caption": "»",
+    "refusal": "!",
+    "notice": "i",
+    "done": "+",
+    "computing": "~",
+}
 """A sign for each kind, so that colour is not its only carrier."""
 
 LINES: Final = 2

@@ -83,6 +83,6 @@ async def answer_to(
             loop.call_soon_threadsafe(told, tried, most)
 
     try:
-        return await in_background(suggestion, state, key, question.kind, question.goal, tell=tell)
+        return await in_background(suggestion, state, key, question.kind, question.goal, progress=tell)
     finally:
         left = True

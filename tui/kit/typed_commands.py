@@ -71,7 +71,7 @@ def number(form: str, about: str, least: int, most: int, act: Callable[[int], Re
     def run(word: str) -> Rejection | None:
         if word.isascii() and word.isdecimal() and len(word) < 10 and least <= int(word) <= most:
             return act(int(word))
-        return Rejection("InvalidNumber", f"{safe_name(word)!r} is no whole number from {least:,} to {most:,}")
+        return Rejection("InvalidNumber", f"{safe_name(word)!r} is not a whole number from {least:,} to {most:,}")
 
     return Typed(form, about, run)
 

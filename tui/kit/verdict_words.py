@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.compare.evenness import Evenness
 from engine.compare.names import Fit, Score
 from engine.compare.sizes import Goal, Sizing
 from engine.compare.suggestion import Suggestion
-from engine.compare.verdict import Judgement, Verdict
+from engine.compare.verdict import Evenness, Judgement, Verdict
 from engine.text import counted
 from themes.palettes import Palette, Rgb
 from tui.kit.wording import FLAG, Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
@@ -18,7 +17,7 @@ from tui.kit.wording import FLAG, Remark, bytes_per_sec, msgs_per_sec, percent, 
 def shares_text(verdict: Verdict) -> str:
     """How uneven it was and is, by what was judged; idle consumers where their number changes.
 
-    >>> from engine.compare.evenness import evenness_of
+    >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
     >>> even, two = (evenness_of(np.array(each), np.zeros(3), 6) for each in ([2, 2, 2], [4, 2, 0]))
     >>> shares_text(Verdict("worse", "items", even, two, 2, 2, 6, 0.0, 0.0, 0))

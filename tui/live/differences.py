@@ -1,4 +1,4 @@
-"""Where the model and the brokers of a running cluster disagree: both sides, and the rule that the model went by."""
+"""Where the model and what brokers reported disagree: both sides, and the rule that the model went by."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ class DifferencesScreen(TableDialog):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("V", "dismiss('')", "Close", show=False)]
     filename = "differences.csv"
 
-    def __init__(self, agreement: Agreement) -> None:
+    def __init__(self, agreement: Agreement, subscription: str = "") -> None:
+        """``subscription``: the only one whose facts were compared, "" for all of a cluster."""
         super().__init__()
         self._agreement = agreement
+        self._of = f" of {subscription}" if subscription else ""
 
     def on_mount(self) -> None:
         box, agreement = self.query_one(".dialog"), self._agreement
-        set_title(box, f"model and broker: {counted(agreement.compared, 'fact')} compared, {agreement.agree:,} agree")
+        facts = f"{counted(agreement.compared, 'fact')}{self._of} compared"
+        set_title(box, f"model and broker: {facts}, {agreement.agree:,} agree")
         set_subtitle(box, "/ filter, y copy, e export, escape closes")
         self.show_rows(agreement.disagreements, _lines, _value, lambda row: (row.topic, row.reported, row.modelled))
         self.table.focus()

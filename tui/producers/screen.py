@@ -139,11 +139,11 @@ class ProducersScreen(DashboardScreen[ProducersView]):
 
     @property
     def in_front(self) -> bool:
-        return self.store.shows_producers
+        return self.store.shown.kind == "producers"
 
     @property
     def now(self) -> ProducersView:
-        view = self.store.producers_view or self._shown
+        view = self.store.shown.producers_view or self._shown
         assert view is not None, "this screen is shown for topics with producers"
         return view
 
@@ -231,7 +231,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         if kind != "grow" or not text:
             return super().answer(kind, text)
         if not text.isascii() or not text.isdecimal():
-            return Rejection("SyntaxError", f"{text[:40]!r} is no number of partitions", "partitions")
+            return Rejection("SyntaxError", f"{text[:40]!r} is not a number of partitions", "partitions")
         return self.done(self.store.submit(RepartitionTopic(self.now.status.topic, int(text[:12]))))
 
     def action_serve(self) -> None:
@@ -270,7 +270,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
 
     def action_statistics(self) -> None:
         """Add the statistics up, however long it takes, and go to them."""
-        self.statistics = self.store.producer_statistics()
+        self.statistics = self.store.shown.producer_statistics()
         self.action_panel("stats")
 
     def action_panel(self, panel: str) -> None:
@@ -283,7 +283,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         if not self.in_front:
             return
         quick = self.now.foot.broker_producers <= OBJECTS_AT_ONCE
-        self.statistics = self.store.producer_statistics() if quick and self.query_one("#stats").display else None
+        self.statistics = self.store.shown.producer_statistics() if quick and self.query_one("#stats").display else None
 
     def watch_statistics(self) -> None:
         """Show both lists side by side, as long as the longer one."""
@@ -317,17 +317,17 @@ class ProducersScreen(DashboardScreen[ProducersView]):
 
     def _explain_next(self, number: int) -> Rejection | None:
         """Explain the next message of a producer, and mark its partition in the matrix."""
-        answer = self.store.explain_send(number, self.key)
+        answer = self.store.shown.explain_send(number, self.key)
         if isinstance(answer, Rejection):
             return answer
         self._explained = number
         self.column = answer.explanation.result.partition
-        self.open_explanation(send_remarks(answer))
+        self.side.explain(send_remarks(answer))
         return None
 
     def explain_again(self) -> None:
         if self._explained >= 0:
-            answer = self.store.explain_send(self._explained, self.key)
+            answer = self.store.shown.explain_send(self._explained, self.key)
             if not isinstance(answer, Rejection):
                 self.remarks = send_remarks(answer)
 
@@ -339,7 +339,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             ("what is to be seen", [KeyHelp("", state_hint(view))]),
             ("statistics", [KeyHelp("", self.statistics.sentence)] if self.statistics is not None else []),
             ("not served", failing),
-            ("known keys", known_keys_help(self.store.known_keys())),
+            ("known keys", known_keys_help(self.store.shown.known_keys())),
             ("notices", notices or [KeyHelp("", "nothing else to note about what is shown")]),
         ]
         self.app.push_screen(HelpScreen([group for group in groups if group[1]], title="notices"))
@@ -351,7 +351,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         number = int(text[1:]) if text.startswith("#") and text[1:].isdecimal() else -1
         row = next((row for row in self.now.producers if row.name == text or row.number == number), None)
         if row is None:
-            self.complain(f"{text!r} is no producer of {self.now.status.topic}")
+            self.complain(f"{text!r} is not a producer of {self.now.status.topic}")
         else:
             self.selected = row.number
 

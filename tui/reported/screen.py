@@ -125,16 +125,14 @@ GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axcmhdtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
 )
+"""Keys of the sister screens, and why they do nothing here."""
 REPORTED_LEGEND: Group = (
     "in the tables",
     (
         KeyHelp("*", "reported by brokers at the time in the title; nothing here is computed"),
-        KeyHelp("!", "cannot be served: a topic with nobody who could be, or a consumer"),
+        KeyHelp("!", "cannot be served: a consumer, or a topic none of whose consumers can be"),
     ),
 )
-
-
-"""Keys of the sister screens, and why they do nothing here."""
 
 
 class ReportedScreen(DashboardScreen[SubscriptionView]):
@@ -172,11 +170,11 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     @property
     def in_front(self) -> bool:
-        return self.store.shows_reported
+        return self.store.shown.kind == "reported"
 
     @property
     def now(self) -> SubscriptionView:
-        view = self.store.reported_view or self._shown
+        view = self.store.shown.reported_view or self._shown
         assert view is not None, "this screen is shown for subscriptions that brokers reported"
         return view
 
@@ -226,20 +224,20 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         if row is None:
             return Rejection("NotFound", "nobody is connected, so there is no consumer to describe", "select")
         self.topic = row.name
-        self.open_explanation(consumer_remarks(row, self.now))
+        self.side.explain(consumer_remarks(row, self.now))
         return None
 
     def explain(self, text: str) -> Rejection | None:
-        found = [row.consumer_id for row in self.now.consumers if row.name == text]
-        if not found:
-            return Rejection("NotFound", f"{text!r} is no consumer of this subscription", "select")
-        self.selected = found[0]
+        ids = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if not ids:
+            return Rejection("NotFound", f"{text!r} is not a consumer of this subscription", "select")
+        self.selected = ids[0]
         return self._explained()
 
     def explain_again(self) -> None:
         row = next((row for row in self.now.consumers if row.name == self.topic), None)
         if row is None:
-            self.close_explanation()
+            self.close_side()
         else:
             self.remarks = consumer_remarks(row, self.now)
 
@@ -253,8 +251,8 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer."""
-        found = [row.consumer_id for row in self.now.consumers if row.name == text]
-        if found:
-            self.selected = found[0]
+        ids = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if ids:
+            self.selected = ids[0]
         else:
-            self.complain(f"{text!r} is no consumer of this subscription")
+            self.complain(f"{text!r} is not a consumer of this subscription")

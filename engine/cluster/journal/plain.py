@@ -38,7 +38,8 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, (tuple, list)):
-        return [to_plain(item) for item in value]
+        # Declared ranges are tens of thousands of pairs of numbers.
+        return [item if type(item) is int else to_plain(item) for item in value]
     if is_dataclass(value):
         plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
         return {"type": type(value).__name__, **plain} if tagged else plain
@@ -71,7 +72,7 @@ def decode(data: bytes, source: str) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{source} is no JSON: {error}", (Problem(source, "$", str(error)),)) from error
+        raise InputError(f"{source} is not JSON: {error}", (Problem(source, "$", str(error)),)) from error
 
 
 def convert(plain: Any, kind: type[T], source: str, place: str) -> T:

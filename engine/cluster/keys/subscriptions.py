@@ -28,9 +28,10 @@ from engine.keyshared.model import RANGE_SIZE, Consumer, DeclaredRanges
 from engine.names import TopicName, parse_topic_name, refuse_subscription
 
 RING_FLAG: Final = "subscriptionKeySharedUseConsistentHashing"
+POINTS_SETTING: Final = "subscriptionKeySharedConsistentHashingReplicaPoints"
 KEY_SETTINGS: Final = (
     RING_FLAG,
-    "subscriptionKeySharedConsistentHashingReplicaPoints",
+    POINTS_SETTING,
     "subscriptionKeySharedUseClassicPersistentImplementation",
     "keySharedLookAheadMsgInReplayThresholdPerConsumer",
     "keySharedLookAheadMsgInReplayThresholdPerSubscription",

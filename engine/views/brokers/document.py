@@ -88,8 +88,8 @@ def _move(move: AheadMove) -> dict[str, Any]:
         "to": move.destination,
         "candidates": [{"broker": broker, "chance": chance} for broker, chance in move.chances.items()],
         "topics": move.topics,
-        "msgs_per_sec": move.msgs_per_sec,
-        "bytes_per_sec": move.bytes_per_sec,
+        "msgs_per_sec": _number(move.msgs_per_sec),
+        "bytes_per_sec": _number(move.bytes_per_sec),
         "returns": move.returns,
     }
 
@@ -118,7 +118,7 @@ def _pair(pair: TransferPair) -> dict[str, Any]:
         "emptier_load": _number(pair.emptier_load),
         "wanted_bytes_per_sec": _number(pair.wanted_bytes_per_sec),
         "bundles": [
-            {"bundle": bundle.bundle, "outcome": bundle.outcome, "bytes_per_sec": bundle.bytes_per_sec}
+            {"bundle": bundle.bundle, "outcome": bundle.outcome, "bytes_per_sec": _number(bundle.bytes_per_sec)}
             for bundle in pair.bundles
         ],
     }
@@ -147,7 +147,7 @@ def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[st
                 "cycle": cell.number,
                 "unloads": cell.unloads,
                 "topics_interrupted": cell.topics,
-                "msgs_per_sec_moved": cell.msgs_per_sec,
+                "msgs_per_sec_moved": _number(cell.msgs_per_sec),
                 "returns": cell.returns,
             }
             for cell in view.strip

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, Protocol
 
-from engine.views.reported.model import ReportedConsumer, ReportedView, SeenTime
+from engine.views.reported.model import Comparison, ReportedConsumer, ReportedView, SeenTime
 from engine.views.reported.subscription import SubscriptionView
 
 BLOCKED_TOPICS_LISTED: Final = 1_000
-FORMAT: Final = "ringside.subscription/1"
-
-
 """Of more only the number is in the document."""
+DIFFERENCES_LISTED: Final = 1_000
+FORMAT: Final = "ringside.subscription/1"
 
 
 class Row(Protocol):
@@ -71,6 +70,26 @@ def reported_document(view: ReportedView | None, rows: Sequence[Row]) -> dict[st
             "first": list(view.blocked_topics[:BLOCKED_TOPICS_LISTED]),
         },
         "events": [asdict(event) | {"at_ms": _known(event.at_ms)} for event in view.events],
+        "comparison": _comparison(view.comparison),
+    }
+
+
+def _comparison(comparison: Comparison | None) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    return {
+        "compared": comparison.compared,
+        "agree": comparison.agree,
+        "differences": [
+            {
+                "fact": each.kind,
+                "topic": each.topic,
+                "reported": each.reported,
+                "modelled": each.modelled,
+                "rule": each.rule,
+            }
+            for each in comparison.disagreements[:DIFFERENCES_LISTED]
+        ],
     }
 
 

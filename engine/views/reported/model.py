@@ -5,8 +5,11 @@ Consumers are referred to by their *position* among the rows of the view; -1 mea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 SUBSCRIPTION_LIMIT: Final = "subscription-unacked"
 """The subscription is blocked on unacknowledged messages, so nobody gets any."""
@@ -117,6 +120,37 @@ class Agreement:
         return self.compared - len(self.disagreements)
 
 
+def _nothing() -> NDArray[np.int64]:
+    return np.zeros(0, dtype=np.int64)
+
+
+def _no_marks() -> NDArray[np.bool_]:
+    return np.zeros(0, dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Comparison:
+    """Who has what by brokers and by the model, for one subscription.
+
+    ``compared`` counts facts: active consumers of topics, or consumers with their hash ranges. Only where some differ
+    there are ``points``: the last hashes of pieces of the hash space, ascending, with the positions of their owners by
+    the model and by brokers (-1 for nobody, or nothing reported), and whether a fact differs there. ``topic`` is the
+    one whose ranges those are.
+    """
+
+    compared: int = 0
+    disagreements: tuple[Disagreement, ...] = ()
+    points: NDArray[np.int64] = field(default_factory=_nothing)
+    modelled: NDArray[np.int64] = field(default_factory=_nothing)
+    reported: NDArray[np.int64] = field(default_factory=_nothing)
+    differs: NDArray[np.bool_] = field(default_factory=_no_marks)
+    topic: str = ""
+
+    @property
+    def agree(self) -> int:
+        return self.compared - len(self.disagreements)
+
+
 @dataclass(frozen=True, slots=True)
 class SeenEvent:
     """What happened between two moments, inferred from the answers at both. ``moment`` is the later one, from 2 on.
@@ -139,7 +173,8 @@ class ReportedView:
     numbers are computed and these are left behind. ``dispatchers`` counts topics and partitions. ``blocked_topics``
     are those with an active consumer, or a subscription, that cannot be served. ``waits`` are the draining slots, those
     with most attempts first, ``pairs`` who waits for whom. ``events`` are those up to this moment, the oldest first.
-    ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics.
+    ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics. ``comparison`` holds
+    what was reported beside the model; None where nobody compared it.
     """
 
     time: SeenTime
@@ -159,6 +194,7 @@ class ReportedView:
     events: tuple[SeenEvent, ...] = ()
     marks: tuple[int, ...] = ()
     computed_from: int = 0
+    comparison: Comparison | None = None
 
     @property
     def blocked(self) -> tuple[int, ...]:

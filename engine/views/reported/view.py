@@ -17,15 +17,18 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import Subscription
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
+from engine.keyshared.model import Selector
 from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
 from engine.views.reported.changes import concerning, disagreement_events, seen_events
+from engine.views.reported.comparison import compare_actives, compare_ranges, is_settled
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
     DRAINING,
     NO_PERMITS,
     SUBSCRIPTION_LIMIT,
     Agreement,
+    Comparison,
     ReportedConsumer,
     ReportedView,
     ReportedWait,
@@ -45,7 +48,7 @@ class Subject:
     """A subscription that a screen shows: on which topics, without partitions, and its rows by id and name.
 
     ``key`` is the model's for it. ``topics`` None takes all that brokers reported, and ``rows`` None a row for each
-    consumer they reported.
+    consumer they reported. ``selector`` is that of a Key_Shared subscription when the model was opened.
     """
 
     key: str
@@ -53,6 +56,7 @@ class Subject:
     name: str
     topics: Sequence[str] | None = None
     rows: Sequence[tuple[int, str]] | None = None
+    selector: Selector | None = None
 
 
 def subject_of(timeline: Timeline, key: str) -> Subject | None:
@@ -61,7 +65,8 @@ def subject_of(timeline: Timeline, key: str) -> Subject | None:
     listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
     for subscription in listed:
         if subscription.key == key:
-            return Subject(key, subscription.namespace, subscription.name, subscription.topics)
+            selector = subscription.delivery.selector if isinstance(subscription, KeySubscription) else None
+            return Subject(key, subscription.namespace, subscription.name, subscription.topics, selector=selector)
     return None
 
 
@@ -72,9 +77,17 @@ class Reported:
     """
 
     def __init__(
-        self, moments: Sequence[Moment], before: Reported | None = None, agreements: Sequence[Agreement] = ()
+        self,
+        moments: Sequence[Moment],
+        before: Reported | None = None,
+        agreements: Sequence[Agreement] = (),
+        *,
+        settled_only: bool = False,
     ) -> None:
-        """``agreements`` are those of the last moments, one each."""
+        """``agreements`` are those of the last moments, one each.
+
+        ``settled_only``: compare with the model only what two moments in a row say alike.
+        """
         self.moments: Final = tuple(moments)
         self.agreements: Final = tuple(agreements)
         self._between: Final[dict[tuple[int, int], tuple[Change, ...]]] = {}
@@ -86,6 +99,8 @@ class Reported:
         self._seen: dict[int, Mapping[tuple[str, str], SubscriptionSeen]] = {}
         self._known: dict[int, Snapshot] = {}
         self._views: dict[tuple[int, str, bool], ReportedView] = {}
+        self._comparisons: dict[tuple[int, str], Comparison] = {}
+        self._settled_only = settled_only or bool(agreements)
 
     def __len__(self) -> int:
         return len(self.moments)
@@ -130,6 +145,27 @@ class Reported:
             )
             self._views[key] = replace(reported_view, computed_from=1 if step else 0)
         return self._views[key]
+
+    def comparison(self, moment: int, subject: Subject, view: DashboardView | KeysView) -> Comparison:
+        """What was reported of a subscription beside the view of it, before any step of the simulation; made once."""
+        key = (moment, subject.key)
+        if key not in self._comparisons:
+            seen = self.subscriptions(moment)[subject.namespace, subject.name]
+            dispatchers = _dispatchers_of(seen, subject)
+            if self._settled_only:
+                dispatchers = tuple(dispatcher for dispatcher in dispatchers if is_settled(dispatcher))
+            if isinstance(view, DashboardView):
+                names = [row.name for row in view.consumers]
+                made = compare_actives(dispatchers, view.ring, names, subject.name, view.status.rule_text)
+            else:
+                printed = {} if subject.selector is None else subject.selector.ranges()
+                given = [
+                    (row.name, tuple((piece.start, piece.end) for piece in printed.get(row.consumer_id, ())))
+                    for row in view.consumers
+                ]
+                made = compare_ranges(dispatchers, given, view.ring.space_size, subject.name, view.status.rule_text)
+            self._comparisons[key] = made
+        return self._comparisons[key]
 
     def _time(self, moment: int, seen: SubscriptionSeen) -> SeenTime:
         at_ms = self.moments[moment].at_ms
@@ -219,11 +255,15 @@ class _Sum:
         )
 
 
+def _dispatchers_of(seen: SubscriptionSeen, subject: Subject) -> tuple[Dispatcher, ...]:
+    if subject.topics is None:
+        return seen.dispatchers
+    topics = frozenset(subject.topics)
+    return tuple(dispatcher for dispatcher in seen.dispatchers if parent_of(dispatcher.topic) in topics)
+
+
 def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tuple[SeenEvent, ...]) -> ReportedView:
-    dispatchers = seen.dispatchers
-    if subject.topics is not None:
-        topics = frozenset(subject.topics)
-        dispatchers = tuple(dispatcher for dispatcher in dispatchers if parent_of(dispatcher.topic) in topics)
+    dispatchers = _dispatchers_of(seen, subject)
     named = [_named(dispatcher.sub.consumers) for dispatcher in dispatchers]
     rows = (
         _names_of(subject.rows)
@@ -378,6 +418,7 @@ def with_reported(view: DashboardView, reported: Reported, moment: int, subject:
         ring = view.ring
         places = [at for at, name in enumerate(ring.topic_names) if name in blocked]
         reported_view = replace(reported_view, marks=tuple(ring.topic_hashes[places].tolist()))
+    reported_view = replace(reported_view, comparison=reported.comparison(moment, subject, view))
     consumers = tuple(
         replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
@@ -394,4 +435,5 @@ def keys_with_reported(view: KeysView, reported: Reported, moment: int, subject:
     consumers = tuple(
         replace(row, reported=consumer) for row, consumer in zip(view.consumers, reported_view.consumers, strict=True)
     )
-    return replace(view, consumers=consumers, reported=replace(reported_view, marks=marks))
+    comparison = reported.comparison(moment, subject, view)
+    return replace(view, consumers=consumers, reported=replace(reported_view, marks=marks, comparison=comparison))

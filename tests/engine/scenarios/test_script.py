@@ -165,7 +165,7 @@ def test_a_failure_does_not_stop_the_run() -> None:
 
 def test_a_selection_that_is_not_there_fails_with_all_that_was_tried() -> None:
     (failure,) = failures(SMALL + "select topik-33")
-    assert "no bundle and no consumer" in failure.reason and "topic" in failure.reason
+    assert "neither a bundle nor a consumer" in failure.reason and "topic" in failure.reason
 
 
 def test_every_problem_of_a_script_is_told_with_its_line() -> None:
@@ -251,7 +251,7 @@ def test_files_that_cannot_be_run_are_input_errors_with_all_problems(tmp_path: P
     with pytest.raises(InputError, match="cannot be read"):
         load_script(path)
     path.write_bytes(b"scene pip392\nsay \xff")
-    with pytest.raises(InputError, match="no UTF-8"):
+    with pytest.raises(InputError, match="not UTF-8"):
         load_script(path)
     path.write_text("scene pip392\nfly\nat x\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:

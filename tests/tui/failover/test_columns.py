@@ -16,7 +16,7 @@ from tui.kit.event_list import event_line
 
 
 def rows(**how: object) -> tuple[ConsumerRow, ...]:
-    return app_of(cluster(**how)).store.view.consumers  # type: ignore[arg-type]
+    return app_of(cluster(**how)).store.shown.failover_view.consumers  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [30, 38, 48, 58, 80, 120, 200])
@@ -94,7 +94,7 @@ def test_the_longest_bar_fills_its_column() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 96, 150])
 def test_partition_lines_stand_below_their_heading(width: int) -> None:
-    partitions = app_of().store.partitions_of(0)
+    partitions = app_of().store.shown.partitions_of(0)
     lines = table_lines(partitions, partition_columns, lambda row, column: partition_cell(row, column, palette()))
     line = lines.line(0, width)
     assert lines.heading is not None
@@ -106,7 +106,7 @@ def test_partition_lines_stand_below_their_heading(width: int) -> None:
 def test_an_event_line_keeps_its_effect(width: int) -> None:
     app = app_of(cluster(unacked=3))
     assert app.store.submit_line("toggle activeConsumerFailoverConsistentHashing") is None
-    event = app.store.view.events[-1]
+    event = app.store.shown.failover_view.events[-1]
     text = event_line(event, width, palette()).plain
     assert f"{event.moved}" in text
     assert "moved" in text

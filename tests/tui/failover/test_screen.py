@@ -23,7 +23,7 @@ from tui.kit.ring_panel import RingPanel, ViewMode
 
 
 def names(app: RingsideApp) -> list[str]:
-    return [row.name for row in app.store.view.consumers]
+    return [row.name for row in app.store.shown.failover_view.consumers]
 
 
 def test_first_screen_says_what_is_seen_and_which_key_to_press() -> None:
@@ -40,10 +40,10 @@ def test_c_lets_the_ring_decide_and_back() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("c")
-        assert app.store.view.status.rule is RuleInForce.RING
-        assert app.store.view.ring.lit
+        assert app.store.shown.failover_view.status.rule is RuleInForce.RING
+        assert app.store.shown.failover_view.ring.lit
         await pilot.press("c")
-        assert app.store.view.status.rule is RuleInForce.MODULO
+        assert app.store.shown.failover_view.status.rule is RuleInForce.MODULO
 
     run(app, story)
 
@@ -52,7 +52,7 @@ def test_c_on_a_release_without_the_flag_says_so_and_changes_nothing() -> None:
     app = app_of(cluster(release="3.0.0"))
     screen = after_keys(app, "c")
     assert "Pulsar 3.0.0 does not know activeConsumerFailoverConsistentHashing" in screen
-    assert app.store.view.status.steps == 0
+    assert app.store.shown.failover_view.status.steps == 0
 
 
 def test_x_kills_the_selected_consumer_and_selects_its_neighbour() -> None:
@@ -104,7 +104,7 @@ def test_a_takes_a_priority_level_and_names_what_is_wrong_with_it() -> None:
         assert "'-' is no priority level" in text_of(app)
         await pilot.press("backspace", "5", "enter")
         await pilot.pause()
-        assert [(row.name, row.priority_level, row.standby) for row in app.store.view.consumers][-1] == (
+        assert [(row.name, row.priority_level, row.standby) for row in app.store.shown.failover_view.consumers][-1] == (
             "billing-3",
             5,
             True,
@@ -133,9 +133,9 @@ def test_u_undoes_and_ctrl_r_does_it_again() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("c", "u")
-        assert not app.store.view.status.consistent_hashing
+        assert not app.store.shown.failover_view.status.consistent_hashing
         await pilot.press("ctrl+r")
-        assert app.store.view.status.consistent_hashing
+        assert app.store.shown.failover_view.status.consistent_hashing
         await pilot.press("u", "u")
         await pilot.pause()
         assert "nothing to undo" in text_of(app)
@@ -159,7 +159,7 @@ def test_brackets_step_braces_step_ten_home_and_end_go_to_the_ends() -> None:
             "end",
         ):
             await pilot.press(key)
-            steps.append(app.store.view.status.step)
+            steps.append(app.store.shown.failover_view.status.step)
         assert steps == [11, 1, 0, 1, 11, 12]
 
     run(app, story)
@@ -175,7 +175,7 @@ def test_space_plays_the_steps_ahead_and_stops_at_the_last() -> None:
         await pilot.press("space")
         assert not screen.playing
         screen.playback.play_on(1.0)
-        assert app.store.view.status.step == 1
+        assert app.store.shown.failover_view.status.step == 1
         screen.playback.play_on(1.0)
         await pilot.press("space")
         await pilot.pause()
@@ -214,7 +214,7 @@ def test_f_explains_the_busiest_topic_of_the_selected_consumer() -> None:
         await pilot.press("c", "f", "enter")
         await pilot.pause()
         topic = main_screen(app).topic
-        owner = app.store.explain(topic)
+        owner = app.store.shown.explain(topic)
         screen = text_of(app)
         assert f"{owner.active_consumer}, one of 3 consumers" in screen
         for word in ("point", "heirs", "hash", "bytes", "bundle", "flag off"):
@@ -310,7 +310,7 @@ def test_s_previews_all_algorithms_and_enter_splits_the_model() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen is main_screen(app)
-        assert app.store.view.namespaces[0].bundles == 3
+        assert app.store.shown.failover_view.namespaces[0].bundles == 3
         assert "split: range_equally_divide" in text_of(app)
 
     run(app, story)
@@ -366,10 +366,10 @@ def test_every_algorithm_that_cuts_can_be_applied(card: int) -> None:
         await pilot.press("enter")
         await pilot.pause()
         if option.command_text:
-            assert app.store.view.namespaces[0].bundles == 1 + len(option.pieces)
+            assert app.store.shown.failover_view.namespaces[0].bundles == 1 + len(option.pieces)
         else:
             assert "cuts nothing here" in text_of(app)
-            assert app.store.view.namespaces[0].bundles == 2
+            assert app.store.shown.failover_view.namespaces[0].bundles == 2
 
     run(app, story)
 
@@ -424,7 +424,7 @@ def test_a_long_topic_list_is_shown_in_parts() -> None:
         await pilot.pause()
         tree = main_screen(app).query_one(BundleTree)
         bundle = tree.root.children[0].children[0]
-        total = app.store.view.namespaces[0].roots[0].topics
+        total = app.store.shown.failover_view.namespaces[0].roots[0].topics
         assert len(bundle.children) == 101
         assert str(bundle.children[-1].label) == f"… and {total - 100} topics more (enter)"
         tree.move_cursor(bundle.children[-1])
@@ -534,7 +534,7 @@ def test_command_palette_runs_a_key_by_its_words() -> None:
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
         commands["Ring on/off"].callback()
         await pilot.pause()
-        assert app.store.view.status.consistent_hashing
+        assert app.store.shown.failover_view.status.consistent_hashing
 
     run(app, story)
 
@@ -590,7 +590,7 @@ def test_groups_of_keys_stand_apart_also_where_one_column_is_below_the_other() -
 
 
 def test_commands_of_the_prompt_are_commands_of_the_grammar_or_questions() -> None:
-    from tui.kit.screen import COMMAND_LINES
+    from tui.kit.command_line import COMMAND_LINES
     from tui.kit.suggesting import Question, question_of
 
     questions = [line for line in COMMAND_LINES if isinstance(question_of(line), Question)]
@@ -610,7 +610,7 @@ def test_a_click_on_a_footer_key_does_what_the_key_does() -> None:
         column = footer.render().plain.index("Ring on/off")
         await pilot.click("#keys", offset=(column + 2, 0))
         await pilot.pause()
-        assert app.store.view.status.consistent_hashing
+        assert app.store.shown.failover_view.status.consistent_hashing
 
     run(app, story)
 

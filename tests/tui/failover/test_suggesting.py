@@ -14,9 +14,9 @@ from engine.compare.suggestion import suggestion
 from engine.errors import Rejection
 from tests.tui.screens_under_test import app_of, main_screen, run
 from tui.app import RingsideApp
+from tui.kit.command_line import COMMANDS
 from tui.kit.help import HelpScreen
 from tui.kit.prompt import Prompt
-from tui.kit.screen import VERBS
 from tui.kit.suggesting import Question, question_of
 
 
@@ -57,7 +57,7 @@ def test_escape_ends_a_running_search(monkeypatch: pytest.MonkeyPatch) -> None:
         finally:
             happened.append("ended")
 
-    monkeypatch.setattr("tui.kit.screen.answer_to", endless)
+    monkeypatch.setattr("tui.kit.side_place.answer_to", endless)
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:
@@ -81,7 +81,7 @@ def test_names_are_those_that_the_engine_finds() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await asked(app, pilot, "suggest names 1.3 survive")
-        found = suggestion(app.store.timeline.state, app.store.subscription_key, "names", Goal(1.3, survive=True))
+        found = suggestion(app.store.timeline.state, app.store.shown.key, "names", Goal(1.3, survive=True))
         assert isinstance(found, Fit)
         told = [each.text for each in main_screen(app).remarks if each.label == "name"]
         assert len(told) == 3
@@ -114,7 +114,7 @@ def test_help_lists_every_verb() -> None:
         assert isinstance(app.screen, HelpScreen)
 
     run(app, story)
-    words = [line.keys for _, lines in VERBS for line in lines]
+    words = [line.keys for _, lines in COMMANDS for line in lines]
     assert {"add", "kill", "split", "suggest", "help"} <= set(words)
 
 

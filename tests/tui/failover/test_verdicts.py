@@ -31,16 +31,16 @@ def perfect() -> ClusterState:
 
 
 def rule_style(app: RingsideApp) -> str:
-    view = app.store.view
+    view = app.store.shown.failover_view
     return next(style for text, style in status_parts(view.status, "", 200) if view.status.rule_text in text)
 
 
 def test_what_modulo_serves_perfectly_is_left_alone_and_good() -> None:
     app = app_of(perfect())
-    assert app.store.view.flag_change is not None
-    assert app.store.view.flag_change.judgement == "worse"
-    assert not flag_helps(app.store.view)
-    assert "Press c" not in state_hint(app.store.view)
+    assert app.store.shown.failover_view.flag_change is not None
+    assert app.store.shown.failover_view.flag_change.judgement == "worse"
+    assert not flag_helps(app.store.shown.failover_view)
+    assert "Press c" not in state_hint(app.store.shown.failover_view)
     assert "$good" in rule_style(app)
 
 
@@ -50,7 +50,7 @@ def test_the_flag_that_made_it_worse_is_not_good_and_c_is_advised_back() -> None
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("c")
         await pilot.pause()
-        view = app.store.view
+        view = app.store.shown.failover_view
         assert view.events[-1].verdict is not None
         assert view.events[-1].verdict.judgement == "worse"
         assert flag_helps(view)
@@ -62,9 +62,9 @@ def test_the_flag_that_made_it_worse_is_not_good_and_c_is_advised_back() -> None
 
 def test_c_is_advised_where_one_consumer_has_everything() -> None:
     app = app_of()
-    assert flag_helps(app.store.view)
+    assert flag_helps(app.store.shown.failover_view)
     assert "$warn" in rule_style(app)
-    assert app.store.view.status.flag_change == "better"
+    assert app.store.shown.failover_view.status.flag_change == "better"
 
 
 def test_a_command_is_judged_while_it_is_typed_and_nothing_is_done() -> None:
@@ -174,7 +174,7 @@ def test_d_compares_the_last_step_an_earlier_one_and_the_other_rule() -> None:
         await pilot.press("c")
         await pilot.pause()
         assert screen.change is not whole
-        assert screen.change.verdict == app.store.view.flag_change
+        assert screen.change.verdict == app.store.shown.failover_view.flag_change
         await pilot.press("escape")
         await pilot.pause()
         assert app.screen is main_screen(app)
@@ -195,7 +195,7 @@ def test_d_draws_both_states_side_by_side() -> None:
         assert before.ring is not None and after.ring is not None
         assert (before.ring.lit, after.ring.lit) == (False, True)
         assert before.weights == (2, 2, 2, 2, 2, 2)
-        assert after.weights == tuple(row.active_partitions for row in app.store.view.consumers)
+        assert after.weights == tuple(row.active_partitions for row in app.store.shown.failover_view.consumers)
         changed = int((before.ring.topic_owners != after.ring.topic_owners).sum())
         assert screen.change is not None
         assert changed == screen.change.verdict.moved == len(screen.change.rows)

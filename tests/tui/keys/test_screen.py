@@ -27,13 +27,13 @@ from tui.kit.ring_panel import RingPanel, ViewMode
 
 
 def names(app: RingsideApp) -> list[str]:
-    assert app.store.keys_view is not None
-    return [row.name for row in app.store.keys_view.consumers]
+    assert app.store.shown.keys_view is not None
+    return [row.name for row in app.store.shown.keys_view.consumers]
 
 
 def waiting(app: RingsideApp) -> int:
-    assert app.store.keys_view is not None
-    return app.store.keys_view.foot.waiting
+    assert app.store.shown.keys_view is not None
+    return app.store.shown.keys_view.foot.waiting
 
 
 def moved_app() -> RingsideApp:
@@ -101,14 +101,14 @@ def test_a_asks_for_ranges_in_sticky_mode_and_proposes_the_first_gap() -> None:
         await pilot.press("enter")
         await pilot.pause()
         assert names(app)[-1] == "worker-3"
-        assert app.store.keys_view.foot.unowned_slots == 65535 - 60000
+        assert app.store.shown.keys_view.foot.unowned_slots == 65535 - 60000
         assert "4 gaps (5,535 slots)" in text_of(app)
 
     run(app, story)
 
 
 def test_a_names_the_field_of_ranges_that_cannot_be() -> None:
-    """What is no range, an overlap (with the name of the other consumer) and no range at all; what was typed stays."""
+    """Not a range, an overlap (with the name of the other consumer) and no range at all; what was typed stays."""
     app = keys_app(with_a_gap())
 
     async def story(pilot: Pilot[int]) -> None:
@@ -122,7 +122,7 @@ def test_a_names_the_field_of_ranges_that_cannot_be() -> None:
             assert app.focused.value == typed
         await pilot.press("ctrl+u", *"32768-32800, 33000-33001", "enter")
         await pilot.pause()
-        assert app.store.keys_view.consumers[-1].declared == "32768-32800,33000-33001"
+        assert app.store.shown.keys_view.consumers[-1].declared == "32768-32800,33000-33001"
 
     run(app, story)
 
@@ -195,11 +195,11 @@ def test_m_changes_the_mode_among_the_four() -> None:
         assert "A client-side technique, no mode of the broker" in screen
         await pilot.press("j", "enter")
         await pilot.pause()
-        assert app.store.keys_view.status.mode == "auto-split"
+        assert app.store.shown.keys_view.status.mode == "auto-split"
         assert "auto-split: ranges halved" in text_of(app)
         await pilot.press("m", "down", "down", "k", "enter")
         await pilot.pause()
-        assert app.store.keys_view.status.mode == "sticky"
+        assert app.store.shown.keys_view.status.mode == "sticky"
 
     run(app, story)
 
@@ -218,7 +218,7 @@ def test_m_takes_points_for_consistent_sticky_ranges_and_refuses_none() -> None:
         assert "a node needs 1 point or more" in text_of(app)
         await pilot.press("ctrl+u", "7", "enter")
         await pilot.pause()
-        status = app.store.keys_view.status
+        status = app.store.shown.keys_view.status
         assert (status.mode, status.points, status.client_side) == ("consistent-sticky", 7, True)
 
     run(app, story)
@@ -228,7 +228,7 @@ def test_t_sends_messages_and_known_keys_complete_what_is_typed() -> None:
     app = keys_app()
 
     async def story(pilot: Pilot[int]) -> None:
-        before = app.store.keys_view.foot.messages
+        before = app.store.shown.keys_view.foot.messages
         await pilot.press("t")
         await pilot.pause()
         assert isinstance(app.screen, SendKeysScreen)
@@ -236,7 +236,7 @@ def test_t_sends_messages_and_known_keys_complete_what_is_typed() -> None:
         await pilot.pause()
         await pilot.press("tab", "ctrl+u", "5", "enter")
         await pilot.pause()
-        assert app.store.keys_view.foot.messages == before + 5
+        assert app.store.shown.keys_view.foot.messages == before + 5
         assert "got order-3" in text_of(app)
         await pilot.press("t")
         await pilot.pause()
@@ -280,20 +280,20 @@ def test_o_acknowledges_the_oldest_and_O_all_of_the_selected_consumer() -> None:
     app = moved_app()
 
     async def story(pilot: Pilot[int]) -> None:
-        held = {row.name: row.unacked for row in app.store.keys_view.consumers}
+        held = {row.name: row.unacked for row in app.store.shown.keys_view.consumers}
         await pilot.press("j", "j", "o")
         await pilot.pause()
-        after = {row.name: row.unacked for row in app.store.keys_view.consumers}
+        after = {row.name: row.unacked for row in app.store.shown.keys_view.consumers}
         assert (after["worker-2"], waiting(app)) == (held["worker-2"] - 1, 3)
         assert "read is due. Key . lets time pass" in text_of(app)
         await pilot.press("full_stop", "full_stop")
         await pilot.pause()
         assert waiting(app) == 0
-        assert app.store.keys_view.consumers[3].unacked == 3
+        assert app.store.shown.keys_view.consumers[3].unacked == 3
         await pilot.press("O")
         await pilot.pause()
-        assert app.store.keys_view.consumers[2].unacked == 0
-        assert app.store.keys_view.consumers[0].unacked == held["worker-0"]
+        assert app.store.shown.keys_view.consumers[2].unacked == 0
+        assert app.store.shown.keys_view.consumers[0].unacked == held["worker-0"]
 
     run(app, story)
 
@@ -304,7 +304,7 @@ def test_a_full_stop_lets_ten_milliseconds_pass() -> None:
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("full_stop", "full_stop")
         await pilot.pause()
-        assert app.store.keys_view.status.now_ms == 20
+        assert app.store.shown.keys_view.status.now_ms == 20
         assert " 20 ms" in text_of(app)
 
     run(app, story)
@@ -374,11 +374,11 @@ def test_enter_on_a_consumer_lists_its_slots_and_keys_and_enter_there_explains_o
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, OwnedKeysScreen)
-        row = app.store.keys_view.consumers[0]
+        row = app.store.shown.keys_view.consumers[0]
         screen = text_of(app)
         assert f"worker-0: {row.slots:,} slots" in screen
         assert f"{row.keys} known keys" in screen
-        keys = app.store.keys_of_consumer(row.consumer_id).keys
+        keys = app.store.shown.keys_of_consumer(row.consumer_id).keys
         await pilot.press("comma", "comma")
         assert [each.slot for each in app.screen.table.listed] == sorted((each.slot for each in keys), reverse=True)
         first = max(keys, key=lambda each: each.slot).text
@@ -426,7 +426,7 @@ def test_colon_runs_the_grammar() -> None:
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("colon", *"send a b c times 2", "enter")
         await pilot.pause()
-        assert app.store.keys_view.foot.keys == 43
+        assert app.store.shown.keys_view.foot.keys == 43
         await pilot.press("colon", *"share rond", "enter")
         await pilot.pause()
         assert keys_screen(app).query_one(Prompt).is_open
@@ -455,7 +455,7 @@ def test_digits_go_to_panels_and_to_hidden_ones_by_zooming() -> None:
         await pilot.pause()
         await pilot.press("2", "6")
         await pilot.pause()
-        assert screen.zoomed == "sent"
+        assert screen.zooming.zoomed == "sent"
         assert "got order-" in text_of(app)
         await pilot.press("z")
         await pilot.pause()
@@ -471,7 +471,7 @@ def test_z_gives_the_whole_body_to_one_panel(panel: str, size: tuple[int, int]) 
 
     async def story(pilot: Pilot[int]) -> None:
         screen = keys_screen(app)
-        screen.zoomed = panel
+        screen.zooming.zoom(panel)
         await pilot.pause()
         zoomed = screen.query_one(f"#{panel}")
         assert zoomed.size.width >= size[0] - 4
@@ -505,7 +505,7 @@ def test_command_palette_runs_a_key_by_its_words() -> None:
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
         commands["10 ms"].callback()
         await pilot.pause()
-        assert app.store.keys_view.status.now_ms == 10
+        assert app.store.shown.keys_view.status.now_ms == 10
 
     run(app, story)
 
@@ -599,6 +599,6 @@ def test_a_change_while_the_screen_is_open_tells_the_new_rule() -> None:
         await pilot.pause()
         await pilot.pause()
         assert "draining hashes" not in text_of(app)
-        assert app.store.keys_view is not None and app.store.keys_view.status.points == 100
+        assert app.store.shown.keys_view is not None and app.store.shown.keys_view.status.points == 100
 
     run(app, story)

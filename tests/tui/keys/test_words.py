@@ -54,7 +54,7 @@ def test_the_examples_of_the_docstrings_hold(module: object) -> None:
 
 
 def view_of(*lines: str, state: object = None) -> KeysView:
-    view = keys_app(state, *lines).store.keys_view  # type: ignore[arg-type]
+    view = keys_app(state, *lines).store.shown.keys_view  # type: ignore[arg-type]
     assert view is not None
     return view
 
@@ -202,7 +202,7 @@ def test_the_status_line_fits_and_always_names_the_mode(width: int, mode: str) -
 
 
 def remarks(view_app: object, key: str) -> dict[str, str]:
-    told = view_app.store.explain_key_text(key)  # type: ignore[attr-defined]
+    told = view_app.store.shown.explain_key_text(key)  # type: ignore[attr-defined]
     return {remark.label: remark.text for remark in key_remarks(told)}
 
 
@@ -228,7 +228,7 @@ def test_the_explanation_of_a_ring_names_the_point_and_of_a_gap_that_nobody_has_
 
 
 def test_the_answer_is_the_owner() -> None:
-    told = keys_app().store.explain_key_text("order-1")
+    told = keys_app().store.shown.explain_key_text("order-1")
     main = [remark for remark in key_remarks(told) if remark.main]  # type: ignore[arg-type]
     assert main == [Remark("owner", told.explanation.owner.name, main=True)]  # type: ignore[union-attr]
 

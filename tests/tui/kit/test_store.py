@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from textual.message import Message
 
-from engine.cluster.commands import AddConsumer, KillConsumer, Undo
+from engine.cluster.commands import AddConsumer, KillConsumer, ShareKeys, Undo
 from engine.cluster.timeline import Timeline
+from tests.tui.key_scenes import in_mode
 from tests.tui.screens_under_test import cluster
+from tui.kit.computing import Work
 from tui.kit.store import Store
 
 
@@ -30,19 +34,19 @@ def store_of(keeper: Keeper | None = None) -> tuple[Store, list[Message]]:
 
 def test_a_change_is_told_once_and_the_view_is_made_once() -> None:
     store, told = store_of()
-    before = store.view
+    before = store.shown.failover_view
     assert store.submit(AddConsumer("billing", "new")) is None
     assert [type(message) for message in told] == [Store.Changed]
-    assert store.view is not before
-    assert store.view is store.view
+    assert store.shown.failover_view is not before
+    assert store.shown.failover_view is store.shown.failover_view
 
 
 def test_what_is_refused_is_an_answer_and_no_change() -> None:
     store, told = store_of()
-    before = store.view
+    before = store.shown.failover_view
     refused = store.submit(KillConsumer("billing", 99))
     assert refused is not None
-    assert store.view is before
+    assert store.shown.failover_view is before
     assert told == []
     assert store.submit(Undo()) is not None
     assert store.submit_line("nonsense") is not None
@@ -74,3 +78,67 @@ def test_moving_nowhere_is_silent() -> None:
     store.step_by(-5)
     store.show_subscription(1)
     assert told == []
+
+
+POINTS = 2_000
+"""Of each of four nodes: more ranges than a step may go through while somebody waits."""
+
+
+def beside() -> tuple[Store, list[Message], list[Work]]:
+    """A store of a Key_Shared subscription, its messages, and what it wants to have computed beside a screen."""
+    store = Store(Timeline.start(in_mode("sticky"), 7, "a test"))
+    told: list[Message] = []
+    works: list[Work] = []
+    store.tell(told.append)
+    store.computing.start = works.append
+    return store, told, works
+
+
+def do(works: list[Work]) -> None:
+    asyncio.run(works.pop(0)())
+
+
+def test_a_long_step_is_computed_beside_the_screen_and_shown_with_its_view() -> None:
+    store, told, works = beside()
+    before = store.shown
+    assert store.submit(ShareKeys("orders", "consistent-sticky", POINTS)) is None
+    assert store.shown is before
+    assert "2000" in store.computing.what
+    do(works)
+    assert store.shown is not before
+    assert "keys_view" in vars(store.shown)
+    assert not store.computing.what
+    assert isinstance(told[-1], Store.Changed)
+    assert store.shown.keys_view is not None
+    assert store.shown.keys_view.status.points == POINTS
+
+
+def test_nothing_else_is_carried_out_while_a_step_is_computed_and_escape_ends_it() -> None:
+    store, _, works = beside()
+    store.submit(ShareKeys("orders", "consistent-sticky", POINTS))
+    refused = store.submit(AddConsumer("orders", "new"))
+    assert refused is not None
+    assert refused.error == "Computing"
+    assert store.cancel()
+    assert not store.cancel()
+    assert store.submit(AddConsumer("orders", "new", ranges=((0, 0),))) is not None  # decided now, and refused
+    do(works)
+    assert store.timeline.length == 0
+
+
+def test_a_long_step_that_is_refused_says_so_later() -> None:
+    store, told, works = beside()
+    assert store.submit(ShareKeys("orders", "consistent-sticky", 10**9)) is None
+    do(works)
+    assert isinstance(told[-1], Store.Refused)
+    assert store.timeline.length == 0
+
+
+def test_steps_back_over_a_long_one_are_computed_beside_the_screen_as_well() -> None:
+    store, _, works = beside()
+    store.submit(ShareKeys("orders", "consistent-sticky", POINTS))
+    do(works)
+    store.step_by(-1)
+    assert store.timeline.cursor == 1
+    do(works)
+    assert store.timeline.cursor == 0

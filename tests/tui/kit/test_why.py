@@ -96,7 +96,7 @@ def test_w_again_shows_the_next_subscription_and_goes_round(tmp_path: Path) -> N
         assert causes(pilot) == ["no_consumers"]
         assert "(1 of 2, worst first)" in text_of(pilot.app)
         await press(pilot, "enter")
-        assert dashboard(pilot).store.shown_name() == ("t/n", "of-b")
+        assert dashboard(pilot).store.shown.name == ("t/n", "of-b")
         await press(pilot, "w", "w")
         assert causes(pilot) == ["fine_idle"]
 
@@ -125,7 +125,7 @@ def test_a_zoomed_panel_keeps_its_place_and_explanations_take_turns_with_it(tmp_
     async def story(pilot: Pilot[int]) -> None:
         screen = dashboard(pilot)
         await press(pilot, "w", "z")
-        assert screen.zoomed == "explain" and screen.query_one(WhyPanel).display
+        assert screen.zooming.zoomed == "explain" and screen.query_one(WhyPanel).display
         await press(pilot, "z", "f", "enter")
         assert not screen.query_one(WhyPanel).display and screen.query_one("#explain").display
         await press(pilot, "w")

@@ -97,12 +97,12 @@ def test_moves_stand_beside_the_least_that_would_do_and_the_risk() -> None:
 
 def test_the_hint_goes_with_the_state() -> None:
     said = {
-        "index 0": hint(app_of().store.view),
-        "all equal": hint(app_of(cluster(topics=4, partitions=4)).store.view),
-        "nobody": hint(app_of(cluster(())).store.view),
-        "no topics": hint(app_of(cluster(topics=0)).store.view),
-        "old": hint(app_of(cluster(release="3.0.0")).store.view),
-        "one level": hint(app_of(cluster(priorities=(0, 1, 1))).store.view),
+        "index 0": hint(app_of().store.shown.failover_view),
+        "all equal": hint(app_of(cluster(topics=4, partitions=4)).store.shown.failover_view),
+        "nobody": hint(app_of(cluster(())).store.shown.failover_view),
+        "no topics": hint(app_of(cluster(topics=0)).store.shown.failover_view),
+        "old": hint(app_of(cluster(release="3.0.0")).store.shown.failover_view),
+        "one level": hint(app_of(cluster(priorities=(0, 1, 1))).store.shown.failover_view),
     }
     assert said["index 0"].endswith("partition index 0 mod 3 = 0. Press c to use the hash ring.")
     assert said["all equal"].startswith("Partitions are dealt out by index.")
@@ -116,9 +116,9 @@ def test_the_hint_never_says_index_0_of_other_partitions() -> None:
     """Partition 0 and 3 of 3 consumers go to the same one too, and not because the index is 0."""
     state = cluster(topics=1, partitions=4)
     topic = next(iter(state.topics.values()))
-    text = hint(app_of(replace(state, topics={topic.name: replace(topic, partitions=1)})).store.view)
+    text = hint(app_of(replace(state, topics={topic.name: replace(topic, partitions=1)})).store.shown.failover_view)
     assert "partition index 0 mod 3 = 0" in text
-    assert "index 0" not in hint(app_of(cluster(("a", "b"), topics=1, partitions=3)).store.view)
+    assert "index 0" not in hint(app_of(cluster(("a", "b"), topics=1, partitions=3)).store.shown.failover_view)
 
 
 def after(line: str, *earlier: str, **how: Any) -> str:
@@ -126,7 +126,7 @@ def after(line: str, *earlier: str, **how: Any) -> str:
     app = app_of(cluster(**how))
     for each in (*earlier, line):
         assert app.store.submit_line(each) is None
-    return hint(app.store.view)
+    return hint(app.store.shown.failover_view)
 
 
 FLAG_ON = "toggle activeConsumerFailoverConsistentHashing"
@@ -155,15 +155,15 @@ def test_the_hint_after_an_undo_is_that_of_the_state() -> None:
 
 def test_a_release_without_the_flag_names_a_command_that_works() -> None:
     """The command in the sentence is taken by the command line."""
-    status = app_of(cluster(release="3.0.0")).store.view.status
+    status = app_of(cluster(release="3.0.0")).store.shown.failover_view.status
     command = flag_unknown(status).rpartition("Try :")[2]
     app = app_of(cluster(release="3.0.0"))
     assert app.store.submit_line(command) is None
-    assert app.store.view.status.flag_known
+    assert app.store.shown.failover_view.status.flag_known
 
 
 def test_the_foot_has_a_form_for_every_width() -> None:
-    texts = foot_texts(app_of().store.view.foot)
+    texts = foot_texts(app_of().store.shown.failover_view.foot)
     assert [len(text) for text in texts] == sorted((len(text) for text in texts), reverse=True)
     assert len(texts[-1]) <= 38
     assert all("max/mean" in text for text in texts)

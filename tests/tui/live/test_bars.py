@@ -55,7 +55,7 @@ def test_a_day_of_refreshes_takes_no_more_memory_once_caches_are_full(monkeypatc
                 changed = recorded()[ORDERS].replace(b'"msgRateOut":0.0', rate)
                 server.answers[ORDERS] = changed if turn % 3 else changed.replace(b'"c-1"', b'"c-%d"' % (turn % 50 + 9))
                 store.arrive(pictures.scene(follower.read()))
-                assert store.view.status.subscription
+                assert store.shown.failover_view.status.subscription
                 clock.now += DAY_S / REFRESHES
                 if turn % (REFRESHES // 6) == REFRESHES // 6 - 1:
                     gc.collect()

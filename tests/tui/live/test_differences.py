@@ -56,7 +56,7 @@ def test_a_disagreement_is_counted_an_event_and_listed(at: Callable[[float], Non
         assert app.store.agreement.disagreements == ()  # one reading alone may be of two moments
         feed.arrived(pictures.scene(wrong(30)))
         await pilot.pause()
-        reported = app.store.view.reported
+        reported = app.store.shown.failover_view.reported
         assert reported is not None
         kinds = [event.kind for event in reported.events if event.moment == 4]
         assert "differs" in kinds

@@ -22,9 +22,11 @@ from tui.cli.session import Session
 from tui.kit import live_line
 from tui.kit.live_line import Freshness, freshness_parts
 from tui.scene import Scene
+from tui.sources.cluster import source
 from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault, Gap
-from tui.sources.cluster.reading import ClusterReading
-from tui.sources.cluster.source import Feed
+from tui.sources.cluster.reader import Said
+from tui.sources.cluster.reading import ClusterReading, Progress
+from tui.sources.cluster.source import PROGRESS_EVERY_S, Feed
 
 ORIGIN = "http://broker.example:8080"
 ORDERS = "persistent/public/default/orders/partitioned-stats"
@@ -58,10 +60,16 @@ class Hand:
     def __init__(self) -> None:
         self.arrived: Callable[[Scene], object] | None = None
         self.missed: Callable[[str], object] | None = None
+        self.progressed: Callable[[str], object] | None = None
         self.stopped = False
 
-    def start(self, arrived: Callable[[Scene], object], missed: Callable[[str], object]) -> None:
-        self.arrived, self.missed = arrived, missed
+    def start(
+        self,
+        arrived: Callable[[Scene], object],
+        missed: Callable[[str], object],
+        progressed: Callable[[str], object],
+    ) -> None:
+        self.arrived, self.missed, self.progressed = arrived, missed, progressed
 
     def stop(self) -> None:
         self.stopped = True
@@ -104,7 +112,7 @@ def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> Non
         await pilot.pause()
         assert names(app) == ["c-0", "c-2"]
         assert "live, read 1 s ago" in text_of(app)
-        reported = app.store.view.reported
+        reported = app.store.shown.failover_view.reported
         assert reported is not None
         assert [event.kind for event in reported.events if "c-1" in event.text][:1] == ["left"]
         await pilot.press("w")
@@ -216,11 +224,11 @@ def test_the_shown_subscription_stays_the_shown_one(at: Callable[[float], None])
         assert feed.arrived is not None
         await pilot.press("n")
         await pilot.pause()
-        shown = app.store.subscription_key
+        shown = app.store.shown.key
         assert "ks" in shown
         feed.arrived(pictures.scene(reading(10, without="c-1")))
         await pilot.pause()
-        assert app.store.subscription_key == shown
+        assert app.store.shown.key == shown
         assert "live, read" in text_of(app)
 
     run(app, story)
@@ -295,7 +303,9 @@ class Planned:
     def __init__(self, *outcomes: ClusterReading | Exception) -> None:
         self.outcomes = list(outcomes)
 
-    def read(self, *, stop: threading.Event) -> ClusterReading:
+    def read(self, *, stop: threading.Event, said: Said) -> ClusterReading:
+        for done in range(4):
+            said(Progress(done, 4, None))
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
@@ -307,8 +317,8 @@ class Planned:
 
 def test_a_turn_says_what_came_of_it() -> None:
     away = ClusterOutOfReachError(ORIGIN, Gap("/admin/v2/clusters", Fault.TIMEOUT))
-    source = Planned(reading(0), away, InputError("nothing in it"), reading(30, cluster="another"), reading(40))
-    feed = Feed(source, 10.0, lambda each: each.at_ms, "standalone")
+    planned = Planned(reading(0), away, InputError("nothing in it"), reading(30, cluster="another"), reading(40))
+    feed = Feed(planned, 10.0, lambda each: each.at_ms, "standalone")
     arrived: list[int] = []
     missed: list[str] = []
     for _ in range(5):
@@ -316,6 +326,34 @@ def test_a_turn_says_what_came_of_it() -> None:
     assert arrived == [BEGAN_MS, BEGAN_MS + 40_000]
     assert len(missed) == 3
     assert "another" in missed[2]
+
+
+def test_a_turn_that_takes_its_time_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((0.0, PROGRESS_EVERY_S / 2, PROGRESS_EVERY_S, PROGRESS_EVERY_S * 1.5, PROGRESS_EVERY_S * 2))
+    monkeypatch.setattr(source.time, "monotonic", lambda: next(times))
+    feed = Feed(Planned(reading(0)), 10.0, lambda each: each.at_ms, "standalone")
+    said: list[str] = []
+    feed.turn(lambda at_ms: None, said.append, said.append)
+    assert said == [str(Progress(1, 4, None)), str(Progress(3, 4, None))]
+
+
+def test_the_progress_of_a_reading_is_shown_until_it_is_there(at: Callable[[float], None]) -> None:
+    feed, pictures = Hand(), Pictures()
+    app = app_with(feed, pictures)
+
+    async def story(pilot: Pilot[int]) -> None:
+        assert feed.progressed is not None
+        assert feed.arrived is not None
+        view = app.store.shown.failover_view
+        feed.progressed("7 of 90 requests")
+        await pilot.pause()
+        assert "7 of 90 requests" in text_of(app)
+        assert app.store.shown.failover_view is view
+        feed.arrived(pictures.scene(reading(10)))
+        await pilot.pause()
+        assert "of 90 requests" not in text_of(app)
+
+    run(app, story, (160, 40))
 
 
 def test_a_stopped_feed_says_nothing_more() -> None:

@@ -75,15 +75,15 @@ def test_every_panel_can_be_reached_and_zoomed_at_every_size(panel: str, size: t
         await pilot.press(panel)
         await pilot.pause()
         screen = producers_screen(app)
-        if not screen.zoomed:
+        if not screen.zooming.zoomed:
             await pilot.press("z")
             await pilot.pause()
         wanted = {"1": "ring", "2": "consumers", "3": "costs", "4": "stats", "5": "events", "6": "sent"}[panel]
-        assert screen.zoomed == wanted
+        assert screen.zooming.zoomed == wanted
         assert screen.query_one(f"#{wanted}").size.width > size[0] * 0.8
         await pilot.press("escape")
         await pilot.pause()
-        assert not screen.zoomed
+        assert not screen.zooming.zoomed
 
     run(app, story, size)
 

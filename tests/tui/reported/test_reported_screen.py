@@ -40,7 +40,7 @@ def mixed(tmp_path: Path) -> Path:
 def test_all_subscriptions_are_places_and_can_be_gone_through(mixed: Path) -> None:
     async def story(pilot: Pilot[int]) -> None:
         store = pilot.app.store  # type: ignore[attr-defined]
-        assert store.subscriptions == ("failover", "shared", "exclusive", "nobody")
+        assert store.places.keys == ("failover", "shared", "exclusive", "nobody")
         kinds = [type(pilot.app.screen)]
         for _ in range(4):
             await pilot.press("n")
@@ -60,7 +60,7 @@ def test_a_shared_subscription_shows_what_was_reported(mixed: Path, size: tuple[
         shown = text_of(pilot.app)
         assert "Shared, as reported" in shown and "!A s-0" in shown and "backlog 9" in shown
         assert "hash ring" not in shown and "of ring" not in shown
-        view = pilot.app.store.reported_view  # type: ignore[attr-defined]
+        view = pilot.app.store.shown.reported_view  # type: ignore[attr-defined]
         (row,) = view.consumers
         assert (row.reported.permits, row.reported.unacked, row.reported.obstacles) == (0, 4, ("no-permits",))
         assert [(topic.backlog, topic.unacked, topic.blocked) for topic in view.topics] == [(9, 4, True)]
@@ -72,12 +72,12 @@ def test_an_exclusive_subscription_names_its_active_consumer(mixed: Path) -> Non
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("n", "n")
         await pilot.pause()
-        view = pilot.app.store.reported_view  # type: ignore[attr-defined]
+        view = pilot.app.store.shown.reported_view  # type: ignore[attr-defined]
         assert (view.status.type, view.topics[0].active) == ("Exclusive", 0)
         assert (view.consumers[0].reported.permits, view.consumers[0].reported.waiting) == (7, 5)
         await pilot.press("n")
         await pilot.pause()
-        view = pilot.app.store.reported_view  # type: ignore[attr-defined]
+        view = pilot.app.store.shown.reported_view  # type: ignore[attr-defined]
         assert (view.status.type, view.consumers, view.reported.backlog) == ("None", (), 11)
 
     run(app_on(mixed), story)
@@ -134,8 +134,8 @@ def test_a_step_changes_nothing_of_it(mixed: Path) -> None:
         await pilot.press("x", "n")
         await pilot.pause()
         assert store.timeline.cursor == 1
-        assert store.reported_view.reported.computed_from == 0
-        assert store.reported_view.consumers[0].reported.unacked == 4
+        assert store.shown.reported_view.reported.computed_from == 0
+        assert store.shown.reported_view.consumers[0].reported.unacked == 4
 
     run(app_on(mixed), story)
 
@@ -154,13 +154,13 @@ def test_moments_are_scrubbed_and_steps_begin_behind_the_last(tmp_path: Path) ->
         async def after(*keys: str) -> tuple[tuple[int, int], list[str], list[str]]:
             await pilot.press(*keys)
             await pilot.pause()
-            view = store.view
+            view = store.shown.failover_view
             names = [row.name for row in view.consumers]
             return store.moment, names, [event.kind for event in view.reported.events]
 
         assert await after() == ((3, 3), ["b"], ["joined", "backlog", "left", "active", "backlog"])
         assert await after("left_square_bracket") == ((2, 3), ["a", "b"], ["joined", "backlog"])
-        assert [row.reported.permits for row in store.view.consumers] == [1, 1]
+        assert [row.reported.permits for row in store.shown.failover_view.consumers] == [1, 1]
         assert "* 2 + b joined" in text_of(pilot.app)
         assert await after("home") == ((1, 3), ["a"], [])
         await pilot.press("x")
@@ -169,13 +169,13 @@ def test_moments_are_scrubbed_and_steps_begin_behind_the_last(tmp_path: Path) ->
         assert (await after("end"))[0] == (3, 3)
         await pilot.press("a", *"z", "enter")
         await pilot.pause()
-        assert store.timeline.cursor == 1 and store.view.reported.computed_from == 1
+        assert store.timeline.cursor == 1 and store.shown.failover_view.reported.computed_from == 1
         assert (await after("home"))[:2] == ((1, 3), ["a"])
         assert (await after("right_square_bracket", "right_square_bracket"))[:2] == ((3, 3), ["b"])
         assert store.timeline.cursor == 0
         await pilot.press("right_square_bracket")
         await pilot.pause()
-        assert store.timeline.cursor == 1 and len(store.view.consumers) == 2
+        assert store.timeline.cursor == 1 and len(store.shown.failover_view.consumers) == 2
 
     run(app_on(tmp_path), story)
 
@@ -205,13 +205,13 @@ def test_a_subscription_that_a_moment_does_not_have_comes_back_with_the_next(tmp
         store = pilot.app.store  # type: ignore[attr-defined]
         await pilot.press("n")
         await pilot.pause()
-        assert store.shown_name() == ("t/n", "new")
-        assert [event.kind for event in store.reported_view.reported.events] == ["new"]
+        assert store.shown.name == ("t/n", "new")
+        assert [event.kind for event in store.shown.reported_view.reported.events] == ["new"]
         await pilot.press("home")
         await pilot.pause()
-        assert store.shown_name() == ("t/n", "old")
+        assert store.shown.name == ("t/n", "old")
         await pilot.press("end")
         await pilot.pause()
-        assert store.shown_name() == ("t/n", "new")
+        assert store.shown.name == ("t/n", "new")
 
     run(app_on(tmp_path), story)

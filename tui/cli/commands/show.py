@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 def _number(name: str, default: int, help_text: str) -> Callable[[Command], Command]:
-    """An option that takes a whole number; its limits are the engine's to tell."""
+    """An option that takes a whole number; its limits are checked by the engine."""
     return click.option(name, metavar="N", type=int, default=default, show_default=True, help=help_text)
 
 
@@ -79,7 +79,7 @@ def new_command(
     output: Output,
     journal: JournalChoice,
 ) -> int:
-    """Open an invented cluster: the same numbers and the same seed give the same cluster.
+    """Open a synthetic cluster: the same numbers and the same seed give the same cluster.
 
     Example: ringside new --topics 12 --consumers 6 --flag on
     """

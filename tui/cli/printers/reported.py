@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from engine.text import counted
-from engine.views.reported.model import ReportedView
+from engine.views.reported.model import Comparison, ReportedView
 from engine.views.reported.subscription import SubscriptionView
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.reported import Tagged, obstacle_texts, pair_words, seen_text, waiting_text
+from tui.kit.reported import Tagged, comparison_text, obstacle_texts, pair_words, seen_text, waiting_text
 from tui.kit.wording import quantity, safe_name, short_topic, shorten_middle
 
 NAME_CELLS: Final = 22
 DRAINING_SHOWN: Final = 20
 """Draining slots that are listed; the rest is counted."""
+DIFFERENCES_SHOWN: Final = 20
 _HEADING: Final = ("", "consumer", "permits", "unacked", "waiting", "msg/s", "blocked")
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", "<")
 
@@ -24,6 +25,19 @@ class Row(Tagged, Protocol):
 
     @property
     def name(self) -> str: ...
+
+
+def _comparison_lines(comparison: Comparison | None) -> Iterator[str]:
+    if comparison is None or not comparison.compared:
+        return
+    yield f"  {comparison_text(comparison)}"
+    for each in comparison.disagreements[:DIFFERENCES_SHOWN]:
+        sides = f"reported {safe_name(each.reported)}, by the model {safe_name(each.modelled)}"
+        text = f"{short_topic(each.topic)}: {each.kind}, {sides} ({each.rule})"
+        yield from wrapped(text, first="    ", rest="      ")
+    more = len(comparison.disagreements) - DIFFERENCES_SHOWN
+    if more > 0:
+        yield f"    and {more:,} more"
 
 
 def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[str]:
@@ -48,6 +62,7 @@ def reported_lines(view: ReportedView | None, rows: Sequence[Row]) -> Iterator[s
     ]
     yield f"reported by brokers, {seen_text(view.time)}:"
     yield from wrapped(" · ".join(parts), first="  ", rest="  ")
+    yield from _comparison_lines(view.comparison)
     listed = [
         (
             f"!{rows[at].tag}" if consumer.obstacles else f" {rows[at].tag}",
@@ -82,7 +97,7 @@ def _draining(view: ReportedView, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def seen_event_lines(view: ReportedView) -> Iterator[str]:
-    """What happened between the moments that were seen, inferred from the answers; a star stands before the moment."""
+    """What happened between the moments that were seen, inferred from the answers; a star precedes the moment."""
     for event in view.events:
         yield from wrapped(safe_name(event.text), first=f"  {f'*{event.moment}':>3}  ", rest=" " * 7)
 

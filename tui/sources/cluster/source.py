@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ EVERYTHING_EVERY: Final = 6
 """Of so many refreshes one asks also for what changes rarely: once a minute, where nothing else is said."""
 REFRESHED_AT_ONCE: Final = 2
 """Requests under way at a refresh: looking after more connections costs more than the few answers."""
+PROGRESS_EVERY_S: Final = 0.5
 REFRESHED_DETAILS: Final = 10
 """Topics with a backlog of which positions and limits are read at each refresh."""
 
@@ -156,11 +158,11 @@ class Follower:
         self._earlier = Earlier()
         self._readings = 0
 
-    def read(self, *, stop: threading.Event | None = None) -> ClusterReading:
+    def read(self, *, stop: threading.Event | None = None, said: Said | None = None) -> ClusterReading:
         """Read it once more. Raises ``ClusterOutOfReachError``."""
         if self._runner is None:
             self._runner = asyncio.Runner()
-        reading = self._runner.run(self._read(stop))
+        reading = self._runner.run(self._read(stop, said))
         return with_settings(reading, self._source.settings)
 
     def close(self) -> None:
@@ -171,7 +173,7 @@ class Follower:
             self._runner.close()
         self._runner = self._client = None
 
-    async def _read(self, stop: threading.Event | None) -> ClusterReading:
+    async def _read(self, stop: threading.Event | None, said: Said | None) -> ClusterReading:
         asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
         if self._client is None:
             self._client = AdminClient(self._source.access, self._source.limits, clock=self._clock)
@@ -181,7 +183,7 @@ class Follower:
             self._earlier = Earlier(loaded=self._earlier.loaded)
         self._readings += 1
         try:
-            reading = await read_cluster(self._client, self._source.scope, earlier=self._earlier)
+            reading = await read_cluster(self._client, self._source.scope, said, self._earlier)
         except ClusterOutOfReachError:
             self._earlier, self._readings = Earlier(), 0
             raise
@@ -190,11 +192,29 @@ class Follower:
 
 
 class Reads(Protocol):
-    """What reads a cluster again and again, each time until ``stop`` is set."""
+    """What reads a cluster again and again, each time until ``stop`` is set; ``said`` is called after each request."""
 
-    def read(self, *, stop: threading.Event) -> ClusterReading: ...
+    def read(self, *, stop: threading.Event, said: Said) -> ClusterReading: ...
 
     def close(self) -> None: ...
+
+
+def _say_nothing(_: str) -> None:
+    return None
+
+
+class _Slowly:
+    """Says how far a reading is, not before it has taken ``PROGRESS_EVERY_S`` and not more often than that."""
+
+    def __init__(self, progressed: Callable[[str], object]) -> None:
+        self._progressed = progressed
+        self._next_s = time.monotonic() + PROGRESS_EVERY_S
+
+    def __call__(self, progress: Progress) -> None:
+        now_s = time.monotonic()
+        if now_s >= self._next_s:
+            self._next_s = now_s + PROGRESS_EVERY_S
+            self._progressed(str(progress))
 
 
 class Feed(Generic[T]):
@@ -210,27 +230,39 @@ class Feed(Generic[T]):
         self._cluster = cluster
         self._stop = threading.Event()
 
-    def start(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
-        """Begin with a pause, for the first reading is there already. Both are called in the thread of the feed."""
-        threading.Thread(target=self._run, args=(arrived, missed), name="live", daemon=True).start()
+    def start(
+        self,
+        arrived: Callable[[T], object],
+        missed: Callable[[str], object],
+        progressed: Callable[[str], object] = _say_nothing,
+    ) -> None:
+        """Begin with a pause, for the first reading is there already. All are called in the thread of the feed."""
+        threading.Thread(target=self._run, args=(arrived, missed, progressed), name="live", daemon=True).start()
 
     def stop(self) -> None:
         """Ask nothing more. Nobody waits for what is under way."""
         self._stop.set()
 
-    def _run(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
+    def _run(
+        self, arrived: Callable[[T], object], missed: Callable[[str], object], progressed: Callable[[str], object]
+    ) -> None:
         try:
             while not self._stop.wait(self.every_s):
                 # The one who listens is gone when the loop is closed.
                 with suppress(RuntimeError):
-                    self.turn(arrived, missed)
+                    self.turn(arrived, missed, progressed)
         finally:
             self._source.close()
 
-    def turn(self, arrived: Callable[[T], object], missed: Callable[[str], object]) -> None:
-        """Read once and say what came of it."""
+    def turn(
+        self,
+        arrived: Callable[[T], object],
+        missed: Callable[[str], object],
+        progressed: Callable[[str], object] = _say_nothing,
+    ) -> None:
+        """Read once and say what came of it; of a reading that takes its time also how far it is."""
         try:
-            reading = self._source.read(stop=self._stop)
+            reading = self._source.read(stop=self._stop, said=_Slowly(progressed))
             if self._stop.is_set():
                 return
             if reading.cluster and self._cluster and reading.cluster != self._cluster:

@@ -1,0 +1,43 @@
+"""How much there is to compute for a command: what takes long on a screen is better done beside it."""
+
+from __future__ import annotations
+
+from engine.cluster.commands import AddTopic, Command, RepartitionTopic, SetSetting, ShareKeys, SplitBundle
+from engine.cluster.keys.state import KeySubscription, SharingMode
+from engine.cluster.keys.subscriptions import POINTS_SETTING
+from engine.cluster.state import ClusterState, find_key_subscription
+from engine.keyshared.ring import RingSelector
+
+
+def effort_of(state: ClusterState, command: Command) -> int:
+    """Return about how many points, ranges and partitions a command and the view after it go through. O(consumers)."""
+    return pieces_of(state) + own_effort(state, command)
+
+
+def pieces_of(state: ClusterState) -> int:
+    """Return how many points or declared ranges the largest Key_Shared subscription has. O(consumers)."""
+    return max(map(_pieces, state.key_subscriptions), default=0)
+
+
+def _pieces(subscription: KeySubscription) -> int:
+    selector = subscription.delivery.selector
+    if isinstance(selector, RingSelector):
+        return selector.points * len(selector.consumers)
+    return sum(len(consumer.declared or ()) for consumer in selector.consumers)
+
+
+def own_effort(state: ClusterState, command: Command) -> int:
+    """Return what a command adds to that, by its numbers. O(consumers), and O(topics) to split."""
+    match command:
+        case ShareKeys(mode=SharingMode.CONSISTENT_STICKY.value):
+            subscription = find_key_subscription(state, command.subscription)
+            return command.points * len(subscription.consumers) if subscription is not None else 0
+        case SetSetting() if command.name == POINTS_SETTING:
+            # No more digits than any number that is accepted; what is not a number is refused soon.
+            points = int(command.text) if command.text.isdecimal() and len(command.text) < 10 else 0
+            return points * max((len(subscription.consumers) for subscription in state.key_subscriptions), default=0)
+        case AddTopic() | RepartitionTopic():
+            return command.partitions
+        case SplitBundle():
+            return len(state.topics) + int(state.topics.partitions.sum())
+    return 0

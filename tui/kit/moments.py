@@ -1,0 +1,105 @@
+"""The moments that were seen of a cluster: what brokers reported in them, and what was wrong then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from engine.admin.moments import Moment, combined
+from engine.cluster.state import ClusterState, shown_places
+from engine.cluster.timeline import Timeline
+from engine.diagnosis.model import Cause, Diagnosis
+from engine.diagnosis.seen import SubscriptionSeen
+from engine.diagnosis.why import diagnose_all
+from engine.errors import InputError
+from engine.scenarios.opening import open_snapshot
+from engine.views.reported.model import Agreement
+from engine.views.reported.subscription import reported_only
+from engine.views.reported.view import Reported, Subject
+
+PREPARED: Final = 5_000
+"""Subscriptions of topics that are diagnosed in a few tenths of a second."""
+
+
+def is_soon_diagnosed(seen: Sequence[Moment]) -> bool:
+    """Whether diagnosing all of it takes no time that anybody notices."""
+    return sum(len(topic.subscriptions) for moment in seen for topic in moment.snapshot.topics.values()) <= PREPARED
+
+
+class Moments:
+    """Of several moments the last one is where the timeline begins; the ones before are looked at only.
+
+    Moments are counted from 0; without any, the one that is shown is -1.
+    """
+
+    def __init__(self, reported: Reported, diagnoses: Sequence[Diagnosis] | None = None) -> None:
+        """``diagnoses`` are those of the last moment, where they are known."""
+        self.reported: Final = reported
+        self.at = reported.last
+        """The moment that is shown."""
+        self._earlier: dict[int, Timeline] = {}
+        self._others: dict[int, tuple[Subject, ...]] = {}
+        self._diagnoses: dict[int, list[Diagnosis]] = {} if diagnoses is None else {self.at: list(diagnoses)}
+
+    @property
+    def last(self) -> int:
+        """The newest moment."""
+        return self.reported.last
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether what is shown was seen before the last moment."""
+        return self.at < self.last
+
+    @property
+    def at_ms(self) -> int | None:
+        """When the moment that is shown was seen, in epoch milliseconds; None where that is not known."""
+        return self.reported.moments[self.at].at_ms if self.at >= 0 else None
+
+    @property
+    def agreement(self) -> Agreement:
+        """How the moment that is shown compares with the model; of no facts where nobody compared it."""
+        behind = self.last - self.at
+        agreements = self.reported.agreements
+        return agreements[-1 - behind] if behind < len(agreements) else Agreement()
+
+    def timeline(self, moment: int, later: Timeline) -> Timeline:
+        """Return the state as it was seen up to an earlier moment, with the settings of a later timeline."""
+        if moment not in self._earlier:
+            snapshot, settings = combined(self.reported.moments[: moment + 1]), later.initial.settings
+            release, flag = later.initial.release, settings.activeConsumerFailoverConsistentHashing
+            try:
+                state = open_snapshot(snapshot, release=release, consistent_hashing=flag).state
+            except InputError:  # it has neither topics nor bundles yet
+                state = ClusterState(release=release, settings=settings)
+            self._earlier[moment] = Timeline.start(state, later.seed, later.source)
+        return self._earlier[moment]
+
+    def reported_only(self, initial: ClusterState) -> tuple[Subject, ...]:
+        """Return what brokers reported up to this moment and the model of it, ``initial``, does not have."""
+        if self.at not in self._others:
+            start = Timeline.start(initial)
+            self._others[self.at] = reported_only(self.reported, self.at, start, shown_places(initial))
+        return self._others[self.at]
+
+    def seen(self, subjects: Sequence[Subject]) -> tuple[SubscriptionSeen, ...]:
+        """Return what brokers reported of subscriptions up to this moment."""
+        known = self.reported.subscriptions(self.at) if subjects else {}
+        return tuple(known[subject.namespace, subject.name] for subject in subjects)
+
+    # what was wrong
+
+    def diagnoses(self) -> list[Diagnosis]:
+        """Return what was wrong with each subscription that brokers reported, the worst first; no step changes it."""
+        moment = self.at
+        if moment not in self._diagnoses:
+            seen = self.reported.subscriptions(moment) if len(self.reported) else {}
+            self._diagnoses[moment] = diagnose_all(seen.values())
+        return self._diagnoses[moment]
+
+    def trouble(self, namespace: str, name: str) -> Cause | None:
+        """Return what blocks a subscription by what brokers reported, as far as that was looked at."""
+        for diagnosis in self._diagnoses.get(self.at, ()):
+            if (diagnosis.namespace, diagnosis.subscription) == (namespace, name) and diagnosis.blocks:
+                return diagnosis.first
+        return None

@@ -1,0 +1,93 @@
+"""Which of several things the line above the panels says: a refusal, a caption, a notice, or what to try next."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from engine.errors import Rejection
+from engine.text import counted
+from engine.views.failover.model import Notice
+from tui.kit.playing import Stage
+from tui.kit.store import Store
+from tui.kit.wording import not_saved, safe_name
+
+Sentence = tuple[str, str]
+"""Its kind, a key of the signs of the line, and its text."""
+
+
+class Status(Protocol):
+    """What every status has."""
+
+    @property
+    def step(self) -> int: ...
+
+
+class Noticed(Protocol):
+    """What every view has that sentences are about."""
+
+    @property
+    def status(self) -> Status: ...
+    @property
+    def notices(self) -> tuple[Notice, ...]: ...
+
+
+class Subject(Protocol):
+    """What a screen says about its view."""
+
+    @property
+    def now(self) -> Noticed: ...
+    def hint(self) -> str: ...
+    def hint_with(self, notice: str) -> str: ...
+
+
+class Saying:
+    """The complaint and the notice of the moment, and what is said while there are none."""
+
+    def __init__(self, subject: Subject, store: Store, stage: Stage, *, repeats_notices: bool) -> None:
+        """``repeats_notices``: whether a notice whose text changed is one that the last step brought up."""
+        self._subject = subject
+        self._store = store
+        self._stage = stage
+        self._repeats_notices = repeats_notices
+        self._complaint = ""
+        self._fresh_notice = ""
+
+    def complain(self, rejection: Rejection | str | None) -> None:
+        """Keep a refusal; None takes the last one back."""
+        self._complaint = "" if rejection is None else str(rejection)
+
+    def compare(self, before: Noticed | None, view: Noticed) -> None:
+        """Keep the first notice that the view before did not have; no view before had any."""
+        self._fresh_notice = "" if before is None else self._brought_up(before, view)
+
+    def _brought_up(self, before: Noticed, view: Noticed) -> str:
+        codes = {notice.code for notice in before.notices}
+        for notice in view.notices:
+            if notice not in before.notices if self._repeats_notices else notice.code not in codes:
+                return notice.text
+        return ""
+
+    @property
+    def sentence(self) -> Sentence:
+        """A refusal first, then a script's caption, then a notice that the last step brought up, else the hint.
+
+        A caption is about the state that the script left: after a step of the user the hint is about that step.
+        """
+        store, stage = self._store, self._stage
+        if self._complaint:
+            return "refusal", self._complaint
+        if store.computing.what:
+            return "computing", f"computing {safe_name(store.computing.what)} …; escape cancels"
+        if not_saved(store.saved):
+            return "refusal", store.saved
+        if stage.caption and stage.captioned is store.timeline:
+            failed = stage.failed_expectations
+            return "caption", stage.caption + (f" ({counted(failed, 'expectation')} failed)" if failed else "")
+        if self._fresh_notice:
+            return "notice", self._subject.hint_with(self._fresh_notice)
+        view = self._subject.now
+        trouble = store.reported_trouble() if view.status.step == 0 else None
+        if trouble is not None:
+            return "notice", f"reported as blocked: {safe_name(trouble.what)} (w: why)"
+        more = f" (i: {counted(len(view.notices), 'notice')})" if view.notices else ""
+        return "hint", self._subject.hint() + more

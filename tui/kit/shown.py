@@ -1,0 +1,295 @@
+"""What a screen is about: one subscription or topic at one state, with its views and what can be asked about it.
+
+Views are computed when they are first asked for. Nothing here changes, so another thread may ask as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Final, Literal
+
+from engine.cluster.commands import Command
+from engine.cluster.grammar.reading import parse_command
+from engine.cluster.keys.state import KeySubscription
+from engine.cluster.state import ClusterState, Subscription, shown_places
+from engine.cluster.timeline import Timeline
+from engine.compare.verdict import Verdict, carried_out, flag_change
+from engine.errors import Rejection
+from engine.views.comparing.handovers import ChangeView, change_view, preview_of
+from engine.views.comparing.heirs import HeirsView, LossesView, heirs_view, losses_view
+from engine.views.failover.dashboard import (
+    busiest_partition_of,
+    dashboard_view,
+    partitions_of,
+    split_previews,
+    topic_explanation,
+    topics_of_bundle,
+)
+from engine.views.failover.explanations import TopicExplanation
+from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow
+from engine.views.failover.splits import SplitPreviewView
+from engine.views.keys.answers import key_answer, keys_of_consumer
+from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeysView
+from engine.views.keys.view import keys_view
+from engine.views.producers.answers import GrowthView, known_keys_view, send_answer, statistics_view
+from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
+from engine.views.producers.view import producers_view
+from engine.views.reported.bundles import with_load_reports
+from engine.views.reported.model import Comparison
+from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
+from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
+from tui.kit.wording import namespace_suffix, safe_name
+
+Kind = Literal["failover", "keys", "producers", "reported"]
+"""Which screen shows it. ``failover`` also where there is no subscription, since its screen has the bundles."""
+Side = DashboardView | KeysView | None
+Sides = tuple[Side, Side]
+"""A subscription in two states; None where one of them does not have it."""
+
+
+class Places:
+    """All that can be shown, in order: Failover subscriptions, Key_Shared ones, topics with producers, reported ones.
+
+    ``others`` are the subscriptions that brokers reported and for which nothing is computed. Where there are only
+    those, the first place is that of the bundles, with the key "".
+    """
+
+    def __init__(self, state: ClusterState, others: tuple[Subject, ...]) -> None:
+        self.others: Final = others
+        self.keys: Final = all_places(shown_places(state), others)
+        listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
+        self._names = [(subscription.namespace, subscription.name) for subscription in listed]
+        self._first_keys = len(state.subscriptions)
+        self._first_producers = len(listed)
+        self._first_other = len(self.keys) - len(others)
+
+    def kind(self, place: int) -> Kind:
+        """Return the kind of what is at a place."""
+        if not self.key(place) or place < self._first_keys:
+            return "failover"
+        if place < self._first_producers:
+            return "keys"
+        return "producers" if place < self._first_other else "reported"
+
+    def key(self, place: int) -> str:
+        """Return the key at a place, "" where there is none."""
+        return self.keys[place] if 0 <= place < len(self.keys) else ""
+
+    def subject(self, place: int) -> Subject | None:
+        """Return the reported subscription at a place; None where the model has what is there."""
+        return self.others[place - self._first_other] if self.kind(place) == "reported" else None
+
+    def title(self, place: int) -> str:
+        """Return the name at a place, with its namespace where several have this name."""
+        key = self.keys[place]
+        if key == BUNDLES:
+            return "the bundles"
+        namespace = self.name(place)[0]
+        return safe_name(key) + (namespace_suffix(key, namespace, self.keys) if namespace else "")
+
+    def name(self, place: int) -> tuple[str, str]:
+        """Return namespace and name of a subscription, or "" and the name of a topic with producers."""
+        subject = self.subject(place)
+        if subject is not None:
+            return subject.namespace, subject.name
+        return self._names[place] if 0 <= place < len(self._names) else ("", self.key(place))
+
+    def place_of(self, namespace: str, name: str) -> int | None:
+        """Return the place of the subscription of this namespace and name."""
+        names = map(self.name, range(len(self.keys)))
+        return next((place for place, known in enumerate(names) if namespace and known == (namespace, name)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What was said when the state was opened: how much was set aside, and what is worth to know."""
+
+    problems: int = 0
+    notes: tuple[Notice, ...] = ()
+
+
+class Shown:
+    """What is at one place of one state.
+
+    ``failover`` is the place of the Failover subscription that is shown, or was before something else; ``moment`` the
+    one of ``reported`` that is shown.
+    """
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        places: Places,
+        place: int,
+        *,
+        failover: int,
+        reported: Reported,
+        moment: int,
+        opened: Opened,
+    ) -> None:
+        self.timeline: Final = timeline
+        self.places: Final = places
+        self.place: Final = place
+        self.key: Final = places.key(place)
+        self.kind: Final[Kind] = places.kind(place)
+        self.failover: Final = place if self.kind == "failover" else failover
+        self._reported = reported
+        self._moment = moment
+        self._opened = opened
+
+    @property
+    def title(self) -> str:
+        """The name of what is shown, with its namespace where several have this name."""
+        return self.places.title(self.place)
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Namespace and name of what is shown; "" and the name of the topic where those are its producers."""
+        return self.places.name(self.place)
+
+    # views
+
+    @cached_property
+    def failover_view(self) -> DashboardView:
+        """The view of the Failover subscription that is shown, or was before something else."""
+        view = dashboard_view(
+            self.timeline, subscription=self.failover, problems=self._opened.problems, notes=self._opened.notes
+        )
+        view = replace(view, status=replace(view.status, subscriptions=self.places.keys))
+        subject = subject_of(self.timeline, view.status.subscription)
+        if subject is not None:
+            view = with_reported(view, self._reported, self._moment, subject)
+        return with_load_reports(view, self._reported, self._moment)
+
+    @cached_property
+    def keys_view(self) -> KeysView | None:
+        """The view of the shown Key_Shared subscription; None where something else is shown."""
+        if self.kind != "keys":
+            return None
+        view = keys_view(self.timeline, self.key, notes=self._opened.notes)
+        view = replace(view, status=replace(view.status, subscriptions=self.places.keys))
+        subject = subject_of(self.timeline, self.key)
+        return view if subject is None else keys_with_reported(view, self._reported, self._moment, subject)
+
+    @cached_property
+    def producers_view(self) -> ProducersView | None:
+        """The view of the shown topic's producers; None where something else is shown."""
+        return producers_view(self.timeline, self.key, notes=self._opened.notes) if self.kind == "producers" else None
+
+    @cached_property
+    def reported_view(self) -> SubscriptionView | None:
+        """The view of the shown subscription where nothing is computed for it; else None."""
+        subject = self.places.subject(self.place)
+        if subject is None:
+            return None
+        return subscription_view(
+            self.timeline, self._reported, self._moment, subject, keys=self.places.keys, notes=self._opened.notes
+        )
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What was reported of the shown subscription beside the model; None where that was not compared."""
+        view = self.failover_view if self.kind == "failover" else self.keys_view
+        return None if view is None or view.reported is None else view.reported.comparison
+
+    def prepare(self) -> None:
+        """Compute the view of what is shown."""
+        _ = self.keys_view or self.producers_view or self.reported_view or self.failover_view
+
+    # the other side
+
+    def preview(self, command: Command) -> Verdict | Rejection | None:
+        """Return what a command would make of the shown subscription; None for producers."""
+        return preview_of(self.timeline.state, command, self.key)
+
+    def preview_of_line(self, text: str) -> Callable[[], Verdict | Rejection | None] | None:
+        """Return what computes the same for a line that is being typed; None while it is not a command."""
+        command = parse_command(text, self.timeline.state, self.key or None)
+        return partial(self.preview, command) if isinstance(command, Command) else None
+
+    def heirs_of(self, consumer_id: int) -> HeirsView | Rejection:
+        """Return who inherits what if a consumer of the shown subscription goes."""
+        return heirs_view(self.timeline.state, self.key, (consumer_id,))
+
+    def losses(self) -> LossesView | Rejection:
+        """Return every single failure of the shown subscription, the worst first."""
+        return losses_view(self.timeline.state, self.key)
+
+    def change_since(self, step: int) -> ChangeView | None:
+        """Return what became of the shown subscription from a step to the cursor; None for producers."""
+        timeline = self.timeline
+        return change_view(timeline.state_at(min(step, timeline.cursor)), timeline.state, self.key)
+
+    def change_of_rule(self) -> ChangeView | None:
+        """Return what turning consistent hashing of Failover on or off would make of the shown subscription."""
+        state = self.timeline.state
+        after = carried_out(state, flag_change(state))
+        return None if isinstance(after, Rejection) else change_view(state, after, self.key)
+
+    def views_since(self, step: int) -> Callable[[], Sides]:
+        """Return what computes the views of the shown subscription at a step and at the cursor."""
+        return partial(_sides, self.timeline.go_to(min(step, self.timeline.cursor)), self.timeline, self.key)
+
+    def views_of_rules(self) -> Callable[[], Sides]:
+        """Return what computes the views of the shown subscription by the rule in force and by the other one."""
+        after, _ = self.timeline.submit(flag_change(self.timeline.state))
+        return partial(_sides, self.timeline, after, self.key)
+
+    # partitions, bundles
+
+    def busiest_partition_of(self, consumer_id: int) -> str:
+        """Return the one of a consumer's partitions with most messages a second, "" for none."""
+        return busiest_partition_of(self.timeline, self.failover, consumer_id)
+
+    def partitions_of(self, consumer_id: int) -> Sequence[PartitionRow]:
+        """Return the partitions a consumer is active for, busiest first."""
+        return partitions_of(self.timeline, self.failover, consumer_id)
+
+    def topics_of(self, namespace: str, range_text: str) -> Sequence[BundleTopic]:
+        """Return the topics of a bundle, by hash."""
+        return topics_of_bundle(self.timeline, namespace, range_text, self.failover)
+
+    def explain(self, topic_text: str) -> TopicExplanation | Rejection:
+        """Return where a topic goes, and why."""
+        return topic_explanation(self.timeline, self.failover, topic_text)
+
+    def previews(self, namespace: str, range_text: str) -> SplitPreviewView:
+        """Return what every split algorithm would make of a bundle."""
+        return split_previews(self.timeline, namespace, range_text)
+
+    # Key_Shared
+
+    def explain_key_text(self, key_text: str) -> KeyAnswer | Rejection:
+        """Return where a key of the shown Key_Shared subscription goes, and why."""
+        return key_answer(self.timeline, self.key, key_text)
+
+    def keys_of_consumer(self, consumer_id: int) -> ConsumerKeysView:
+        """Return the slots and the known keys that a consumer of the shown Key_Shared subscription has."""
+        return keys_of_consumer(self.timeline, self.key, consumer_id)
+
+    # producers
+
+    def explain_send(self, number: int, key: str | None) -> SendAnswer | Rejection:
+        """Return what the next message of a producer of the shown topic would do, and why."""
+        return send_answer(self.timeline, self.key, number, key)
+
+    def known_keys(self) -> GrowthView | None:
+        """Return where the busiest known keys of the shown topic go with each client; None where no key was sent."""
+        return known_keys_view(self.timeline, self.key)
+
+    def producer_statistics(self) -> StatisticsView:
+        """Return the merged statistics of the shown topic's producers."""
+        return statistics_view(self.timeline, self.key)
+
+
+def _sides(before: Timeline, after: Timeline, key: str) -> Sides:
+    return _view_of(before, key), _view_of(after, key)
+
+
+def _view_of(timeline: Timeline, key: str) -> Side:
+    names = [subscription.key for subscription in timeline.state.subscriptions]
+    if key in names:
+        return dashboard_view(timeline, subscription=names.index(key))
+    shared = any(subscription.key == key for subscription in timeline.state.key_subscriptions)
+    return keys_view(timeline, key) if shared else None
