@@ -23,7 +23,7 @@ from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.screens import RingsideModal
 from tui.kit.wording import fit, safe_name
 
 _KIND_CELLS: Final = 13
@@ -32,7 +32,7 @@ _NAME_CELLS: Final = (14, 30)
 _PLACE_CELLS: Final = 20
 
 
-class PickerScreen(SinglePaintModal[Found]):
+class PickerScreen(RingsideModal[Found]):
     """Dismissed with what was chosen, or with None.
 
     ``find`` looks for what is typed, in a thread of its own; ``title_of`` a place is what a person calls it.

@@ -39,9 +39,9 @@ from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
 from tui.kit.saying import Noticed, Saying
+from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.side_place import SidePlace
-from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
 from tui.kit.suggesting import Question
 from tui.kit.text_panels import ExplainPanel
@@ -64,7 +64,7 @@ class View(Noticed, Protocol):
 AnyView = TypeVar("AnyView", bound=View)
 
 
-class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
+class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Holds narrow slices of one view, to which the panels are bound; messages of the panels become calls of the store.
 
     A feature gives the widgets (``compose_status``, ``compose_panels``), the view (``in_front``, ``now``, ``take``),
