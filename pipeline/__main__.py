@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     wrong = [text for text in asked.set if "=" not in text]
     if wrong:
-        parser.error(f"--set wants KEY=VALUE, not {wrong[0]!r}")
+        parser.error(f"--set takes KEY=VALUE, not {wrong[0]!r}")
     settings = dict(text.split("=", 1) for text in asked.set)
     try:
         conditions = conditions_of(asked.job, asked.fail_on or (["error"] if asked.job == "lint" else []))

@@ -416,4 +416,4 @@ def _plain(kind: Any) -> str:
 
 def _no_table(table: Table, part: Place, reason: str) -> InputError:
     problem = Problem(str(part), "$", reason, "write it again with this release")
-    return InputError(f"{part} is no table {table.name}: {reason}", (problem,))
+    return InputError(f"{part} is not a table {table.name}: {reason}", (problem,))

@@ -103,7 +103,7 @@ class StorePath:
             raise RingsideError(f"{self} cannot be reached: {first_line(fault)}") from fault
 
     def size_and_time(self) -> tuple[int | None, object]:
-        """Bytes (None for what is no file) and the moment it was written."""
+        """Bytes (None for what is not a file) and the moment it was written."""
         info = self._info()
         return (info.size if info.type == pafs.FileType.File else None), info.mtime
 
@@ -191,7 +191,7 @@ def check_place(text: str, *, local: bool = False) -> None:
     Looks at the text only, so that it can be done before Spark is started.
     """
     if not text:
-        raise InputError("an empty name is no folder; was a variable of the shell empty?")
+        raise InputError("an empty name is not a folder; was a variable of the shell empty?")
     scheme = scheme_of(text)
     if scheme in ("", "file"):
         return

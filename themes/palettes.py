@@ -1,4 +1,4 @@
-"""Palettes: which colour stands for what, per theme and per colour depth of the terminal.
+"""Palettes: the colour of each role, per theme and per colour depth of the terminal.
 
 The colours themselves are data (``palettes.toml``). Colour is never the only carrier of a meaning: a consumer's letter
 tag is the second one, and the only one in ``mono``.

@@ -1,4 +1,4 @@
-"""The command ``ringside``, also as ``python -m tui``: signals are heard before anything else is loaded."""
+"""The command ``ringside``, also as ``python -m tui``: signals are handled before anything else is loaded."""
 
 from __future__ import annotations
 

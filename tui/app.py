@@ -179,7 +179,7 @@ class RingsideApp(ThemedApp):
             self._feed.stop()
 
     def _open_later(self, opening: Opening) -> None:
-        """Called after the first paint. A worker, so that keys and signals are heard meanwhile."""
+        """Called after the first paint. A worker, so that keys and signals are handled meanwhile."""
         run_beside(self, partial(self._open, opening))
 
     async def _open(self, opening: Opening) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # what is shown may be loaded after the first picture stands, so nothing heavy is imported here
+if TYPE_CHECKING:  # the scene may be loaded after the first paint, so nothing heavy is imported here
     from engine.admin.moments import Moment
     from engine.cluster.timeline import Timeline
     from engine.diagnosis.model import Diagnosis
@@ -38,7 +38,7 @@ class Feed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A timeline, the place of the subscription to show first, and what opening the state had to tell.
+    """A timeline, the place of the subscription to show first, and the notes of opening the state.
 
     ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
     newer scenes, and ``origin`` is where they are from; ``stopped_at`` is how many topics of how many were read, where
@@ -74,7 +74,7 @@ class FirstReading(Protocol):
 class Opening:
     """A scene that is still to be loaded, and its name for the sentence "opening NAME …".
 
-    ``load`` runs in a thread of its own; what it raises ends the app and stands in ``RingsideApp.failure``. Where it
+    ``load`` runs in a thread of its own; what it raises ends the app and is in ``RingsideApp.failure``. Where it
     begins with a ``reading``, the sentence says how far that is, and ``esc`` stops it.
     """
 

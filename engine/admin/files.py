@@ -63,7 +63,7 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
     answers += mirrored
     if not answers:
         hint = f"; it has folders, name one of them: {', '.join(folders[:5])}" if folders else ""
-        raise InputError(f"no .json or .json.gz file lies in {path}{hint}")
+        raise InputError(f"no .json or .json.gz file is in {path}{hint}")
     files: list[AnswerFile] = []
     faults: list[Problem] = []
     for at, name in enumerate(answers):
@@ -182,7 +182,7 @@ def _contents(source: Source, name: str, intake: Intake) -> tuple[bytes | None, 
             # Nobody edits a text of that size: if its beginning is not text, it is not worth the memory.
             at = nul_in(source.unpacked_head())
             if at is not None:
-                reason = f"has a NUL byte at byte {at + 1:,}, so it is no JSON"
+                reason = f"has a NUL byte at byte {at + 1:,}, so it is not JSON"
                 return None, (Problem(name, "$", reason, "look what this file really is"),)
             data, fault = source.unpacked(room)
     else:

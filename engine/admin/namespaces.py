@@ -72,7 +72,7 @@ def decode_bundles(data: bytes, source: str = "", path: str = "$") -> Decoded[Bu
         if _HEX.fullmatch(text):
             numbers.append(int(text, 16))
         else:
-            reason = f"{text!r} is no boundary; it should look like 0x40000000"
+            reason = f"{text!r} is not a boundary; it should look like 0x40000000"
             problems.append(Problem(source, f"{where}[{index}]", reason, "record the answer again"))
     if len(numbers) != len(wire.boundaries):
         return Decoded(_EMPTY, tuple(problems), 1)
@@ -129,7 +129,7 @@ def decode_topic_list(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]
         try:
             name = msgspec.json.decode(raw, type=str)
         except (msgspec.ValidationError, UnicodeDecodeError):
-            faults.append(Problem(source, f"$[{index}]", "is no topic name", _SET_ASIDE))
+            faults.append(Problem(source, f"$[{index}]", "is not a topic name", _SET_ASIDE))
             continue
         wrong = topic_fault(name)
         if wrong:

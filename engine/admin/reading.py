@@ -201,7 +201,9 @@ def parse_size(text: str) -> int | Rejection:
     match = _SIZE.fullmatch(text.strip())
     size = int(float(match[1]) * 1000 ** " KMGT".index(match[2].upper() or " ")) if match is not None else 0
     if not 0 < size <= _MOST_BYTES:
-        return Rejection("InvalidSize", f"{text[:40]!r} is no size; write 500MB, 2GB or a number of bytes", "max-input")
+        return Rejection(
+            "InvalidSize", f"{text[:40]!r} is not a size; write 500MB, 2GB or a number of bytes", "max-input"
+        )
     return size
 
 

@@ -77,7 +77,7 @@ def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = M
 def no_answer_error(title: str, read: int, problems: tuple[Problem, ...], *, in_folder: bool) -> InputError:
     """Return the error for input without a single answer."""
     if read == 1 and not in_folder:
-        return InputError(f"{title}: this is no answer of a broker", problems)
+        return InputError(f"{title}: this is not an answer of a broker", problems)
     return InputError(f"{title}: none of {read:,} file{'' if read == 1 else 's'} is an answer of a broker", problems)
 
 
@@ -162,7 +162,7 @@ class AnswerCollector:
             return [(recognise(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items()]
         if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
             faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
-            reason = "is no JSON that could be understood"
+            reason = "is not JSON that could be understood"
             self.problems += faults or [
                 Problem(file.name, "$", reason, "name a recorded answer of the admin interface")
             ]

@@ -96,8 +96,8 @@ def malformed(data: bytes, source: str, fault: Exception, path: str = "$") -> Pr
     word = data[offset : offset + 9].decode("utf-8", "replace")
     literal = re.match(r"-?(NaN|Infinity)|nan", word)
     if literal:
-        reason, advice = f"has {literal[0]}, which is no JSON number", "write 0.0, or record the answer again"
-    return Problem(source, path, f"is no JSON: {reason}" if not literal else reason, advice, line, column)
+        reason, advice = f"has {literal[0]}, which is not a JSON number", "write 0.0, or record the answer again"
+    return Problem(source, path, f"is not JSON: {reason}" if not literal else reason, advice, line, column)
 
 
 _DEEPEST: Final = 100
@@ -207,7 +207,7 @@ def raw_object(
     if not check_names:
         return members, ()
     return members, tuple(
-        Problem(source, child(path, name), "stands here twice; the later one counts", "keep one of them")
+        Problem(source, child(path, name), "occurs twice here; the later one counts", "keep one of them")
         for name in duplicate_names(bytes(data), members)
     )
 
@@ -305,6 +305,6 @@ def repeated_members(data: bytes | msgspec.Raw, source: str, path: str) -> tuple
 
     json.loads(raw, object_pairs_hook=look)
     return tuple(
-        Problem(source, path, f"{name!r} stands twice in one object; the later one counts", "keep one of them")
+        Problem(source, path, f"{name!r} occurs twice in one object; the later one counts", "keep one of them")
         for name in dict.fromkeys(repeated)
     )

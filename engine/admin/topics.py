@@ -92,7 +92,7 @@ def decode_partitioned_stats(
     partitions = members.get("partitions")
     if partitions is None or bytes(partitions).strip() in (b"null", b"{}"):
         reason = "has no statistics of single partitions"
-        advice = "ask with perPartition=true: the sums do not tell whose they are"
+        advice = "ask with perPartition=true: the sums do not say whose they are"
         return Decoded({}, (*repairs, *problems, Problem(source, child(path, "partitions"), reason, advice)))
     decoded = decode_named_stats(bytes(partitions), source, child(path, "partitions"), PARTITIONED_STATS)
     return Decoded(decoded.good, repairs + problems + decoded.problems, decoded.set_aside)
@@ -250,7 +250,7 @@ def _one_topic(
     subscriptions = tuple([replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless])
     unreadable = _unreadable_range(subscriptions)
     if unreadable is not None:
-        reason = f"keyHashRanges has {unreadable!r}, which is no range like [0, 16383]"
+        reason = f"keyHashRanges has {unreadable!r}, which is not a range like [0, 16383]"
         return None, (Problem(source, _path(parent, topic), reason, _SET_ASIDE),)
     facts = TopicFacts(
         name=topic,

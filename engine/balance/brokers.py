@@ -266,7 +266,7 @@ def report_needed(last: ReportFigures, now: ReportFigures, age_ms: int, settings
     """Why a report is written now, or None when it is not.
 
     Exactly at a limit nothing is written. The usage is compared in percent points, the rest in percent; a change that
-    is no number does not count.
+    is not a number does not count.
 
     >>> report_needed(ReportFigures(usage=0.5), ReportFigures(usage=0.65), 0, LoadSettings())
     'usage'

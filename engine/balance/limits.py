@@ -89,7 +89,7 @@ def exceeded_limit(
     """The first limit a bundle is above, of topics, sessions, messages, bandwidth; "Unknown" for none.
 
     Reaching a limit is not exceeding it. A session limit of 0 or less switches that test off; the others have no such
-    value. A rate that is no number exceeds nothing.
+    value. A rate that is not a number exceeds nothing.
 
     >>> exceeded_limit(BundleStats("t/n/0x0_0x9", topics=1000), 30000.5, 0.0, BrokerSettings())
     'MsgRate'

@@ -57,7 +57,7 @@ class BalanceSettings:
             "loadBalancerSplitIntervalMinutes",
         ):
             if getattr(self, name) <= 0:
-                message = f"an interval of {getattr(self, name)} is no time between two cycles: give 1 or more"
+                message = f"an interval of {getattr(self, name)} is not a time between two cycles: give 1 or more"
                 return Rejection("IllegalArgumentException", message, field=name)
         return None
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
 
-from engine.bundles.java_numbers import long_decode
 from engine.errors import Rejection
+from engine.names import long_decode
 
 FULL_LOWER_BOUND: Final = 0x00000000
 FULL_UPPER_BOUND: Final = 0xFFFFFFFF
@@ -252,7 +252,7 @@ def parse_range(text: str) -> BundleRange | Rejection:
     '0x00000000_0x00000010'
     """
     if "_" not in text:
-        return _range_refusal("IllegalArgumentException", f"{text!r} is no range: write 0x00000000_0x80000000")
+        return _range_refusal("IllegalArgumentException", f"{text!r} is not a range: write 0x00000000_0x80000000")
     # Java's split drops empty pieces at the end, so "0x0_" has one piece only.
     pieces = text.rstrip("_").split("_") if text.strip("_") else []
     bounds: list[int] = []
@@ -309,7 +309,7 @@ class SplitResult:
 
 @dataclass(frozen=True, slots=True)
 class SplitRefusal(Rejection):
-    """Why a bundle cannot be split so. ``stage``: "sync" is thrown at the caller, "async" is heard by nobody."""
+    """Why a bundle cannot be split so. ``stage``: "sync" is thrown at the caller, "async" reaches no client."""
 
     stage: Stage = "sync"
 
@@ -319,9 +319,9 @@ def split_bundles(
 ) -> SplitResult | SplitRefusal | None:
     """Replace one bundle by its children: at ``boundaries``, or into ``number`` equal parts without them.
 
-    None: ``target`` is no bundle of the namespace. All other boundaries stay. Refused at once (stage "sync"): a width
-    below 2, boundaries not strictly inside. Refused later ("async"), where Pulsar's request is never answered: equal
-    boundaries, more parts than the width has, no or a negative number of parts. O(n + k log k).
+    None: ``target`` is not a bundle of the namespace. All other boundaries stay. Refused at once (stage "sync"): a
+    width below 2, boundaries not strictly inside. Refused later ("async"), where Pulsar's request is never answered:
+    equal boundaries, more parts than the width has, no or a negative number of parts. O(n + k log k).
 
     >>> whole = NamespaceBundles("t/n", (0, 0xFFFFFFFF))
     >>> [str(child) for child in split_bundles(whole, BundleRange(0, 0xFFFFFFFF), 2).children]

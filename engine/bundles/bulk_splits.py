@@ -68,7 +68,7 @@ def first_fit_cuts(
     bytes_per_sec: NDArray[np.float64],
     limits: FlowLimits,
 ) -> tuple[int, ...]:
-    """The cuts of topics that stand ascending by hash, twins with the numbers that count for them: (n,) each.
+    """The cuts of topics in ascending order of hash, twins with the numbers that count for them: (n,) each.
 
     O(n) additions, and some numpy steps a piece; O(n) Python steps where pieces are short.
 
@@ -87,7 +87,7 @@ def piece_ends(msgs_per_sec: NDArray[np.float64], bytes_per_sec: NDArray[np.floa
     """The first topic of each piece but the first one, as its place."""
     begin, count = 0, len(msgs_per_sec)
     if 0 < count <= AT_ONCE:
-        return _walked(0, msgs_per_sec, bytes_per_sec, limits)
+        return _step_by_step(0, msgs_per_sec, bytes_per_sec, limits)
     ends: list[int] = []
     while begin < count:
         end = _end_of_piece(begin, msgs_per_sec, bytes_per_sec, limits)
@@ -95,7 +95,7 @@ def piece_ends(msgs_per_sec: NDArray[np.float64], bytes_per_sec: NDArray[np.floa
             ends.append(end)
         begin = end
         if len(ends) == SHORT and end < SHORT * SHORT:
-            ends += _walked(end, msgs_per_sec, bytes_per_sec, limits)
+            ends += _step_by_step(end, msgs_per_sec, bytes_per_sec, limits)
             break
     return ends
 
@@ -108,7 +108,7 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
         stop = min(at + step, len(msgs))
         msgs_sums = np.cumsum(np.concatenate(([msgs_so_far], msgs[at:stop])))[1:]
         size_sums = np.cumsum(np.concatenate(([size_so_far], size[at:stop])))[1:]
-        # Written as the scalar asks, so that a sum that is no number fits.
+        # Written as the scalar asks, so that a sum that is not a number fits.
         full = (msgs_sums > limits.max_msgs_per_sec) | (size_sums > limits.max_bytes_per_sec)
         if at == begin:
             full[0] = False
@@ -119,7 +119,7 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
     return at
 
 
-def _walked(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float64], limits: FlowLimits) -> list[int]:
+def _step_by_step(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float64], limits: FlowLimits) -> list[int]:
     """The ends of all further pieces, topic by topic."""
     most_msgs, most_bytes = limits.max_msgs_per_sec, limits.max_bytes_per_sec
     ends: list[int] = []

@@ -29,7 +29,7 @@ MANY: Final = 8
 
 
 class PickedNames(Computed[str]):
-    """Names of some rows of a list, made when they are asked for; rows behind its end are of ``more``."""
+    """Names of some rows of a list, made on demand; rows behind its end are of ``more``."""
 
     __slots__ = ("more", "rows", "source")
 
@@ -113,10 +113,10 @@ class LoadColumns(ListedLoads):
 
 def includes(bundle: BundleRange, hashes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """``BundleRange.includes`` for many hashes."""
-    found: NDArray[np.bool_] = (hashes >= bundle.lower) & (hashes < bundle.upper)
+    inside: NDArray[np.bool_] = (hashes >= bundle.lower) & (hashes < bundle.upper)
     if bundle.upper_inclusive:
-        found |= hashes == FULL_UPPER_BOUND
-    return found
+        inside |= hashes == FULL_UPPER_BOUND
+    return inside
 
 
 def dealt_rows(hashes: NDArray[np.int64], bundles: Sequence[BundleRange]) -> list[Rows]:
@@ -136,8 +136,8 @@ def dealt_rows(hashes: NDArray[np.int64], bundles: Sequence[BundleRange]) -> lis
     # Small numbers are sorted by counting them.
     order = np.argsort(places.astype(np.int16) if len(bundles) < 2**15 else places, kind="stable")
     ends = np.cumsum(np.bincount(places, minlength=len(bundles) + 1)).tolist()
-    found = (order[low:high] for low, high in pairwise(ends))
-    return [rows[includes(bundle, hashes[rows])] for bundle, rows in zip(bundles, found, strict=True)]
+    dealt = (order[low:high] for low, high in pairwise(ends))
+    return [rows[includes(bundle, hashes[rows])] for bundle, rows in zip(bundles, dealt, strict=True)]
 
 
 def ascends(hashes: NDArray[np.int64]) -> bool:

@@ -197,9 +197,9 @@ def _proposed(
         total = (total[0] + msgs, total[1] + octets)
         points.append(CurvePoint(name, here, msgs, octets, *total, *total))
         if not cuts and (total[0] > levels[0] or total[1] > levels[1]):
-            found = curve_cut(bundle, before + (here - before) // 2, (before, here), total, levels)
+            cut = curve_cut(bundle, before + (here - before) // 2, (before, here), total, levels)
             # Left of the first topic there is nothing to part from the rest.
-            cuts.append(found if len(points) > 1 else replace(found, parts=False))
+            cuts.append(cut if len(points) > 1 else replace(cut, parts=False))
         before = here
     return tuple(points), tuple(cuts)
 
@@ -224,7 +224,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CurvePoints(Computed[CurvePoint]):
-    """The points in columns of (n,), ascending by hash; each is made when it is asked for."""
+    """The points in columns of (n,), ascending by hash; each is made on demand."""
 
     names: PickedNames
     hashes: NDArray[np.int64]
@@ -308,10 +308,10 @@ def flow_curve_of_columns(
 
 def _restarting(values: Floats, ends: list[int]) -> Floats:
     """Sums from the last end on."""
-    found = np.empty(len(values))
+    sums = np.empty(len(values))
     for low, high in pairwise((0, *ends, len(values))):
-        np.cumsum(values[low:high], out=found[low:high])
-    return found
+        np.cumsum(values[low:high], out=sums[low:high])
+    return sums
 
 
 def _half(
@@ -323,6 +323,6 @@ def _half(
         return ()
     before, here = int(hashes[at - 1]) if at else 0, int(hashes[at])
     grown = float(sums[0][at]), float(sums[1][at])
-    found = curve_cut(bundle, before + (here - before) // 2, (before, here), grown, levels)
+    cut = curve_cut(bundle, before + (here - before) // 2, (before, here), grown, levels)
     # Left of the first topic there is nothing to part from the rest.
-    return (found if at else replace(found, parts=False),)
+    return (cut if at else replace(cut, parts=False),)

@@ -148,8 +148,8 @@ def bundle_of_topic(bundles: NamespaceBundles, topic: str) -> BundleRange | None
     name = parse_topic_name(topic)
     if isinstance(name, Rejection) or name.namespace != bundles.namespace:
         return None
-    found = bundles.find(crc32_hash(name.complete))
-    return found if isinstance(found, BundleRange) else None
+    bundle = bundles.find(crc32_hash(name.complete))
+    return bundle if isinstance(bundle, BundleRange) else None
 
 
 def largest_bundle(bundles: NamespaceBundles, topics: Iterable[TopicLoad]) -> BundleRange | None:

@@ -266,7 +266,7 @@ def idle_brokers(topics: int, bundles: int, brokers: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CountedOccupancy:
-    """Topics counted in the bundles and on the brokers of a namespace, beside what chance would do.
+    """Topics counted in the bundles and on the brokers of a namespace, and what chance would do.
 
     ``per_bundle`` in the order of the bundles, ``per_broker`` in the order of the brokers given. ``unplaced``: topics
     in no bundle (their hash is below the first boundary). ``expected`` is for as many *equal* bundles.

@@ -121,13 +121,13 @@ def _share(bundle: BundleRange, inside: Sequence[TopicLoad]) -> ChildShare:
 
 
 def _shares_of_columns(children: Sequence[BundleRange], topics: LoadColumns) -> tuple[ChildShare, ...]:
-    found = []
+    shares = []
     msgs, size = topics.flow
     for child, rows in zip(children, dealt_rows(topics.hashes, children), strict=True):
         known = rows[topics.has_stats[rows]]
         sums = sum_in_order(msgs[known]), sum_in_order(size[known])
-        found.append(ChildShare(child, topics.names.take(rows), *sums))
-    return tuple(found)
+        shares.append(ChildShare(child, topics.names.take(rows), *sums))
+    return tuple(shares)
 
 
 def split_command(
@@ -154,17 +154,17 @@ def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[Spli
 
     Shared hashes come in ascending order of the hash, each with its topics in list order. O(n log n).
     """
-    found = [
+    warnings = [
         SplitWarning("equal-hashes", topics=names, positions=(position,)) for position, names in equal_hashes(topics)
     ]
     if isinstance(topics, LoadColumns):
-        return [*found, *_of_columns(topics, limits)]
+        return [*warnings, *_of_columns(topics, limits)]
     too_hot = [
         topic for topic in topics if topic.has_stats and _exceeds(topic.msgs_per_sec, topic.bytes_per_sec, limits)
     ]
     if too_hot:
         hottest = max(too_hot, key=lambda topic: _times_limit(topic, limits))
-        found.append(
+        warnings.append(
             SplitWarning(
                 "hot-topic",
                 topics=(hottest.name,),
@@ -173,16 +173,16 @@ def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[Spli
             )
         )
     lost = tuple(topic.name for topic in topics if pulsar_lookup_fails(topic.hash))
-    return [*found, SplitWarning("lookup-fails", topics=lost)] if lost else found
+    return [*warnings, SplitWarning("lookup-fails", topics=lost)] if lost else warnings
 
 
 def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
     """The hottest topic and the hash Pulsar loses, of topics in columns."""
-    found: list[SplitWarning] = []
+    warnings: list[SplitWarning] = []
     hot = hottest_rows(topics, limits)
     if len(hot):
         hottest = topics[int(hot[0])]
-        found.append(
+        warnings.append(
             SplitWarning(
                 "hot-topic",
                 topics=(hottest.name,),
@@ -191,7 +191,7 @@ def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
             )
         )
     lost = np.flatnonzero(topics.hashes == FULL_UPPER_BOUND)
-    return [*found, *([SplitWarning("lookup-fails", topics=tuple(topics.names.take(lost)))] if len(lost) else [])]
+    return [*warnings, *([SplitWarning("lookup-fails", topics=tuple(topics.names.take(lost)))] if len(lost) else [])]
 
 
 def hottest_rows(topics: LoadColumns, limits: FlowLimits) -> Rows:
@@ -207,12 +207,12 @@ def child_findings(
     children: Sequence[ChildShare], after: NamespaceBundles, limits: FlowLimits, maximum_bundles: int
 ) -> list[SplitWarning]:
     """About the children: the empty ones, those still above a limit; and whether the namespace is full now."""
-    found: list[SplitWarning] = []
+    warnings: list[SplitWarning] = []
     for child in children:
         if not child.topics:
-            found.append(SplitWarning("empty-child", bundle=str(child.bundle)))
+            warnings.append(SplitWarning("empty-child", bundle=str(child.bundle)))
         elif _exceeds(child.msgs_per_sec, child.bytes_per_sec, limits):
-            found.append(
+            warnings.append(
                 SplitWarning(
                     "child-over-limit",
                     bundle=str(child.bundle),
@@ -221,8 +221,8 @@ def child_findings(
                 )
             )
     if children and len(after) > maximum_bundles:
-        found.append(SplitWarning("above-maximum-bundles"))
-    return found
+        warnings.append(SplitWarning("above-maximum-bundles"))
+    return warnings
 
 
 def _exceeds(msgs_per_sec: float, bytes_per_sec: float, limits: FlowLimits) -> bool:

@@ -39,17 +39,18 @@ class BundlesNeeded:
     @property
     def explanation(self) -> tuple[str, ...]:
         """What the numbers mean, sentence by sentence."""
-        found = self.expected
+        expected = self.expected
         sentences = [
-            f"{found.topics} topics on {found.brokers} brokers: {found.mean_per_broker:.1f} topics each if all is even",
-            f"{self.bundles} bundles hold {found.mean_per_bundle:.2f} topics on average,"
-            f" {found.fullest_bundle:.2f} the fullest, and {found.empty_bundles:.2f} stay empty",
-            f"bundles with topics dealt out evenly leave {found.idle_brokers:.3f} brokers idle"
-            f" ({found.idle_broker_share:.2%}, allowed {self.idle_share:.2%})",
-            f"a bundle moves as a whole, so the fullest broker has at most {found.fullest_broker_packed:.1f} topics"
-            f" if each bundle goes to the emptiest broker: {found.packed_max_over_mean:.3f} times the mean"
+            f"{expected.topics} topics on {expected.brokers} brokers:"
+            f" {expected.mean_per_broker:.1f} topics each if all is even",
+            f"{self.bundles} bundles hold {expected.mean_per_bundle:.2f} topics on average,"
+            f" {expected.fullest_bundle:.2f} the fullest, and {expected.empty_bundles:.2f} stay empty",
+            f"bundles with topics dealt out evenly leave {expected.idle_brokers:.3f} brokers idle"
+            f" ({expected.idle_broker_share:.2%}, allowed {self.idle_share:.2%})",
+            f"a bundle moves as a whole, so the fullest broker has at most {expected.fullest_broker_packed:.1f} topics"
+            f" if each bundle goes to the emptiest broker: {expected.packed_max_over_mean:.3f} times the mean"
             f" (allowed {self.max_over_mean:.3f}); dealt out without a look at them"
-            f" {found.dealt_max_over_mean:.3f} times",
+            f" {expected.dealt_max_over_mean:.3f} times",
         ]
         if self.governed_by != "nothing":
             sentences.append(f"one bundle fewer would break {self.governed_by}")
@@ -128,6 +129,6 @@ def _refuse_bounds(topics: int, brokers: int, max_over_mean: float, idle_share: 
         message = f"the fullest broker has {max_over_mean} times the mean? It has to be a finite number, 1 or above"
         return Rejection("IllegalArgumentException", message, field="max_over_mean")
     if not 0 <= idle_share <= 1:
-        message = f"{idle_share} is no share: 0 is no broker idle, 1 is all"
+        message = f"{idle_share} is not a share: 0 is no broker idle, 1 is all"
         return Rejection("IllegalArgumentException", message, field="idle_share")
     return None

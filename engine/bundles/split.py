@@ -242,13 +242,13 @@ def _request_warnings(
     requested: str | None, used: str, positions: Sequence[int] | None, bundle: BundleRange, settings: BrokerSettings
 ) -> list[SplitWarning]:
     wanted = requested if requested and requested.strip() else settings.defaultNamespaceBundleSplitAlgorithm
-    found = [SplitWarning("algorithm-not-known", name=wanted)] if wanted != used else []
+    warnings = [SplitWarning("algorithm-not-known", name=wanted)] if wanted != used else []
     unused = tuple(
         position
         for position in positions or ()
         if used != SPECIFIED_POSITIONS_DIVIDE or not bundle.lower < position < bundle.upper
     )
-    return [*found, SplitWarning("positions-not-used", positions=unused, name=used)] if unused else found
+    return [*warnings, SplitWarning("positions-not-used", positions=unused, name=used)] if unused else warnings
 
 
 def _recomputed(
@@ -301,19 +301,19 @@ def resolve_target(
     stands in. Refused: 404 when a word finds no bundle (no topics), 412 for a bad range or one that is no
     current bundle.
     """
-    found: BundleRange | Rejection | None
+    target: BundleRange | Rejection | None
     warnings: tuple[SplitWarning, ...] = ()
     if text == HOT and load_manager == "modular":
         stored = averages_of(bundles, topics) if averages is None else averages
         warnings = (SplitWarning("hot-from-current-rates"),) if averages is None else ()
-        found = hottest_bundle(bundles, stored)
+        target = hottest_bundle(bundles, stored)
     elif text in (LARGEST, HOT):
         warnings = (SplitWarning("hot-is-largest"),) if text == HOT else ()
-        found = largest_bundle(bundles, topics)
+        target = largest_bundle(bundles, topics)
     else:
-        found = parse_range(text)
-    if found is None:
+        target = parse_range(text)
+    if target is None:
         return Rejection("RestException", f"Bundle range {text} not found", field="bundle", status=404)
-    if isinstance(found, Rejection):
-        return found
-    return bundles.validate_bundle(found) or Target(found, warnings)
+    if isinstance(target, Rejection):
+        return target
+    return bundles.validate_bundle(target) or Target(target, warnings)

@@ -17,8 +17,7 @@ from engine.cluster.moves import moves
 from engine.cluster.owners import active_ids, columns_of, dispatch_order, rules_of
 from engine.cluster.partitions import PartitionColumns, traffic
 from engine.cluster.state import ClusterState, Subscription
-from engine.compare.evenness import Evenness, evenness
-from engine.compare.verdict import Judgement, judge
+from engine.compare.verdict import Evenness, Judgement, evenness, judge
 from engine.failover.bulk_ring import Rings, build_rings
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
@@ -68,20 +67,22 @@ def losses(state: ClusterState, subscription: Subscription) -> tuple[Loss, ...]:
     rules = rules_of(state, columns)
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
     if len(leading) > 1 and rules == {Rule.RING}:
-        found = _on_the_ring(leading, columns, flow)
+        failures = _on_the_ring(leading, columns, flow)
     elif len(leading) > 1 and rules == {Rule.MODULO}:
-        found = _by_modulo(leading, columns, flow)
+        failures = _by_modulo(leading, columns, flow)
     else:
-        return tuple(sorted((one_loss(state, subscription, each) for each in order), key=_badness))
+        return tuple(sorted((one_loss(state, subscription, standby) for standby in order), key=_badness))
     before = evenness(state, subscription)
-    standbys = [Loss(each, 0, 0.0, 0, 0, _busiest_of(found), "even", before, before) for each in order[len(leading) :]]
-    return tuple(sorted([*_judged(leading, found, before), *standbys], key=_badness))
+    standbys = [
+        Loss(standby, 0, 0.0, 0, 0, _busiest_of(failures), "even", before, before) for standby in order[len(leading) :]
+    ]
+    return tuple(sorted([*_losses_of(leading, failures, before), *standbys], key=_badness))
 
 
 def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer) -> Loss:
     """One failure by the rules themselves: the state without that consumer beside this one. O(partitions)."""
     after = without(state, subscription.key, {consumer.consumer_id})
-    left = next(each for each in after.subscriptions if each.key == subscription.key)
+    left = next(other for other in after.subscriptions if other.key == subscription.key)
     ids_before, ids_after = active_ids(state, subscription), active_ids(after, left)
     flow = traffic(columns_of(state, subscription), state.loads, subscription.loads).msgs_per_sec
     was, now = evenness(state, subscription), evenness(after, left)
@@ -128,42 +129,42 @@ class _Failures:
     items: int
 
 
-def _judged(leading: Sequence[Consumer], found: _Failures, before: Evenness) -> list[Loss]:
-    owned, rate, size = found.items, float(found.rates.sum()), len(leading) - 1
-    made = []
+def _losses_of(leading: Sequence[Consumer], failures: _Failures, before: Evenness) -> list[Loss]:
+    owned, rate, size = failures.items, float(failures.rates.sum()), len(leading) - 1
+    losses = []
     for at, consumer in enumerate(leading):
-        most, fastest = int(found.most[at]), float(found.fastest[at])
+        most, fastest = int(failures.most[at]), float(failures.fastest[at])
         after = Evenness(
             consumers=size,
-            items=found.items,
+            items=failures.items,
             owned=owned,
             busiest=most,
-            idle=int(found.idle[at]),
+            idle=int(failures.idle[at]),
             max_over_mean=most * size / owned if owned else 0.0,
             msgs_per_sec=rate,
             busiest_msgs_per_sec=fastest,
             max_over_mean_rate=fastest * size / rate if rate > 0 else 0.0,
         )
-        made.append(
+        losses.append(
             Loss(
                 consumer=consumer,
-                items=int(found.counts[at]),
-                msgs_per_sec=float(found.rates[at]),
-                moved=int(found.moved[at]),
-                heirs=int(found.heirs[at]),
-                busiest=leading[int(found.busiest[at])],
+                items=int(failures.counts[at]),
+                msgs_per_sec=float(failures.rates[at]),
+                moved=int(failures.moved[at]),
+                heirs=int(failures.heirs[at]),
+                busiest=leading[int(failures.busiest[at])],
                 judgement=judge(before, after)[0],
                 before=before,
                 after=after,
             )
         )
-    return made
+    return losses
 
 
 def _on_the_ring(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDArray[np.float64]) -> _Failures:
     """The heir of a stretch is the owner of the next point of somebody else, round the end."""
     size = len(leading)
-    rings = build_rings([[each.name for each in leading]])
+    rings = build_rings([[consumer.name for consumer in leading]])
     owners, counts_at, rates_at = _by_point(rings, columns, flow)
     heirs = _next_other(owners)
     counts = np.bincount(owners, weights=counts_at, minlength=size).astype(np.int64)
@@ -286,8 +287,8 @@ def _top(counts: NDArray[np.int64], rates: NDArray[np.float64]) -> int:
     return int(np.argmax(rates if rates.sum() > 0 else counts))
 
 
-def _busiest_of(found: _Failures) -> Consumer:
-    return found.leading[_top(found.counts, found.rates)]
+def _busiest_of(failures: _Failures) -> Consumer:
+    return failures.leading[_top(failures.counts, failures.rates)]
 
 
 def _counts(ids: NDArray[np.int32], size: int, left: Subscription) -> NDArray[np.int64]:
@@ -299,5 +300,5 @@ def _counts(ids: NDArray[np.int32], size: int, left: Subscription) -> NDArray[np
 
 def _sums(ids: NDArray[np.int32], weights: NDArray[np.float64], left: Subscription) -> NDArray[np.float64]:
     numbers = [consumer.consumer_id for consumer in left.consumers]
-    found = np.bincount(ids[ids >= 0], weights=weights[ids >= 0], minlength=max(numbers, default=0) + 1)
-    return found[numbers].astype(np.float64) if numbers else np.zeros(0)
+    sums = np.bincount(ids[ids >= 0], weights=weights[ids >= 0], minlength=max(numbers, default=0) + 1)
+    return sums[numbers].astype(np.float64) if numbers else np.zeros(0)

@@ -82,15 +82,15 @@ def worst_loss(
     combinations times a look at a selector.
     """
     assert 0 < losses < len(selector.consumers), "somebody is left"
-    found, who = -1.0, tuple[Consumer, ...]()
+    ratio, who = -1.0, tuple[Consumer, ...]()
     for gone in combinations(selector.consumers, losses):
         left = selector
-        for each in gone:
-            left = left.leave(each.consumer_id)
+        for consumer in gone:
+            left = left.leave(consumer.consumer_id)
         value = ratio_of(measure(left))
-        if value > found:
-            found, who = value, gone
-    return found, who
+        if value > ratio:
+            ratio, who = value, gone
+    return ratio, who
 
 
 POINTS_TRIED: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)

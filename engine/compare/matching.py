@@ -34,8 +34,8 @@ def matched_subscriptions(
     In the order of ``before``, then what appeared.
     """
     left: dict[tuple[str, str], list[AnySubscription]] = defaultdict(list)
-    for each in after:
-        left[each.namespace, each.name].append(each)
+    for subscription in after:
+        left[subscription.namespace, subscription.name].append(subscription)
     pairs: list[tuple[AnySubscription | None, AnySubscription | None]] = []
     for mine in before:
         candidates = left[mine.namespace, mine.name]
@@ -46,7 +46,7 @@ def matched_subscriptions(
         best = max(candidates, key=lambda candidate: len(topics.intersection(candidate.topics)))
         candidates.remove(best)
         pairs.append((mine, best))
-    pairs += [(None, each) for remaining in left.values() for each in remaining]
+    pairs += [(None, subscription) for remaining in left.values() for subscription in remaining]
     return pairs
 
 
@@ -58,19 +58,21 @@ def renumbered(state: ClusterState, theirs: Subscription, mine: Subscription) ->
     >>> from engine.failover.model import Consumer
     >>> a = Subscription("s", "s", "t/n", (), (Consumer(7, "x"), Consumer(8, "y")))
     >>> b = Subscription("s", "s", "t/n", (), (Consumer(0, "y"), Consumer(1, "z")))
-    >>> [each.consumer_id for each in renumbered(ClusterState(subscriptions=(b,)), b, a)[1].consumers]
+    >>> [consumer.consumer_id for consumer in renumbered(ClusterState(subscriptions=(b,)), b, a)[1].consumers]
     [8, 9]
     """
     ids = ids_by_name(
         [(consumer.name, consumer.consumer_id) for consumer in mine.consumers],
         [consumer.name for consumer in theirs.consumers],
     )
-    made = replace(
+    shifted = replace(
         theirs,
-        consumers=tuple(replace(each, consumer_id=number) for each, number in zip(theirs.consumers, ids, strict=True)),
+        consumers=tuple(
+            replace(consumer, consumer_id=number) for consumer, number in zip(theirs.consumers, ids, strict=True)
+        ),
     )
-    others = tuple(made if subscription is theirs else subscription for subscription in state.subscriptions)
-    return replace(state, subscriptions=others, next_consumer_id=max([state.next_consumer_id, *ids]) + 1), made
+    others = tuple(shifted if subscription is theirs else subscription for subscription in state.subscriptions)
+    return replace(state, subscriptions=others, next_consumer_id=max([state.next_consumer_id, *ids]) + 1), shifted
 
 
 def ids_by_name(known: Sequence[tuple[str, int]], names: Sequence[str]) -> list[int]:
@@ -79,14 +81,14 @@ def ids_by_name(known: Sequence[tuple[str, int]], names: Sequence[str]) -> list[
     for name, number in known:
         free[name].append(number)
     following = max((number for _, number in known), default=-1) + 1
-    found = []
+    ids = []
     for name in names:
         if free[name]:
-            found.append(free[name].pop(0))
+            ids.append(free[name].pop(0))
         else:
-            found.append(following)
+            ids.append(following)
             following += 1
-    return found
+    return ids
 
 
 def came_and_left(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -41,7 +41,7 @@ MOST_POINTS: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class RingKind:
-    """Where the points of a consumer stand: ``hash(name + tail + number) mod size + low`` for each of ``points``.
+    """The points of a consumer: ``hash(name + tail + number) mod size + low`` for each of ``points``.
 
     What lies past the last point falls on the first one; the first consumer that claims a point keeps it.
     """
@@ -53,8 +53,8 @@ class RingKind:
 
     def points_of(self, names: Sequence[str]) -> NDArray[np.int64]:
         """(names, points), in the order of the numbers."""
-        found = point_hashes([utf8(name) + self.tail for name in names], self.points).astype(np.int64)
-        return found % self.size + self.low
+        points = point_hashes([utf8(name) + self.tail for name in names], self.points).astype(np.int64)
+        return points % self.size + self.low
 
 
 FAILOVER_RING: Final = RingKind()
@@ -165,13 +165,13 @@ def fit_names(
     survive: bool = True,
     tries: int | None = None,
     ring: RingKind = FAILOVER_RING,
-    tell: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Fit | Rejection:
     """Names with suffixes that make a ring more even, also after the loss of any one consumer where ``survive``.
 
     The search ends where both scores are at most ``goal``, or after ``tries``. Refused: no names, namesakes, more than
-    ``MOST``. The same arguments give the same names. ``tell`` hears now and then how many of how many names, at most,
-    were tried; what it raises ends the search.
+    ``MOST``. The same arguments give the same names. ``progress`` is called now and then with how many of how many
+    names, at most, were tried; what it raises ends the search.
     """
     if not given or len(set(given)) < len(given):
         return Rejection("IllegalArgumentException", "names are needed, each of them once", "names")
@@ -184,12 +184,12 @@ def fit_names(
     search = _Search(given, work, Random(seed), ring, survive=survive)
     halves = len(work.hash) >= HELD_OUT_LEAST
     most = wanted * (1 + halves)
-    search.run(wanted, goal, tell and (lambda tried: tell(tried, most)))
+    search.run(wanted, goal, progress and (lambda tried: progress(tried, most)))
     half_before = half_after = None
     if halves:
         fitted, other = _halves(work, seed)
         half = _Search(given, fitted, Random(seed), ring, survive=survive)
-        half.run(wanted, goal, tell and (lambda tried: tell(wanted + tried, most)))
+        half.run(wanted, goal, progress and (lambda tried: progress(wanted + tried, most)))
         half_before, half_after = score_of(given, other, ring), score_of(half.names, other, ring)
     names = tuple(search.names)
     before, after = score_of(given, work, ring), score_of(names, work, ring)
@@ -261,12 +261,12 @@ class _Search:
         self._packed = np.sort(packed.reshape(-1))
         self._drawn: dict[int, list[tuple[str, NDArray[np.int64]]]] = {}
 
-    def run(self, tries: int, goal: float, tell: Callable[[int], None] | None = None) -> None:
+    def run(self, tries: int, goal: float, progress: Callable[[int], None] | None = None) -> None:
         """Try so many names, or until the goal is met."""
         value, score, heavy = self._judge(self._packed)
         for number in range(tries):
-            if tell is not None and not number % BATCH:
-                tell(number)
+            if progress is not None and not number % BATCH:
+                progress(number)
             if score.now <= goal and (not self._survive or score.after_loss <= goal):
                 return
             # One that has too much, or any one: both lead out of a corner where the other does not.
@@ -277,9 +277,9 @@ class _Search:
                 continue
             kept = self._packed[(self._packed & 0xFFFF) != at]
             changed = np.insert(kept, np.searchsorted(kept, hashes), hashes)
-            found, new_score, new_heavy = self._judge(changed)
-            if found <= value:
-                value, score, heavy = found, new_score, new_heavy
+            fit, new_score, new_heavy = self._judge(changed)
+            if fit <= value:
+                value, score, heavy = fit, new_score, new_heavy
                 self._packed = changed
                 self.names[at] = name
 
@@ -301,7 +301,7 @@ class _Search:
         if mean <= 0:
             return 0.0, Score(0.0, 0.0), [0]
         now = float(counts.max()) / mean
-        # Squares of all tell which of two rings with the same worst one is nearer to a better one.
+        # Of two rings with the same worst consumer, the sum of squares shows which is nearer to a better ring.
         value = now + 0.1 * float(np.square(counts / mean).mean())
         heavy = [int(counts.argmax()), int(counts.argmin())]
         loss = 0.0

@@ -66,7 +66,7 @@ def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[Rul
     """The rules that differ between two releases, by their names in ``ReleaseBehaviour``.
 
     >>> from engine.config import behaviour_of
-    >>> [each.name for each in rule_changes(behaviour_of("4.0.6"), behaviour_of("4.0.7"))]
+    >>> [change.name for change in rule_changes(behaviour_of("4.0.6"), behaviour_of("4.0.7"))]
     ['sticky_gaps', 'draining_takes_back', 'load.shed_idle_bundles']
     """
     old, new = _forms(before), _forms(after)
@@ -79,8 +79,8 @@ def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[Rul
 
 def _forms(behaviour: ReleaseBehaviour) -> dict[str, object]:
     """The form of every rule by its name, those of the load managers behind ``load.``."""
-    found = {field.name: getattr(behaviour, field.name) for field in fields(ReleaseBehaviour) if field.name != "load"}
-    return found | {f"{LOAD}{field.name}": getattr(behaviour.load, field.name) for field in fields(LoadRules)}
+    forms = {field.name: getattr(behaviour, field.name) for field in fields(ReleaseBehaviour) if field.name != "load"}
+    return forms | {f"{LOAD}{field.name}": getattr(behaviour.load, field.name) for field in fields(LoadRules)}
 
 
 def _text(value: object) -> str:
@@ -93,7 +93,7 @@ def defaults_changed(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple
     """The settings whose defaults differ between two releases.
 
     >>> from engine.config import behaviour_of
-    >>> [each.after.rpartition(".")[2] for each in defaults_changed(behaviour_of("4.2.4"), behaviour_of("5.0"))]
+    >>> [change.after.rpartition(".")[2] for change in defaults_changed(behaviour_of("4.2.4"), behaviour_of("5.0"))]
     ['4000', '40000', '32', 'AvgShedder', 'AvgShedder']
     """
     old, new = _defaults(before), _defaults(after)

@@ -16,9 +16,9 @@ from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
-from engine.compare.evenness import evenness
 from engine.compare.heirs import losses
 from engine.compare.names import FAILOVER_RING, RingKind, Work, score_of
+from engine.compare.verdict import evenness
 from engine.errors import Rejection
 from engine.failover.choose import Rule, cohort
 from engine.failover.model import Consumer
@@ -93,7 +93,7 @@ def consumers_needed(
     wanted = [number for number in numbers if number > 0] if numbers and numbers[-1] <= MOST_CONSUMERS else []
     if not wanted:
         return Rejection("TooManyConsumers", f"between 1 and {MOST_CONSUMERS} consumers can be compared", "up_to")
-    names = [each.name for each in in_connect_order(subscription.consumers, _cohort(subscription))]
+    names = [consumer.name for consumer in in_connect_order(subscription.consumers, _cohort(subscription))]
     flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
     ring = _ring_decides(state, subscription)
     rows = []
@@ -130,13 +130,13 @@ def partitions_needed(
             partition_name(name, at): Load(msg_rate_out=rates[name] / number) for name in topics for at in range(number)
         }
         table = TopicTable.of([Topic(name, number) for name in topics])
-        made = replace(state, topics=table, loads=LoadTable.of(table, split), subscriptions=())
+        bigger = replace(state, topics=table, loads=LoadTable.of(table, split), subscriptions=())
         one = replace(subscription, topics=tuple(topics), loads={})
         chance = (0.0, 0.0)
-        if _ring_decides(made, one):
-            columns = columns_of(made, one)
+        if _ring_decides(bigger, one):
+            columns = columns_of(bigger, one)
             chance = chance_of(len(_cohort(one)), Work.of_topics(columns.hash, np.ones(len(columns))), seed)
-        rows.append(_size(made, one, goal, number, chance))
+        rows.append(_size(bigger, one, goal, number, chance))
     now = max((state.topics[name].partitions for name in topics), default=0)
     return _sizing(state, subscription, now, rows)
 
@@ -147,16 +147,16 @@ def grown(names: Sequence[str], number: int) -> list[str]:
     >>> grown(["billing-0", "billing-1"], 4), grown(["a", "b"], 1), grown([], 2)
     (['billing-0', 'billing-1', 'billing-2', 'billing-3'], ['a'], ['consumer-0', 'consumer-1'])
     """
-    found = list(names[:number])
+    result = list(names[:number])
     matches = [match for name in names if (match := _NUMBERED.fullmatch(name))]
     stem = Counter(match["stem"] for match in matches).most_common(1)[0][0] if matches else "consumer-"
     following = max((int(match["number"]) + 1 for match in matches if match["stem"] == stem), default=0)
-    while len(found) < number:
+    while len(result) < number:
         name = f"{stem}{following}"
         following += 1
-        if name not in found:
-            found.append(name)
-    return found
+        if name not in result:
+            result.append(name)
+    return result
 
 
 def chance_of(consumers: int, work: Work, seed: int, ring: RingKind = FAILOVER_RING) -> tuple[float, float]:
@@ -174,13 +174,13 @@ def chance_of(consumers: int, work: Work, seed: int, ring: RingKind = FAILOVER_R
 def _size(
     state: ClusterState, subscription: Subscription, goal: Goal, number: int, chance: tuple[float, float]
 ) -> Size:
-    made = replace(state, subscriptions=(subscription,))
-    even = evenness(made, subscription)
+    resized = replace(state, subscriptions=(subscription,))
+    even = evenness(resized, subscription)
     by_messages = goal.by_messages and even.msgs_per_sec > 0
     ratio = even.max_over_mean_rate if by_messages else even.max_over_mean
     after = [
         loss.after.max_over_mean_rate if by_messages else loss.after.max_over_mean
-        for loss in losses(made, subscription)
+        for loss in losses(resized, subscription)
         if len(subscription.consumers) > 1
     ]
     worst = max(after, default=0.0)

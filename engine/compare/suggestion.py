@@ -47,9 +47,10 @@ def suggestion(
     kind: SuggestionKind,
     goal: Goal,
     *,
-    tell: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Suggestion | Rejection:
-    """The answer for the subscription of that key, Failover or Key_Shared. Seconds at most; ``tell`` as ``fit_names``.
+    """The answer for the subscription of that key, Failover or Key_Shared. Seconds at most; ``progress`` as for
+    ``fit_names``.
 
     Names are fitted to the partitions or the known keys, to the hash space where there are none.
     """
@@ -57,7 +58,7 @@ def suggestion(
         return preview(state, flag_change(state), key)
     if kind != "names":
         return sizing_for(state, key, kind, goal)
-    found, keyed = subscription_of(state, key), key_subscription_of(state, key)
+    subscription, keyed = subscription_of(state, key), key_subscription_of(state, key)
     if keyed is not None:
         ring = key_shared_ring(settings_of(state, keyed), behaviour_in(state))
         if isinstance(ring, Rejection):
@@ -65,33 +66,33 @@ def suggestion(
         keys = known_keys(keyed)
         work = work_of_keys(keys, ring) if keys.rates.sum() > 0 else Work.of_space()
         names = [consumer.name for consumer in keyed.consumers]
-        return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=ring, tell=tell)
-    if found is None:
+        return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=ring, progress=progress)
+    if subscription is None:
         return _nothing(kind)
-    columns = columns_of(state, found)
+    columns = columns_of(state, subscription)
     work = Work.of_space()
     if len(columns):
-        flow = traffic(columns, state.loads, found.loads).msgs_per_sec
+        flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
         work = Work.of_topics(columns.hash, flow if goal.by_messages and flow.sum() > 0 else np.ones(len(columns)))
-    names = [consumer.name for consumer in found.consumers]
-    return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=FAILOVER_RING, tell=tell)
+    names = [consumer.name for consumer in subscription.consumers]
+    return fit_names(names, work, survive=goal.survive, goal=goal.max_over_mean, ring=FAILOVER_RING, progress=progress)
 
 
 def sizing_for(
     state: ClusterState, key: str, kind: SuggestionKind, goal: Goal, *, up_to: int | None = None, seed: int = 0
 ) -> Sizing | Rejection:
     """The curve of numbers: of consumers, of partitions of each topic (Failover) or of points (Key_Shared)."""
-    found, keyed = subscription_of(state, key), key_subscription_of(state, key)
+    subscription, keyed = subscription_of(state, key), key_subscription_of(state, key)
     if keyed is not None and kind in ("consumers", "points"):
         return _of_keys(state, keyed, kind, goal, up_to, seed)
-    if found is None or kind not in ("consumers", "partitions"):
+    if subscription is None or kind not in ("consumers", "partitions"):
         return _nothing(kind)
     if kind == "consumers":
-        last = up_to if up_to is not None else min(len(found.consumers) + UP_TO, MOST_CONSUMERS)
-        return consumers_needed(state, found, goal, range(2, max(last, 2) + 1), seed=seed)
-    now = max((state.topics[name].partitions for name in found.topics), default=0)
+        last = up_to if up_to is not None else min(len(subscription.consumers) + UP_TO, MOST_CONSUMERS)
+        return consumers_needed(state, subscription, goal, range(2, max(last, 2) + 1), seed=seed)
+    now = max((state.topics[name].partitions for name in subscription.topics), default=0)
     last = up_to if up_to is not None else max(now, 1) + UP_TO
-    return partitions_needed(state, found, goal, range(max(now, 1), last + 1), seed=seed)
+    return partitions_needed(state, subscription, goal, range(max(now, 1), last + 1), seed=seed)
 
 
 def key_subscription_of(state: ClusterState, key: str) -> KeySubscription | None:

@@ -1,18 +1,127 @@
-"""Whether a change makes a subscription's work more even or less, and what it moves: before it is taken, and after."""
+"""How evenly a subscription's work falls on its consumers, and whether a change makes it better or worse.
+
+The verdict exists before a change and after it, and says what the change moves.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.cluster.commands import Command, SetSetting
 from engine.cluster.decide import decide
 from engine.cluster.evolve import evolve
 from engine.cluster.moves import Moves, moves
-from engine.cluster.state import ClusterState, Subscription
-from engine.compare.evenness import NO_EVENNESS, Evenness, evenness
+from engine.cluster.owners import (
+    active_ids,
+    columns_of,
+    dispatch_order,
+    places_in,
+    rules_of,
+    runs_of,
+    sums_by_modulo,
+    sums_of_runs,
+)
+from engine.cluster.partitions import PartitionColumns, traffic
+from engine.cluster.state import ClusterState, Subscription, behaviour_in
 from engine.config import FLAG
 from engine.errors import Rejection
+from engine.failover.choose import Rule, cohort, rule_in_force
+from engine.memo import Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Evenness:
+    """The work of the consumers that can be active; standbys count nowhere.
+
+    ``items`` are partitions (slots of a Key_Shared subscription), ``owned`` those that somebody has, ``busiest`` those
+    of the consumer with most of them; ``msgs_per_sec`` is what all get, ``busiest_msgs_per_sec`` the most that one gets
+    (in a Key_Shared subscription messages of known keys, not a rate). ``max_over_mean_*`` is the largest divided by the
+    mean, 0.0 where there is nothing to divide. ``idle`` consumers have nothing.
+    """
+
+    consumers: int
+    items: int
+    owned: int
+    busiest: int
+    idle: int
+    max_over_mean: float
+    msgs_per_sec: float
+    busiest_msgs_per_sec: float
+    max_over_mean_rate: float
+
+
+def evenness_of(counts: NDArray[np.int64], rates: NDArray[np.float64], items: int) -> Evenness:
+    """The numbers for items and messages per second of each consumer: (c,) each.
+
+    >>> even = evenness_of(np.array([4, 2, 0]), np.array([1.0, 5.0, 0.0]), 6)
+    >>> even.max_over_mean, even.max_over_mean_rate, even.idle
+    (2.0, 2.5, 1)
+    """
+    size, owned, rate = len(counts), int(counts.sum()), float(rates.sum())
+    busiest, fastest = int(counts.max(initial=0)), float(rates.max(initial=0.0))
+    return Evenness(
+        consumers=size,
+        items=items,
+        owned=owned,
+        busiest=busiest,
+        idle=int(np.count_nonzero(counts == 0)),
+        max_over_mean=busiest * size / owned if owned else 0.0,
+        msgs_per_sec=rate,
+        busiest_msgs_per_sec=fastest,
+        max_over_mean_rate=fastest * size / rate if rate > 0 else 0.0,
+    )
+
+
+NO_EVENNESS = evenness_of(np.zeros(0, dtype=np.int64), np.zeros(0), 0)
+"""Of a subscription that a state does not have."""
+
+_evenness: Remembered[Evenness] = Remembered()
+_shares: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
+
+
+def evenness(state: ClusterState, subscription: Subscription) -> Evenness:
+    """The evenness of a Failover subscription. O(partitions) once, less by modulo."""
+    counts, rates = shares(state, subscription)
+
+    def compute() -> Evenness:
+        columns = columns_of(state, subscription)
+        size = _candidates(state, columns, subscription)
+        return evenness_of(counts[:size], rates[:size], len(columns))
+
+    return _evenness.get((counts, rates, subscription.consumers), (), compute)
+
+
+def shares(state: ClusterState, subscription: Subscription) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Active partitions, and messages per second that go out, by place in the dispatcher's order: (c,) each.
+
+    O(partitions) once; on the ring neighbours have one owner, so whole runs are added up.
+    """
+    columns = columns_of(state, subscription)
+    flow = traffic(columns, state.loads, subscription.loads).msgs_per_sec
+    ids = active_ids(state, subscription)
+
+    def compute() -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        order = dispatch_order(subscription.consumers)
+        if order and rules_of(state, columns) == {Rule.MODULO}:
+            return sums_by_modulo(columns.index, flow, len(cohort(order)), len(order))
+        runs = runs_of(ids)
+        return sums_of_runs(runs, places_in(order, runs.owner), flow, len(order))
+
+    return _shares.get((ids, flow, subscription.consumers), (), compute)
+
+
+def _candidates(state: ClusterState, columns: PartitionColumns, subscription: Subscription) -> int:
+    """How many consumers can be active: the first in the dispatcher's order."""
+    order = dispatch_order(subscription.consumers)
+    behaviour = behaviour_in(state)
+    if columns.without and rule_in_force(-1, consistent_hashing=False, behaviour=behaviour) is Rule.FIRST_CONNECTED:
+        return len(order)  # levels play no part for such a topic
+    return len(cohort(order))
+
 
 Judgement = Literal["better", "worse", "even"]
 JudgedBy = Literal["nobody", "messages", "items", "idle", "nothing"]
@@ -49,9 +158,9 @@ def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
     falls. Where both are even and as many consumers take part, fewer idle ones are better. Work that somebody had and
     nobody has now is worse than any share.
 
-    >>> from engine.compare.evenness import evenness_of
+    >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
-    >>> even, two = (evenness_of(np.array(each), np.zeros(3), 6) for each in ([2, 2, 2], [4, 2, 0]))
+    >>> even, two = (evenness_of(np.array(counts), np.zeros(3), 6) for counts in ([2, 2, 2], [4, 2, 0]))
     >>> judge(even, two), judge(two, even), judge(even, even)
     (('worse', 'items'), ('better', 'items'), ('even', 'nothing'))
     """
@@ -59,15 +168,15 @@ def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
     if unowned[0] != unowned[1] and (before.owned or after.owned):
         return _less_is_better(*unowned), "nobody"
     if before.msgs_per_sec > 0 and after.msgs_per_sec > 0:
-        found = _compared(
+        judgement = _compared(
             before.busiest_msgs_per_sec / before.msgs_per_sec, after.busiest_msgs_per_sec / after.msgs_per_sec
         )
-        if found != "even":
-            return found, "messages"
+        if judgement != "even":
+            return judgement, "messages"
     if before.owned and after.owned:
-        found = _compared(before.busiest / before.owned, after.busiest / after.owned)
-        if found != "even":
-            return found, "items"
+        judgement = _compared(before.busiest / before.owned, after.busiest / after.owned)
+        if judgement != "even":
+            return judgement, "items"
     if before.consumers == after.consumers and before.idle != after.idle:
         return _less_is_better(before.idle, after.idle), "idle"
     return "even", "nothing"
@@ -87,7 +196,7 @@ def verdict_between(before: ClusterState, after: ClusterState, key: str, found: 
     ``found``: what moved between them, where the caller knows it already.
     """
     moved = moves(before, after, key) if found is None else found
-    was, now = (_evenness(each, key) for each in (before, after))
+    was, now = (_evenness_in(state, key) for state in (before, after))
     judgement, judged_by = judge(was, now)
     return Verdict(
         judgement=judgement,
@@ -124,9 +233,9 @@ def flag_change(state: ClusterState) -> Command:
     return SetSetting(FLAG, "false" if state.settings.activeConsumerFailoverConsistentHashing else "true")
 
 
-def _evenness(state: ClusterState, key: str) -> Evenness:
-    found = subscription_of(state, key)
-    return NO_EVENNESS if found is None else evenness(state, found)
+def _evenness_in(state: ClusterState, key: str) -> Evenness:
+    subscription = subscription_of(state, key)
+    return NO_EVENNESS if subscription is None else evenness(state, subscription)
 
 
 def subscription_of(state: ClusterState, key: str) -> Subscription | None:

@@ -174,7 +174,7 @@ class ConsumerList:
 
 @dataclass(frozen=True)
 class Changes:
-    """What is asked for: consumers that join or leave every subscription, or whole lists by subscription.
+    """A change: consumers that join or leave every subscription, or whole lists by subscription.
 
     ``lists`` go by (namespace, subscription); an empty namespace means any.
     """
@@ -199,7 +199,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class Slots:
-    """Where the consumers of each unit stand. ``start``: (units + 1,); unit i has ``start[i + 1] - start[i] - 1``
+    """The slots of the consumers of each unit. ``start``: (units + 1,); unit i has ``start[i + 1] - start[i] - 1``
     consumers, and slot ``start[i + 1] - 1`` is nobody."""
 
     start: NDArray[np.int64]
@@ -216,36 +216,36 @@ class Slots:
 
 def slots_of(lists: Sequence[ConsumerList]) -> Slots:
     """Slots for the consumers of so many lists, one more each for nobody."""
-    sizes = np.fromiter((len(each.names) + 1 for each in lists), dtype=np.int64, count=len(lists))
+    sizes = np.fromiter((len(consumers.names) + 1 for consumers in lists), dtype=np.int64, count=len(lists))
     return Slots(np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes))))
 
 
 def carried_over(before: Sequence[ConsumerList], after: Sequence[ConsumerList]) -> NDArray[np.int64]:
     """For each slot before, the slot after of the same consumer; nobody's where it is gone.
 
-    Of equal names the first stays the first, the second the second: nothing else tells them apart.
+    Of equal names the first stays the first, the second the second: nothing else distinguishes them.
 
     >>> one = [ConsumerList(("a", "a", "b"), (0, 0, 0))], [ConsumerList(("b", "a"), (0, 0))]
     >>> carried_over(*one).tolist()
     [1, 2, 0, 2]
     """
-    found: list[int] = []
+    slots: list[int] = []
     base = 0
     for old, new in zip(before, after, strict=True):
         places = {name: base + place for place, name in enumerate(numbered(new.names))}
         nobody = base + len(new.names)
-        found += [places.get(name, nobody) for name in numbered(old.names)]
-        found.append(nobody)
+        slots += [places.get(name, nobody) for name in numbered(old.names)]
+        slots.append(nobody)
         base = nobody + 1
-    return np.array(found, dtype=np.int64)
+    return np.array(slots, dtype=np.int64)
 
 
 def numbered(names: Sequence[str]) -> list[tuple[str, int]]:
-    """Each name with how many equal ones stand before it."""
+    """Each name with the number of equal names before it."""
     seen: dict[str, int] = {}
-    found: list[tuple[str, int]] = []
+    result: list[tuple[str, int]] = []
     for name in names:
         number = seen.get(name, 0)
         seen[name] = number + 1
-        found.append((name, number))
-    return found
+        result.append((name, number))
+    return result

@@ -129,7 +129,7 @@ class Choosers:
         policy = self.rules.uniform_policy
         if policy is not None:
             return self.places(policy, partitions)
-        off, on = (self.places(each, partitions) for each in PULSARS)
+        off, on = (self.places(rule, partitions) for rule in PULSARS)
         return np.where(self.rules.flag[partitions.unit], on, off)
 
     def members(self, unit: int) -> Places:
@@ -139,8 +139,8 @@ class Choosers:
 
 def choosers(lists: Sequence[ConsumerList], rules: UnitRules) -> Choosers:
     """Build cohorts and rings. O(p log p) for p ring points in all."""
-    names = [each.names for each in lists]
-    leading = cohorts(names, [each.levels for each in lists])
+    names = [consumers.names for consumers in lists]
+    leading = cohorts(names, [consumers.levels for consumers in lists])
     return Choosers(lists, leading, rings_of(leading, names), rules)
 
 
@@ -186,8 +186,8 @@ class Change:
         members = self.new.members(unit)
         rank = np.full(len(self.new.lists[unit].names) + 1, NOBODY, dtype=np.int64)
         rank[members] = np.arange(len(members))
-        found: Places = rank[before - self.new_slots.start[unit]]
-        return found
+        places: Places = rank[before - self.new_slots.start[unit]]
+        return places
 
 
 def change_of(before: Sequence[ConsumerList], after: Sequence[ConsumerList] | None, rules: UnitRules) -> Change:

@@ -137,10 +137,10 @@ def choose(
     >>> choose(three, "persistent://t/n/x-partition-4", 4, consistent_hashing=False).active.name
     'b'
     """
-    found = choose_many(
+    choices = choose_many(
         consumers, [(topic, partition_index)], consistent_hashing=consistent_hashing, behaviour=behaviour
     )
-    return found[0] if found else None
+    return choices[0] if choices else None
 
 
 def choose_many(

@@ -76,7 +76,7 @@ class FailoverRing:
 
     def __init__(self, names: tuple[str, ...], space: int = HASH_SPACE_SIZE) -> None:
         assert names, "a ring needs at least one consumer"
-        assert 0 < space <= HASH_SPACE_SIZE and space & (space - 1) == 0, f"{space} is no power of two up to 2^31"
+        assert 0 < space <= HASH_SPACE_SIZE and space & (space - 1) == 0, f"{space} is not a power of two up to 2^31"
         values = np.concatenate([_points_of(name) for name in names]) & (space - 1)
         # Claimants of one point stay in consumer order, so the last of a run is the one that owns it.
         bits = len(values).bit_length()
@@ -162,11 +162,11 @@ class FailoverRing:
             ends, owners = np.append(ends, self.space - 1), np.append(owners, owners[0])
         last = np.append(owners[1:] != owners[:-1], True)
         start = 0
-        found: list[Arc] = []
+        arcs: list[Arc] = []
         for end, owner in zip(ends[last].tolist(), owners[last].tolist(), strict=True):
-            found.append(Arc(HashRange(start, end), owner))
+            arcs.append(Arc(HashRange(start, end), owner))
             start = end + 1
-        return tuple(found)
+        return tuple(arcs)
 
     def ranges_of(self, owner_index: int) -> tuple[HashRange, ...]:
         """The hashes one consumer owns, as sorted closed ranges; empty when all its points were taken."""

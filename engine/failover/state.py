@@ -33,13 +33,13 @@ class Cursor:
 
     def next_entries(self, count: int) -> tuple[int, ...]:
         """What a read of ``count`` entries brings: acknowledged ones are skipped."""
-        found: list[int] = []
+        entries: list[int] = []
         entry = self.read_position
-        while len(found) < count:
+        while len(entries) < count:
             if entry not in self.acknowledged:
-                found.append(entry)
+                entries.append(entry)
             entry += 1
-        return tuple(found)
+        return tuple(entries)
 
     def after_reading(self, entries: tuple[int, ...]) -> Cursor:
         return replace(self, read_position=entries[-1] + 1) if entries else self

@@ -209,10 +209,10 @@ def _sticky(empty: StickySelector | LegacyStickySelector, consumers: Sequence[Co
             return JoinRefused(consumer, problem)
     # Valid ranges are all accepted unless two consumers overlap; the first overlap is found by bisection, not by joins.
     fine = bisect_left(range(len(consumers)), True, key=lambda last: _overlap(consumers[: last + 1]))
-    made = _with_all(empty, consumers[:fine])
+    selector = _with_all(empty, consumers[:fine])
     if fine == len(consumers):
-        return made
-    refused = made.join(consumers[fine])
+        return selector
+    refused = selector.join(consumers[fine])
     assert isinstance(refused, Rejection), "ranges that overlap are refused"
     return JoinRefused(consumers[fine], refused)
 

@@ -101,7 +101,7 @@ class AutoSplitSelector:
 def auto_split_selector(range_size: int = RANGE_SIZE, *, folds_zero: bool = True) -> AutoSplitSelector | Rejection:
     """An empty auto-split selector over slots 0 .. ``range_size`` - 1; ``folds_zero`` is false before 4.0.
 
-    Refused as an illegal argument: a size below 2, a size that is no power of two; both in Pulsar's words.
+    Refused as an illegal argument: a size below 2, a size that is not a power of two; both in Pulsar's words.
     """
     if range_size < 2:
         return Rejection("IllegalArgumentException", "range size must greater than 2", field="range_size")

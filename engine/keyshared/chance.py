@@ -106,19 +106,19 @@ def _exact_busiest(keys: int, shares: tuple[float, ...]) -> tuple[float, ...]:
     The counts of a multinomial throw are Poisson counts given their sum, so P is the coefficient of x^keys in the
     product of the Poisson series cut after x^m, over that of the uncut product.
     """
-    found: list[float] = []
+    quantiles: list[float] = []
     log_whole = _log_poisson(keys, float(keys))
     for most in range(keys + 1):
         if most * len(shares) < keys:
-            found.append(0.0)
+            quantiles.append(0.0)
             continue
         coefficient = _product_coefficient(keys, shares, most)
-        found.append(min(1.0, coefficient / math.exp(log_whole)))
+        quantiles.append(min(1.0, coefficient / math.exp(log_whole)))
         # Rounding in the logarithms leaves the last values slightly off 1, so they are set to 1.
-        if 1 - found[-1] < _NEGLIGIBLE:
-            found[-1] = 1.0
+        if 1 - quantiles[-1] < _NEGLIGIBLE:
+            quantiles[-1] = 1.0
             break
-    return tuple(found)
+    return tuple(quantiles)
 
 
 def _product_coefficient(keys: int, shares: tuple[float, ...], most: int) -> float:

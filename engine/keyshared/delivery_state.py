@@ -253,5 +253,5 @@ def _wait(state: DeliveryState, slot: int, messages: tuple[Message, ...]) -> Wai
 
 def _holders_before(state: DeliveryState, position: int) -> tuple[Holder, ...]:
     counts = {owner: sum(1 for earlier in held if earlier < position) for owner, held in state.pending.items()}
-    found = [Holder(owner, count) for owner, count in counts.items() if count]
-    return tuple(sorted(found, key=lambda holder: (-holder.unacked, holder.consumer_id)))
+    holders = [Holder(owner, count) for owner, count in counts.items() if count]
+    return tuple(sorted(holders, key=lambda holder: (-holder.unacked, holder.consumer_id)))

@@ -115,15 +115,15 @@ def heirs_of(selector: Selector, slot: int, count: int) -> tuple[Consumer, ...]:
     """The consumers that inherit a slot one after another: by walking the ring, else by removing owners."""
     if isinstance(selector, RingSelector):
         return selector.heirs(slot, count + 1)[1:]
-    found: list[Consumer] = []
+    heirs: list[Consumer] = []
     owner = selector.owner(slot)
-    while owner is not None and len(found) < count:
+    while owner is not None and len(heirs) < count:
         selector = selector.leave(owner)
         owner = selector.owner(slot)
         heir = _consumer(selector, owner)
         if heir is not None:
-            found.append(heir)
-    return tuple(found)
+            heirs.append(heir)
+    return tuple(heirs)
 
 
 def _consumer(selector: Selector, consumer_id: int | None) -> Consumer | None:
@@ -195,14 +195,14 @@ def rivals_of(selector: Selector, why: KeyExplanation) -> tuple[Rival, ...]:
     owned = slots_by_consumer(selector)
     claimants = [claimant.consumer.consumer_id for claimant in why.point.claimants] if why.point is not None else []
     at_point = WhyNot.OTHER_TURN if why.point is not None and why.point.shared is not None else WhyNot.LOST_POINT
-    found = []
+    rivals = []
     for consumer in selector.consumers:
         if why.owner is not None and consumer.consumer_id == why.owner.consumer_id:
             continue
         pieces = owned[consumer.consumer_id]
         claims = consumer.consumer_id in claimants
         nearest = _nearest(pieces, why.slot.slot)
-        found.append(
+        rivals.append(
             Rival(
                 consumer,
                 at_point if claims else WhyNot.OTHER_SLOTS if pieces else WhyNot.NO_SLOTS,
@@ -213,7 +213,7 @@ def rivals_of(selector: Selector, why: KeyExplanation) -> tuple[Rival, ...]:
                 drains=why.draining is not None and why.draining.consumer_id == consumer.consumer_id,
             )
         )
-    return tuple(found)
+    return tuple(rivals)
 
 
 def _nearest(pieces: Sequence[OwnedSlots], slot: int) -> OwnedSlots | None:

@@ -107,7 +107,7 @@ def fairness_of(selector: Selector, counts: Mapping[int, int] | None = None) -> 
         lost = _lost_points(selector)
         meets = _same_point_keys(selector)
     crowded = occupied < CROWDED_BELOW * claimed
-    found: list[ConsumerShare] = []
+    shares: list[ConsumerShare] = []
     for consumer in consumers:
         number = consumer.consumer_id
         share = counts[number] / selector.slots.size
@@ -118,8 +118,8 @@ def fairness_of(selector: Selector, counts: Mapping[int, int] | None = None) -> 
             # Nothing is random here; a difference of one slot is rounding.
             chance, beyond = 1.0, abs(share - fair) * selector.slots.size > 1
         cause = _cause(selector, named=number in meets, crowded=crowded, lost=lost[number]) if beyond else None
-        found.append(ConsumerShare(number, counts[number], share, chance, lost[number], cause))
-    return Fairness(tuple(found), fair, claimed, occupied)
+        shares.append(ConsumerShare(number, counts[number], share, chance, lost[number], cause))
+    return Fairness(tuple(shares), fair, claimed, occupied)
 
 
 def _cause(selector: Selector, *, named: bool, crowded: bool, lost: int) -> Cause | None:
@@ -152,11 +152,11 @@ def _same_point_keys(selector: RingSelector) -> frozenset[int]:
     if selector.form.tracks_names:
         return frozenset()  # a name, a NUL, its index, a NUL and a number: from the end that reads only one way
     first: dict[str, int] = {}
-    found: set[int] = set()
+    ids: set[int] = set()
     for member in selector.members:
         number = member.consumer.consumer_id
         for replica in range(selector.points):
             other = first.setdefault(point_key(selector.form, member.consumer.name, member.name_index, replica), number)
             if other != number:
-                found.update((other, number))
-    return frozenset(found)
+                ids.update((other, number))
+    return frozenset(ids)

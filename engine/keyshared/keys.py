@@ -107,7 +107,7 @@ def key_of_text(text: str) -> bytes | Rejection:
     """The key written by a text; refused with the field ``key`` if it cannot be read.
 
     ``hex:`` takes pairs of digits, ``base64:`` what Java's decoder takes (padding may be left out), ``text:`` anything.
-    All else is plain text, in UTF-8; "" is the empty key, which is a key. Half a surrogate pair is no text.
+    All else is plain text, in UTF-8; "" is the empty key, which is a key. Half a surrogate pair is not a text.
 
     >>> key_of_text("order-1"), key_of_text("hex:00ff"), key_of_text("base64:AP8="), key_of_text("text:hex:00")
     (b'order-1', b'\\x00\\xff', b'\\x00\\xff', b'hex:00')
@@ -138,18 +138,18 @@ def _plain(text: str) -> bytes | Rejection:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         # Bytes of a command line or a file that are not UTF-8 arrive as unpaired surrogates.
-        return _refused(text, "is no valid text; write its bytes as hex:00ff or base64:AP8=")
+        return _refused(text, "is not valid text; write its bytes as hex:00ff or base64:AP8=")
 
 
 def _hexadecimal(digits: str) -> bytes | Rejection:
     if re.fullmatch(r"(?:[0-9a-fA-F]{2})*", digits) is None:
-        return _refused(HEX + digits, "is no hexadecimal; write two digits 0-9, a-f for each byte, such as hex:00ff")
+        return _refused(HEX + digits, "is not hexadecimal; write two digits 0-9, a-f for each byte, such as hex:00ff")
     return bytes.fromhex(digits)
 
 
 def _base64(digits: str) -> bytes | Rejection:
     data = decode_base64(digits)
-    return data if data is not None else _refused(BASE64 + digits, "is no base64; write it such as base64:AP8=")
+    return data if data is not None else _refused(BASE64 + digits, "is not base64; write it such as base64:AP8=")
 
 
 def _refused(text: str, reason: str) -> Rejection:

@@ -221,10 +221,10 @@ def odds_of(placement: Placement) -> Odds:
 def consumers_of(placement: Placement) -> tuple[ConsumerLuck, ...]:
     """Each consumer of a placement with what its share of the slots would give. O(c sqrt(k))."""
     total = sum(placement.keys)
-    found: list[ConsumerLuck] = []
+    rows: list[ConsumerLuck] = []
     for at, share in enumerate(placement.shares):
         low, high = binomial_quantiles(total, share, LIKELY_BETWEEN)
-        found.append(
+        rows.append(
             ConsumerLuck(
                 consumer_id=placement.ids[at],
                 share=share,
@@ -235,7 +235,7 @@ def consumers_of(placement: Placement) -> tuple[ConsumerLuck, ...]:
                 likely_high=high,
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def _furthest_out(keys: Sequence[int], shares: Sequence[float]) -> float:

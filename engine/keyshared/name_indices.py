@@ -32,16 +32,16 @@ def name_indices(ring: RingSelector, reported: Sequence[tuple[str, tuple[HashRan
     (1, 0)
     """
     used: dict[str, set[int]] = {}
-    found: list[int] = []
+    indices: list[int] = []
     last = {ring.slots.high, ring.slots.high - 1}
     for name, ranges in reported:
         taken = used.setdefault(name, set())
         free = [index for index in range(MAX_INDICES + len(taken)) if index not in taken]
         ends = {piece.end for piece in ranges} - last
         fits = (index for index in free if ring.form.tracks_names and ends <= _points(ring, name, index))
-        found.append(next(fits, free[0]) if ends else free[0])
-        taken.add(found[-1])
-    return tuple(found)
+        indices.append(next(fits, free[0]) if ends else free[0])
+        taken.add(indices[-1])
+    return tuple(indices)
 
 
 def with_namesakes_gone(

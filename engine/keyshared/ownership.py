@@ -44,12 +44,12 @@ def slots_by_consumer(selector: Selector) -> dict[int, tuple[OwnedSlots, ...]]:
     It differs from the statistics (``ranges``) where Pulsar's differ from its look-up: the end of auto-split beyond the
     last slot, points shared or past the last one in the oldest rings, gaps in the earlier sticky form.
     """
-    found: dict[int, tuple[OwnedSlots, ...]] = {consumer.consumer_id: () for consumer in selector.consumers}
+    owned: dict[int, tuple[OwnedSlots, ...]] = {consumer.consumer_id: () for consumer in selector.consumers}
     if isinstance(selector, RingSelector) and selector.form.shares_points:
-        return found | _shared_slots(selector)
+        return owned | _shared_slots(selector)
     low = selector.slots.lowest
     high = max(selector.slots.high, low)
-    return found | {
+    return owned | {
         owner: tuple(
             OwnedSlots(HashRange(max(piece.start, low), min(piece.end, high)))
             for piece in pieces
@@ -74,13 +74,13 @@ def keys_of(selector: Selector, consumer_id: int, keys: Iterable[bytes]) -> tupl
 
 
 def _shared_slots(selector: RingSelector) -> dict[int, tuple[OwnedSlots, ...]]:
-    found: dict[int, list[OwnedSlots]] = {}
+    shared: dict[int, list[OwnedSlots]] = {}
     for piece, claimants in selector.ring.stretches(selector.slots.low, selector.slots.high):
         for remainder, at in enumerate(claimants):
             owned = OwnedSlots(piece, len(claimants), remainder)
             if owned.count:
-                found.setdefault(selector.members[at].consumer.consumer_id, []).append(owned)
-    return {owner: tuple(pieces) for owner, pieces in found.items()}
+                shared.setdefault(selector.members[at].consumer.consumer_id, []).append(owned)
+    return {owner: tuple(pieces) for owner, pieces in shared.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ def impact_of(before: RangesById, after: RangesById) -> Impact:
 
 
 def _only_in(these: RangesById, those: RangesById) -> RangesById:
-    found = {owner: subtract(pieces, those.get(owner, ())) for owner, pieces in these.items()}
-    return {owner: pieces for owner, pieces in found.items() if pieces}
+    rest = {owner: subtract(pieces, those.get(owner, ())) for owner, pieces in these.items()}
+    return {owner: pieces for owner, pieces in rest.items() if pieces}
 
 
 def subtract(pieces: Sequence[HashRange], others: Sequence[HashRange]) -> tuple[HashRange, ...]:
@@ -248,6 +248,6 @@ def _holders(
         for remainder in range(divisor):
             table[offset + remainder] = holders.get((start, remainder), _NOBODY)
     at = np.searchsorted(starts, slots, side="right") - 1
-    found: NDArray[np.int64] = table[first[at] + slots % divisors[at]]
-    found[(at < 0) | (slots > lasts[at])] = _NOBODY
-    return found
+    places: NDArray[np.int64] = table[first[at] + slots % divisors[at]]
+    places[(at < 0) | (slots > lasts[at])] = _NOBODY
+    return places

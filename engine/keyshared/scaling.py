@@ -232,7 +232,7 @@ def _leaving(before: int, after: int, leaving: Sequence[int] | None) -> tuple[in
         message = f"there is no node {strange} among {before}; indices go from 0 to {before - 1}"
         return Rejection("InvalidNodeIndex", message, field="leaving")
     if len(set(leaving)) != len(leaving):
-        return Rejection("InvalidNodeIndex", "a node leaves once; an index stands there twice", field="leaving")
+        return Rejection("InvalidNodeIndex", "a node leaves once; an index is listed twice", field="leaving")
     if len(leaving) != fewer:
         message = f"from {before} nodes to {after} {fewer} leave, not {len(leaving)}"
         return Rejection("InvalidNodeCount", message, field="leaving")
@@ -301,13 +301,13 @@ def _nodes(
 def _moves(owners: SlotOwners) -> tuple[SlotMove, ...]:
     was, now = owners.before, owners.after
     last_of_run = np.append((was[1:] != was[:-1]) | (now[1:] != now[:-1]), True)
-    found: list[SlotMove] = []
+    moves: list[SlotMove] = []
     start = 0
     for end in np.flatnonzero(last_of_run).tolist():
         if was[end] != now[end]:
-            found.append(SlotMove(HashRange(start, end), int(was[end]), int(now[end])))
+            moves.append(SlotMove(HashRange(start, end), int(was[end]), int(now[end])))
         start = end + 1
-    return tuple(found)
+    return tuple(moves)
 
 
 def _moved_keys(owners: SlotOwners, keys: Sequence[bytes], slots: NDArray[np.int64]) -> tuple[KeyMove, ...]:

@@ -173,14 +173,14 @@ def policy_problem(declared: DeclaredRanges) -> Rejection | None:
 def _clashing(declared: DeclaredRanges) -> frozenset[int]:
     """The positions of ranges that overlap any other one; O(n log n)."""
     order = sorted(range(len(declared)), key=lambda at: declared[at])
-    found: set[int] = set()
+    ids: set[int] = set()
     furthest: int | None = None
     for at in order:
         if furthest is not None and declared[at][0] <= declared[furthest][1]:
-            found.update((at, furthest))
+            ids.update((at, furthest))
         if furthest is None or declared[at][1] > declared[furthest][1]:
             furthest = at
-    return frozenset(found)
+    return frozenset(ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,20 +209,20 @@ class LegacyStickySelector:
         A range of one slot is a single end point, which shifts the pairs after it, so from there on **the statistics
         differ from what is served** (``served_ranges``) from there on.
         """
-        found: dict[int, list[HashRange]] = {}
+        ranges: dict[int, list[HashRange]] = {}
         for at in range(0, len(self.ends) - 1, 2):
             if self.owners[at] == self.owners[at + 1]:
-                found.setdefault(self.owners[at], []).append(HashRange(self.ends[at], self.ends[at + 1]))
-        return {owner: tuple(pieces) for owner, pieces in found.items()}
+                ranges.setdefault(self.owners[at], []).append(HashRange(self.ends[at], self.ends[at + 1]))
+        return {owner: tuple(pieces) for owner, pieces in ranges.items()}
 
     def served_ranges(self) -> RangesById:
         """The slots each consumer really gets, neighbours joined."""
-        found: dict[int, list[HashRange]] = {}
+        ranges: dict[int, list[HashRange]] = {}
         for at, (end, owner) in enumerate(zip(self.ends, self.owners, strict=True)):
             joins_next = at + 1 < len(self.ends) and self.owners[at + 1] == owner
             last = self.ends[at + 1] if joins_next else end
-            found.setdefault(owner, []).append(HashRange(end, last))
-        return {owner: join_neighbours(pieces) for owner, pieces in found.items()}
+            ranges.setdefault(owner, []).append(HashRange(end, last))
+        return {owner: join_neighbours(pieces) for owner, pieces in ranges.items()}
 
     def join(self, consumer: Consumer) -> LegacyStickySelector | Rejection:
         """Take the end points of a consumer's ranges, all or none.
@@ -278,7 +278,7 @@ class LegacyStickySelector:
 
 
 class _Spans:
-    """Ranges that may overlap each other; tells in O(log n) whether any overlaps a given one."""
+    """Ranges that may overlap each other; finds in O(log n) whether any overlaps a given one."""
 
     def __init__(self, declared: DeclaredRanges) -> None:
         ordered = sorted(declared)

@@ -17,19 +17,19 @@ from engine.lint.doctor import (
     rule_ids,
 )
 from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Severity, SubscriptionCase, Where, World
-from engine.lint.opened import NOTHING_TOLD, Told
+from engine.lint.opened import NOTHING_REPORTED, Reported
 
 __all__ = [
     "ALL_RULES",
-    "NOTHING_TOLD",
+    "NOTHING_REPORTED",
     "Finding",
     "KeyCase",
     "NamespaceCase",
     "ProducedTopic",
+    "Reported",
     "RuleFacts",
     "Severity",
     "SubscriptionCase",
-    "Told",
     "Where",
     "World",
     "lint",

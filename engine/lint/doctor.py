@@ -14,7 +14,7 @@ from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import DeclaredRanges
 from engine.lint.model import Finding, KeyCase, NamespaceCase, Rule, Severity, SubscriptionCase, World, in_order
-from engine.lint.opened import NOTHING_TOLD, Told, key_cases, namespace_cases, subscription_cases, world_of
+from engine.lint.opened import NOTHING_REPORTED, Reported, key_cases, namespace_cases, subscription_cases, world_of
 from engine.lint.rules import (
     bandwidth_limit_overflow,
     bundle_hot_topic,
@@ -83,7 +83,7 @@ ALL_RULES: Final[tuple[RuleFacts, ...]] = (*WORLD_RULES, *SUBSCRIPTION_RULES, *K
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules that are asked for."""
+    """The chosen rules."""
 
     subscription: tuple[Rule[SubscriptionCase], ...] = SUBSCRIPTION_RULES
     key: tuple[Rule[KeyCase], ...] = KEY_RULES
@@ -146,7 +146,7 @@ def lint_world(world: World, rules: Iterable[Rule[World]] = WORLD_RULES) -> tupl
 
 
 def lint(
-    state: ClusterState, told: Told = NOTHING_TOLD, *, rules: RuleSet = EVERY, namespace: str | None = None
+    state: ClusterState, reported: Reported = NOTHING_REPORTED, *, rules: RuleSet = EVERY, namespace: str | None = None
 ) -> tuple[Finding, ...]:
     """All findings of a state, the worst first; ``namespace`` narrows to one, the brokers' settings included.
 
@@ -158,22 +158,22 @@ def lint(
     >>> from engine.failover.model import Consumer
     >>> topic = Topic("persistent://t/n/x")
     >>> twins = Subscription("s", "s", "t/n", (topic.name,), (Consumer(1, "c"), Consumer(2, "c")))
-    >>> found = lint(ClusterState(topics={topic.name: topic}, subscriptions=(twins,)))
-    >>> [(each.rule, each.severity.label) for each in found]
+    >>> findings = lint(ClusterState(topics={topic.name: topic}, subscriptions=(twins,)))
+    >>> [(finding.rule, finding.severity.label) for finding in findings]
     [('failover-duplicate-names', 'error'), ('failover-flag-ignored', 'info')]
     """
-    world = world_of(state, told)
-    found: list[Finding] = list(lint_world(world, rules.world))
+    world = world_of(state, reported)
+    findings: list[Finding] = list(lint_world(world, rules.world))
     if rules.subscription:
         for subscription in subscription_cases(state, world, namespace):
-            found += lint_subscription(subscription, rules.subscription)
+            findings += lint_subscription(subscription, rules.subscription)
     if rules.key:
-        for shared in key_cases(state, world, told, namespace):
-            found += lint_key_subscription(shared, rules.key)
+        for shared in key_cases(state, world, reported, namespace):
+            findings += lint_key_subscription(shared, rules.key)
     if rules.namespace:
-        for namespace_case in namespace_cases(state, world, told, namespace):
-            found += lint_namespace(namespace_case, rules.namespace)
-    return in_order(found)
+        for namespace_case in namespace_cases(state, world, reported, namespace):
+            findings += lint_namespace(namespace_case, rules.namespace)
+    return in_order(findings)
 
 
 def _run(case: _Case, rules: Iterable[Rule[_Case]]) -> tuple[Finding, ...]:
@@ -197,20 +197,20 @@ def lint_names(
     Key_Shared one: automatic, or STICKY alone where ``declared`` (parallel to ``names``) has ranges.
     O(n log n) for 100 n points.
 
-    >>> [(each.rule, each.where.consumer) for each in lint_names(["a", "b", "a"], World())]
+    >>> [(finding.rule, finding.where.consumer) for finding in lint_names(["a", "b", "a"], World())]
     [('failover-duplicate-names', 'a'), ('key-duplicate-names', 'a')]
     """
-    found = list(lint_world(world, rules.world))
-    sticky = any(each is not None for each in declared)
+    findings = list(lint_world(world, rules.world))
+    sticky = any(ranges is not None for ranges in declared)
     if rules.subscription and not sticky:
         consumers = tuple(Consumer(at, name) for at, name in enumerate(names))
-        found += lint_subscription(
+        findings += lint_subscription(
             SubscriptionCase(world, "", "", "", consumers, partitioned=1, unpartitioned=1),
             [rule for rule in rules.subscription if rule not in _ABOUT_TOPICS],
         )
     if rules.key:
-        found += lint_key_subscription(_key_case(names, world, declared if sticky else ()), rules.key)
-    return in_order(found)
+        findings += lint_key_subscription(_key_case(names, world, declared if sticky else ()), rules.key)
+    return in_order(findings)
 
 
 def _key_case(names: Sequence[str], world: World, declared: Sequence[DeclaredRanges | None]) -> KeyCase:
@@ -219,7 +219,7 @@ def _key_case(names: Sequence[str], world: World, declared: Sequence[DeclaredRan
         KeyConsumer(at, name, (declared[at] or ()) if declared else None) for at, name in enumerate(names)
     )
     mode = KeySharedMode.STICKY if declared else KeySharedMode.AUTO_SPLIT
-    made = assemble(admitted(consumers)[0], mode, world.settings, world.behaviour)
+    assembled = assemble(admitted(consumers)[0], mode, world.settings, world.behaviour)
     # Beyond what is declared only a subscription of more consumers than slots is refused: no selector, no findings.
-    selector = None if isinstance(made, (Rejection, JoinRefused)) else made
+    selector = None if isinstance(assembled, (Rejection, JoinRefused)) else assembled
     return KeyCase(world, "", "", "", 0, consumers, selector)

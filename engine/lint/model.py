@@ -59,10 +59,10 @@ def severity_of(label: str) -> Severity:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Where:
-    """Where a finding lies; empty texts where a part does not apply, all of them for the brokers' settings.
+    """The place of a finding; empty texts where a part does not apply, all of them for the brokers' settings.
 
     Of a subscription, ``topic`` is the first of its ``topics`` topics by name: two subscriptions of one name with
-    different consumers are told apart by it. ``consumer`` and ``topic`` are names, ``bundle`` is a range text.
+    different consumers are distinguished by it. ``consumer`` and ``topic`` are names, ``bundle`` is a range text.
     """
 
     namespace: str = ""
@@ -178,7 +178,7 @@ def attempts(
             continue
         rate = fsum(topic.msgs_per_sec for topic in loaded)
         throughput = fsum(topic.bytes_per_sec for topic in loaded)
-        # Only their sum is compared, so it does not matter that all of them are told as producers.
+        # Only their sum is compared, so it does not matter that all of them are given as producers.
         sessions = sum(sessions_of.get(topic.name, 0) for topic in loaded)
         stats = BundleStats(f"{bundles.namespace}/{bundle}", topics=len(loaded), producers=sessions)
         reason = exceeded_limit(stats, rate, throughput, settings)
@@ -202,7 +202,7 @@ def algorithm_of(world: World) -> str:
     return resolve_algorithm(None, default, world.behaviour.split_algorithms)
 
 
-# The cases are not slotted: what several rules need is computed when first asked for and kept beside the fields.
+# The cases are not slotted: what several rules need is computed on first use and kept with the fields.
 @dataclass(frozen=True)
 class SubscriptionCase:
     """One Failover subscription over topics with the same consumers (in connect order).
@@ -231,7 +231,7 @@ class SubscriptionCase:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names that can be active at all, in the dispatcher's order: those of the best priority level."""
-        return tuple(each.name for each in cohort(sort_consumers(self.consumers)))
+        return tuple(consumer.name for consumer in cohort(sort_consumers(self.consumers)))
 
     @property
     def ring_topics(self) -> int:
@@ -287,7 +287,7 @@ class ProducedTopic:
 class NamespaceCase:
     """One namespace: its bundles, all topics and partitions with their traffic, and who produces to them.
 
-    ``known_bundles`` are the range texts that answers tell, None when all of ``bundles`` are told: a finding must not
+    ``known_bundles`` are the range texts that answers list, None when they list all of ``bundles``: a finding must not
     speak of a bundle that was only assumed. ``sessions`` are producers + consumers by name of topic or partition.
     """
 
@@ -308,12 +308,12 @@ class NamespaceCase:
 
     @cached_property
     def by_bundle(self) -> tuple[tuple[BundleRange, tuple[TopicLoad, ...]], ...]:
-        """The told bundles that hold topics, ascending, with their topics in list order. O(t log b)."""
+        """The listed bundles that hold topics, ascending, with their topics in list order. O(t log b)."""
         inside: dict[int, list[TopicLoad]] = {}
         for topic in self.topics:
             inside.setdefault(self.bundles.index_of(topic.hash), []).append(topic)
         return tuple(
-            (self.bundles[at], tuple(inside[at])) for at in sorted(inside) if at >= 0 and self.tells(self.bundles[at])
+            (self.bundles[at], tuple(inside[at])) for at in sorted(inside) if at >= 0 and self.lists(self.bundles[at])
         )
 
     @cached_property
@@ -321,11 +321,11 @@ class NamespaceCase:
         """The splits a load manager would try by the numbers of now."""
         return tuple(attempts(self.world, self.bundles, self.by_bundle, self.sessions))
 
-    def tells(self, bundle: BundleRange) -> bool:
-        """Whether an answer told this very bundle."""
+    def lists(self, bundle: BundleRange) -> bool:
+        """Whether an answer lists exactly this bundle."""
         return self.known_bundles is None or str(bundle) in self.known_bundles
 
     def bundle_text(self, topic_hash: int) -> str:
-        """The range text of the bundle that holds a hash, "" where no answer tells it."""
+        """The range text of the bundle that holds a hash, "" where no answer lists it."""
         at = self.bundles.index_of(topic_hash)
-        return str(self.bundles[at]) if at >= 0 and self.tells(self.bundles[at]) else ""
+        return str(self.bundles[at]) if at >= 0 and self.lists(self.bundles[at]) else ""

@@ -1,4 +1,4 @@
-"""From a state, and what answers tell besides, to the cases the rules look at."""
+"""Make the cases that the rules judge from a state and from what answers report beyond it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ReportedRanges:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a state does not keep, and answers may tell.
+class Reported:
+    """What answers may report and a state does not keep.
 
-    ``known_bundles``: namespace -> the range texts that were told, None when the state's bundles are all told.
+    ``known_bundles``: namespace -> the range texts that answers list, None when they list all bundles of the state.
     ``sessions``: name of topic or partition -> producers + consumers. ``client_versions``: topic without partition
     suffix -> those of its producers. ``unexplained``: subscriptions whose reported ranges no selector gives.
     """
@@ -44,12 +44,12 @@ class Told:
     unexplained: tuple[ReportedRanges, ...] = ()
 
 
-NOTHING_TOLD: Final = Told()
-"""A state that stands for itself: all its bundles count, nothing more is known."""
+NOTHING_REPORTED: Final = Reported()
+"""Nothing is known beyond the state: all its bundles count."""
 
 
-def world_of(state: ClusterState, told: Told) -> World:
-    return World(state.settings, behaviour_in(state), told.load_manager, told.shedder, told.placement)
+def world_of(state: ClusterState, reported: Reported) -> World:
+    return World(state.settings, behaviour_in(state), reported.load_manager, reported.shedder, reported.placement)
 
 
 def subscription_cases(state: ClusterState, world: World, namespace: str | None = None) -> Iterator[SubscriptionCase]:
@@ -65,7 +65,7 @@ def subscription_cases(state: ClusterState, world: World, namespace: str | None 
         )
 
 
-def key_cases(state: ClusterState, world: World, told: Told, namespace: str | None = None) -> Iterator[KeyCase]:
+def key_cases(state: ClusterState, world: World, reported: Reported, namespace: str | None = None) -> Iterator[KeyCase]:
     """The Key_Shared subscriptions with topics, then those whose reported ranges no selector gives."""
     for key_subscription in state.key_subscriptions:
         if key_subscription.topics and namespace in (None, key_subscription.namespace):
@@ -80,45 +80,45 @@ def key_cases(state: ClusterState, world: World, told: Told, namespace: str | No
                 selector,
                 key_subscription.keys,
             )
-    for other in told.unexplained:
+    for other in reported.unexplained:
         if namespace in (None, other.namespace):
             yield KeyCase(world, other.namespace, other.name, other.topic, other.topics, other.consumers)
 
 
 def namespace_cases(
-    state: ClusterState, world: World, told: Told, namespace: str | None = None
+    state: ClusterState, world: World, reported: Reported, namespace: str | None = None
 ) -> Iterator[NamespaceCase]:
     """The namespaces with topics or bundles. O(t log t) for t partitions in all."""
     for name in dict.fromkeys((*state.namespaces, *filter(None, state.topics.namespaces))):
         if namespace not in (None, name):
             continue
         bundles = _bundles(state, name)
-        known = told.known_bundles
-        untold = frozenset[str]() if bundles is None else None
+        known = reported.known_bundles
+        unlisted = frozenset[str]() if bundles is None else None
         yield NamespaceCase(
             world,
             bundles or NamespaceBundles(name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND)),
             tuple(topic_loads(state, name)),
-            untold if known is None or bundles is None else known.get(name, frozenset()),
-            told.sessions,
-            _produced(state, name, told),
+            unlisted if known is None or bundles is None else known.get(name, frozenset()),
+            reported.sessions,
+            _produced(state, name, reported),
         )
 
 
 def unfit_bundles(state: ClusterState) -> tuple[Rejection, ...]:
     """Why the boundaries of a namespace make no bundles, for each where they do not: its bundles are not judged."""
     return tuple(
-        replace(made, message=f"{name}: {made.message}")
+        replace(bundles, message=f"{name}: {bundles.message}")
         for name, space in state.namespaces.items()
-        if isinstance(made := namespace_bundles(name, space.boundaries), Rejection)
+        if isinstance(bundles := namespace_bundles(name, space.boundaries), Rejection)
     )
 
 
 def _bundles(state: ClusterState, namespace: str) -> NamespaceBundles | None:
     if namespace not in state.namespaces:
         return None
-    made = namespace_bundles(namespace, state.namespaces[namespace].boundaries)
-    return None if isinstance(made, Rejection) else made
+    bundles = namespace_bundles(namespace, state.namespaces[namespace].boundaries)
+    return None if isinstance(bundles, Rejection) else bundles
 
 
 def namespace_of(topic: str) -> str:
@@ -130,11 +130,11 @@ def namespace_of(topic: str) -> str:
     return "/".join(topic.partition("://")[2].split("/", 2)[:2])
 
 
-def _produced(state: ClusterState, namespace: str, told: Told) -> tuple[ProducedTopic, ...]:
-    if not told.client_versions:
+def _produced(state: ClusterState, namespace: str, reported: Reported) -> tuple[ProducedTopic, ...]:
+    if not reported.client_versions:
         return ()
     return tuple(
-        ProducedTopic(topic.name, topic.partitions, told.client_versions[topic.name])
+        ProducedTopic(topic.name, topic.partitions, reported.client_versions[topic.name])
         for topic in state.topics.listed()
-        if topic.name in told.client_versions and namespace_of(topic.name) == namespace
+        if topic.name in reported.client_versions and namespace_of(topic.name) == namespace
     )

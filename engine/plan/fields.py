@@ -24,26 +24,26 @@ _TOKEN: Final = re.compile(
 def lines_of(text: str) -> dict[Path, int]:
     """The line, from 1, of each table and of each key by its path; tables of an array by their number. O(length).
 
-    Keys inside an inline table or an array are not told apart: they stand where the value begins.
+    Keys inside an inline table or an array are not distinguished: their line is where the value begins.
 
     >>> lines_of('a = 1\\n[[b]]\\nc.d = [\\n2]\\n[[b]]\\nc = 3')
     {('a',): 1, ('b', 0): 2, ('b', 0, 'c', 'd'): 3, ('b', 1): 5, ('b', 1, 'c'): 6}
     """
-    found: dict[Path, int] = {}
+    lines: dict[Path, int] = {}
     numbers: Counter[Path] = Counter()
     inside: Path = ()
     for line, statement, equals in _statements(text):
         if equals is not None:
-            found.setdefault((*inside, *_keys(f"{statement[:equals]}= 0")), line)
+            lines.setdefault((*inside, *_keys(f"{statement[:equals]}= 0")), line)
         elif statement.startswith("[["):
             path = _numbered(_keys(statement)[:-1], numbers) + _keys(statement)[-1:]
             inside = (*path, numbers[path])
             numbers[path] += 1
-            found[inside] = line
+            lines[inside] = line
         else:
             inside = _numbered(_keys(statement), numbers)
-            found.setdefault(inside, line)
-    return found
+            lines.setdefault(inside, line)
+    return lines
 
 
 def line_of(lines: dict[Path, int], path: Path) -> int | None:
@@ -52,7 +52,7 @@ def line_of(lines: dict[Path, int], path: Path) -> int | None:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str, int | None]]:
-    """Line, text, and where the first ``=`` stands in it (None in the head of a table)."""
+    """Line, text, and the column of the first ``=`` (None in the head of a table)."""
     text = text.replace("\r\n", "\n") + "\n"
     line, start, depth, begun_at = 1, 0, 0, 1
     equals: int | None = None
@@ -106,7 +106,7 @@ class Fields:
         self._lines = lines
 
     def line(self, path: Path) -> int:
-        """The line of a path, 1 where it is not told."""
+        """The line of a path, 1 where it is unknown."""
         return line_of(self._lines, path) or 1
 
     def wrong(self, path: Path, reason: str, advice: str = "") -> None:
@@ -121,35 +121,35 @@ class Fields:
 
     def table(self, table: Mapping[str, Any], path: Path, known: Sequence[str] | None) -> dict[str, Any] | None:
         """The table of the last key of a path; None without it."""
-        found = table.get(str(path[-1]))
-        if found is None:
+        inner = table.get(str(path[-1]))
+        if inner is None:
             return None
-        if not isinstance(found, dict):
+        if not isinstance(inner, dict):
             self.wrong(
                 path,
-                f"{shown(found)} is no table",
-                f"write [{'.'.join(str(each) for each in path if isinstance(each, str))}]",
+                f"{shown(inner)} is not a table",
+                f"write [{'.'.join(str(part) for part in path if isinstance(part, str))}]",
             )
             return None
         if known is not None:
-            self.known(found, path, known)
-        return found
+            self.known(inner, path, known)
+        return inner
 
     def tables(self, document: Mapping[str, Any], key: str, most: int) -> list[tuple[int, dict[str, Any]]]:
-        found = document.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-            self.wrong((key,), f"{key} is no list of tables", f"write [[{key}]]")
+        values = document.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+            self.wrong((key,), f"{key} is not a list of tables", f"write [[{key}]]")
             return []
-        if len(found) > most:
-            self.wrong((key,), f"{len(found):,} are more than a plan can have")
+        if len(values) > most:
+            self.wrong((key,), f"{len(values):,} are more than a plan can have")
             return []
-        return list(enumerate(found))
+        return list(enumerate(values))
 
     def text(self, table: Mapping[str, Any], path: Path, key: str, default: str) -> str:
         value = table.get(key, default)
         if isinstance(value, str):
             return value
-        self.wrong((*path, key), f"{shown(value)} is no text", f'write {key} = "..."')
+        self.wrong((*path, key), f"{shown(value)} is not a text", f'write {key} = "..."')
         return default
 
     def choice(self, table: Mapping[str, Any], path: Path, key: str, known: Sequence[str], default: str) -> str:
@@ -162,7 +162,7 @@ class Fields:
     def list(self, table: Mapping[str, Any], path: Path, key: str, most: int) -> list[Any]:
         value = table[key]
         if not isinstance(value, list):
-            self.wrong((*path, key), f"{shown(value)} is no list", f"write {key} = [...]")
+            self.wrong((*path, key), f"{shown(value)} is not a list", f"write {key} = [...]")
             return []
         if len(value) > most:
             self.wrong((*path, key), f"{len(value):,} entries, more than {most:,}")
@@ -174,7 +174,7 @@ class Fields:
         value, (low, high) = table.get(key, default), among
         if type(value) is int and low <= value <= high:
             return value
-        self.wrong((*path, key), f"{shown(value)} is no whole number from {low:,} to {high:,}")
+        self.wrong((*path, key), f"{shown(value)} is not a whole number from {low:,} to {high:,}")
         return default
 
     def number(
@@ -182,10 +182,10 @@ class Fields:
     ) -> float:
         """A number of either kind, ends included."""
         value, (low, high) = table.get(key, default), among
-        # A comparison with what is no number is false, too.
+        # A comparison with what is not a number is false, too.
         if type(value) in (int, float) and low <= value <= high:
             return float(value)
-        self.wrong((*path, key), f"{shown(value)} is no number from {low:g} to {high:g}")
+        self.wrong((*path, key), f"{shown(value)} is not a number from {low:g} to {high:g}")
         return default
 
 
@@ -196,6 +196,6 @@ def shown(value: object) -> str:
 
 def _dotted(path: Path) -> str:
     text = ""
-    for each in path:
-        text += f"[{each}]" if isinstance(each, int) else f".{each}" if text else each
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text

@@ -16,9 +16,9 @@ from engine.bundles.occupancy import ExpectedOccupancy, expected_occupancy
 from engine.cluster.moves import moves
 from engine.cluster.owners import dispatch_order
 from engine.cluster.state import Subscription
-from engine.compare.evenness import Evenness, evenness, evenness_of, shares
 from engine.compare.heirs import losses, without
 from engine.compare.key_shared import KnownKeys, slot_counts, worst_loss
+from engine.compare.verdict import Evenness, evenness, evenness_of, shares
 from engine.errors import Rejection
 from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.bulk import slot_owners
@@ -42,12 +42,12 @@ def judge_plan(plan: Plan) -> Judged:
     return Judged(plan, tuple(outcomes))
 
 
-def _outcome(part: str, goal: Goal, found: float, who: Iterable[str] = (), key: str = "") -> Outcome:
-    met = found <= goal.allowed + TOLERANCE * max(1.0, goal.allowed)
-    # What is no number (nobody is left) has no place in a document.
-    if not math.isfinite(found):
+def _outcome(part: str, goal: Goal, value: float, who: Iterable[str] = (), key: str = "") -> Outcome:
+    met = value <= goal.allowed + TOLERANCE * max(1.0, goal.allowed)
+    # What is not a number (nobody is left) has no place in a document.
+    if not math.isfinite(value):
         return Outcome(part, goal, met=False, who=tuple(who), reason="nobody is left")
-    return Outcome(part, goal, met, found, tuple(who), "", key if not met else "")
+    return Outcome(part, goal, met, value, tuple(who), "", key if not met else "")
 
 
 # Failover.
@@ -64,8 +64,8 @@ def _failover(part: FailoverPlan) -> Iterator[Outcome]:
 
     for goal in part.goals:
         if goal.kind == "survive":
-            found, lost = _worst_failover(part, subscription, goal)
-            yield _outcome(part.name, goal, found, lost)
+            value, lost = _worst_failover(part, subscription, goal)
+            yield _outcome(part.name, goal, value, lost)
         elif goal.kind == "moved":
             assert part.before is not None, "reading asks for a state before"
             moved = moves(part.before, part.state, part.name)
@@ -93,13 +93,13 @@ def _worst_failover(part: FailoverPlan, subscription: Subscription, goal: Goal) 
     if goal.losses == 1:
         worst = max(losses(part.state, subscription), key=lambda loss: ratio(loss.after))
         return ratio(worst.after), (worst.consumer.name,)
-    found, who = -1.0, tuple[str, ...]()
+    largest, who = -1.0, tuple[str, ...]()
     for gone in combinations(subscription.consumers, goal.losses):
-        left = without(part.state, part.name, {each.consumer_id for each in gone})
+        left = without(part.state, part.name, {lost.consumer_id for lost in gone})
         value = ratio(evenness(left, left.subscriptions[0]))
-        if value > found:
-            found, who = value, tuple(each.name for each in gone)
-    return found, who
+        if value > largest:
+            largest, who = value, tuple(lost.name for lost in gone)
+    return largest, who
 
 
 # Key_Shared.
@@ -163,8 +163,8 @@ def _worst_of_keys(part: KeyPlan, goal: Goal, selector: Selector, keys: KnownKey
         return _outcome(part.name, goal, math.inf, [consumer.name for consumer in selector.consumers])
     if goal.by_messages and not keys.rates.sum():
         return Outcome(part.name, goal, met=False, reason="no key has messages: write [subscriptions.keys]")
-    found, who = worst_loss(selector, goal.losses, keys.sums if goal.by_messages else slot_counts)
-    return _outcome(part.name, goal, found, [each.name for each in who])
+    value, who = worst_loss(selector, goal.losses, keys.sums if goal.by_messages else slot_counts)
+    return _outcome(part.name, goal, value, [lost.name for lost in who])
 
 
 def _selector(terms: KeyTerms) -> Selector | Rejection | JoinRefused:
@@ -182,8 +182,8 @@ def _moved(before: Selector, after: Selector) -> float:
         old_counts, new_counts = slot_counts(before), slot_counts(after)
         part = dict(zip((consumer.consumer_id for consumer in before.consumers), old_counts.tolist(), strict=True))
         stay = sum(
-            part.get(each.consumer_id, 0) * count
-            for each, count in zip(after.consumers, new_counts.tolist(), strict=True)
+            part.get(consumer.consumer_id, 0) * count
+            for consumer, count in zip(after.consumers, new_counts.tolist(), strict=True)
         )
         return float(1.0 - stay / (before.slots.occurring * after.slots.occurring))
     old, new = slot_owners(before), slot_owners(after)

@@ -1,4 +1,4 @@
-"""A planned state in values: what is to be, what is now where that is told, and the goals of each part."""
+"""A planned state as values: the plan, the present state where the file describes it, and the goals of each part."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class FailoverPlan:
-    """A Failover subscription: the planned state has it alone, under ``name``; ``before`` as well, where told."""
+    """A Failover subscription: the planned state has it alone, under ``name``; ``before`` as well, where given."""
 
     name: str
     state: ClusterState

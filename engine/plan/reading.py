@@ -64,7 +64,7 @@ def read_plan(data: bytes, source: str) -> Plan | tuple[Problem, ...]:
         document = tomllib.loads(text)
         lines = lines_of(text)
     except UnicodeDecodeError as error:
-        return (Problem(source, "", f"byte {error.start:,} is no UTF-8", line=data[: error.start].count(b"\n") + 1),)
+        return (Problem(source, "", f"byte {error.start:,} is not UTF-8", line=data[: error.start].count(b"\n") + 1),)
     except tomllib.TOMLDecodeError as error:
         match = _AT.fullmatch(str(error))
         place = (None, None) if match is None or match["line"] is None else (int(match["line"]), int(match["column"]))
@@ -112,7 +112,7 @@ class _Reader(Fields):
             refusal = refuse_subscription(name)
             seen[name] += 1
             if refusal is not None or seen[name] > 1:
-                self.wrong((*path, "name"), "a name is missing" if refusal else f"{name!r} stands here twice")
+                self.wrong((*path, "name"), "a name is missing" if refusal else f"{name!r} is listed twice")
             kind = self.choice(table, path, "type", ("Failover", "Key_Shared"), "Failover")
             if kind == "Failover":
                 part, dispatched = self._failover(table, path, name, world)
@@ -142,11 +142,11 @@ class _Reader(Fields):
     ) -> _Rules:
         """The release and the settings in force: its defaults, what is ``inherited``, and what the table says."""
         if "release" in table:
-            found = behaviour_of(self.text(table, path, "release", ""))
-            if isinstance(found, Rejection):
-                self.wrong((*path, "release"), found.message)
+            known = behaviour_of(self.text(table, path, "release", ""))
+            if isinstance(known, Rejection):
+                self.wrong((*path, "release"), known.message)
             else:
-                behaviour = found
+                behaviour = known
         settings = default_settings(behaviour)
         own = self.table(table, (*path, "settings"), None) or {}
         for name, value in (inherited | own).items():
@@ -169,18 +169,18 @@ class _Reader(Fields):
             if isinstance(given, Rejection):
                 self.wrong((*path, "name"), given.message)
                 continue
-            each = self.whole(table, path, "partitions", 0, (0, MOST_PARTITIONS))
+            partitions_each = self.whole(table, path, "partitions", 0, (0, MOST_PARTITIONS))
             count = self.whole(table, path, "count", 0, (0, MOST_PARTITIONS))
-            partitions += max(each, 1) * max(count, 1)
+            partitions += max(partitions_each, 1) * max(count, 1)
             if partitions > MOST_PARTITIONS:
                 self.wrong(path, f"more than {MOST_PARTITIONS:,} partitions up to here")
                 break
-            rate = self.number(table, path, "msgs_per_sec", 0.0, (0.0, 1e12)) / max(each, 1)
+            rate = self.number(table, path, "msgs_per_sec", 0.0, (0.0, 1e12)) / max(partitions_each, 1)
             for name in [f"{given}-{number}" for number in range(count)] if "count" in table else [str(given)]:
                 if name in topics:
-                    self.wrong((*path, "name"), f"{name} stands here twice")
+                    self.wrong((*path, "name"), f"{name} is listed twice")
                     break
-                topics[name] = Topic(name, each)
+                topics[name] = Topic(name, partitions_each)
                 if rate:
                     loads |= {one: Load(msg_rate_out=rate) for one in topics[name].partition_names()}
         return topics, loads
@@ -204,8 +204,8 @@ class _Reader(Fields):
                 self._failover_consumer(row, (*inside, "consumers", at), ids)
                 for at, row in enumerate(self._consumers(before, inside))
             )
-        names = TopicTable.of([world.topics[each] for each in chosen])
-        made = ClusterState(
+        names = TopicTable.of([world.topics[chosen_name] for chosen_name in chosen])
+        state = ClusterState(
             release=world.now[0].label,
             settings=world.now[1],
             topics=names,
@@ -213,17 +213,17 @@ class _Reader(Fields):
             subscriptions=(Subscription(name, name, "", tuple(chosen), consumers),),
         )
         then = replace(
-            made,
+            state,
             release=world.before[0].label,
             settings=world.before[1],
-            subscriptions=(replace(made.subscriptions[0], consumers=was),),
+            subscriptions=(replace(state.subscriptions[0], consumers=was),),
         )
         cost = names.partition_count + 100 * len(consumers)
         goals = self._goals(
             table, path, _FAILOVER_GOALS, len(consumers), cost, moves=world.differs or before is not None
         )
         return FailoverPlan(
-            name, made, then if world.differs or before is not None else None, goals
+            name, state, then if world.differs or before is not None else None, goals
         ), names.partition_count
 
     def _chosen(self, table: dict[str, Any], path: Path, topics: dict[str, Topic]) -> list[str]:
@@ -234,13 +234,13 @@ class _Reader(Fields):
             return list(topics)
         chosen: dict[str, None] = {}
         for at, text in enumerate(self.list(table, path, "topics", MOST_PARTITIONS)):
-            found = parse_topic_name(text) if isinstance(text, str) else None
-            if found is None or isinstance(found, Rejection) or str(found) not in topics:
+            parsed = parse_topic_name(text) if isinstance(text, str) else None
+            if parsed is None or isinstance(parsed, Rejection) or str(parsed) not in topics:
                 near = get_close_matches(str(text), list(topics)[:1_000], n=1)
                 hint = f"there is {near[0]}" if near else "name it in [[topics]]"
                 self.wrong((*path, "topics", at), f"no topic {text!r} in this plan", hint)
                 break
-            chosen[str(found)] = None
+            chosen[str(parsed)] = None
         return list(chosen)
 
     def _failover_consumer(self, row: dict[str, Any], path: Path, ids: _Ids) -> Consumer:
@@ -287,7 +287,7 @@ class _Reader(Fields):
         by_setting = settings.subscriptionKeySharedUseConsistentHashing
         usual = SharingMode.CONSISTENT_AUTO_SPLIT if by_setting else SharingMode.AUTO_SPLIT
         usual = SharingMode.STICKY if declares else usual
-        mode = SharingMode(self.choice(table, path, "mode", [each.value for each in SharingMode], usual.value))
+        mode = SharingMode(self.choice(table, path, "mode", [known.value for known in SharingMode], usual.value))
         if declares and mode is not SharingMode.STICKY:
             self.wrong((*path, "mode"), f"consumers declare ranges, so the mode is sticky and not {mode.value}")
         points = self.whole(table, path, "points", 100, (1, 10_000))
@@ -295,11 +295,11 @@ class _Reader(Fields):
             advice = "for a ring write subscriptionKeySharedConsistentHashingReplicaPoints in [settings]"
             self.wrong((*path, "points"), "these are points of a node with consistent sticky ranges", advice)
         if mode.declares and not declares and not self.problems:
-            found = declared_by(mode, points, len(consumers))
-            if isinstance(found, Rejection):
-                self.wrong(path, found.message)
+            declared = declared_by(mode, points, len(consumers))
+            if isinstance(declared, Rejection):
+                self.wrong(path, declared.message)
             else:
-                consumers = [replace(each, declared=one) for each, one in zip(consumers, found, strict=True)]
+                consumers = [replace(known, declared=one) for known, one in zip(consumers, declared, strict=True)]
         settings = replace(
             settings, subscriptionKeySharedUseConsistentHashing=mode is SharingMode.CONSISTENT_AUTO_SPLIT
         )
@@ -308,14 +308,14 @@ class _Reader(Fields):
     def _ranges(self, row: dict[str, Any], path: Path) -> tuple[tuple[int, int], ...] | None:
         if "ranges" not in row:
             return None
-        found = []
+        ranges = []
         for at, piece in enumerate(self.list(row, path, "ranges", RANGE_SIZE)):
             whole = isinstance(piece, list) and len(piece) == 2 and all(type(end) is int for end in piece)
             if not whole or not all(-_INT_32 <= end < _INT_32 for end in piece):
-                self.wrong((*path, "ranges", at), f"{shown(piece)} is no range", "write [first, last], 0 to 65535")
+                self.wrong((*path, "ranges", at), f"{shown(piece)} is not a range", "write [first, last], 0 to 65535")
                 return None
-            found.append((piece[0], piece[1]))
-        return tuple(found)
+            ranges.append((piece[0], piece[1]))
+        return tuple(ranges)
 
     def _consumers(self, table: dict[str, Any], path: Path) -> list[dict[str, Any]]:
         """Consumers as tables: listed, or a prefix and a count."""
@@ -323,13 +323,13 @@ class _Reader(Fields):
             for key in ("prefix", "count"):
                 if key in table:
                     self.wrong((*path, key), "consumers are listed already: leave one of the two out")
-            found = []
-            for at, each in enumerate(self.list(table, path, "consumers", MOST_CONSUMERS)):
-                if not isinstance(each, (str, dict)):
-                    self.wrong((*path, "consumers", at), f"{shown(each)} is no name and no table with one")
+            consumers = []
+            for at, value in enumerate(self.list(table, path, "consumers", MOST_CONSUMERS)):
+                if not isinstance(value, (str, dict)):
+                    self.wrong((*path, "consumers", at), f"{shown(value)} is neither a name nor a table with one")
                     break
-                found.append({"name": each} if isinstance(each, str) else each)
-            return found
+                consumers.append({"name": value} if isinstance(value, str) else value)
+            return consumers
         if "count" not in table:
             self.wrong(path, "no consumers", 'write consumers = ["a", "b"], or prefix = "a-" and count = 2')
         prefix = self.text(table, path, "prefix", "consumer-")
@@ -378,7 +378,7 @@ class _Reader(Fields):
                 continue
             if kind == "moved" and not moves:
                 advice = "write [subscriptions.before] with consumers, or [before] with release or settings"
-                self.wrong(here, "moved from what? Nothing is told about the present state", advice)
+                self.wrong(here, "moved from what? The plan does not describe the present state", advice)
             low, high = {"max_over_mean": (1.0, 1e6), "max_over_mean_msgs": (1.0, 1e6), "moved": (0.0, 1.0)}.get(
                 kind, (0.0, 1e15)
             )
@@ -392,8 +392,8 @@ class _Reader(Fields):
             self.wrong((*path, "survive"), "max_over_mean says what has to hold after a loss; it is missing")
         ways = math.comb(members, losses)
         if cost and (ways > MOST_LOSSES or ways * cost > LOSS_WORK):
-            told = f"{ways:,} ways to lose {losses} of {members:,} are more than can be judged"
-            self.wrong((*path, "survive"), told, "survive = 1, or fewer consumers")
+            message = f"{ways:,} ways to lose {losses} of {members:,} are more than can be judged"
+            self.wrong((*path, "survive"), message, "survive = 1, or fewer consumers")
         return [
             Goal("survive", self.number(given, path, kind, 1.0, (1.0, 1e6)), line, losses, kind == "max_over_mean_msgs")
             for kind in limits

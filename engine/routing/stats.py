@@ -78,7 +78,7 @@ class SubscriptionStats:
 
         >>> one, two = ConsumerStats("a", unacked_messages=1), ConsumerStats("b", unacked_messages=2)
         >>> total = SubscriptionStats().plus(SubscriptionStats(consumers=(one,)))
-        >>> [(each.consumer_name, each.unacked_messages) for each in
+        >>> [(consumer.consumer_name, consumer.unacked_messages) for consumer in
         ...  total.plus(SubscriptionStats(consumers=(two,))).plus(SubscriptionStats(consumers=(one, two))).consumers]
         [('b', 3), ('a', 1), ('b', 2)]
         """

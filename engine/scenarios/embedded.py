@@ -97,7 +97,7 @@ def _bundle(namespace: str, number: int, rate: float) -> BundleStats:
 
 
 def _broker(number: int, stats: list[BundleStats]) -> BrokerLoad:
-    kbits = sum(each.throughput_in_bytes_per_sec for each in stats) * 8 / 1024
+    kbits = sum(bundle.throughput_in_bytes_per_sec for bundle in stats) * 8 / 1024
     return report_of(
         f"broker-{number + 1}:8080",
         stats,
@@ -154,15 +154,15 @@ def _bundle_name(namespace: str, at: int) -> str:
 
 def _stats(namespace: str, at: int, msgs_per_sec: float, *, topics: int = 5) -> BundleStats:
     """A bundle that takes in and gives out the same; half of the messages each way."""
-    each = msgs_per_sec / 2
-    octets = each * _MESSAGE_BYTES
-    return BundleStats(_bundle_name(namespace, at), topics, topics, topics, each, each, octets, octets)
+    rate = msgs_per_sec / 2
+    octets = rate * _MESSAGE_BYTES
+    return BundleStats(_bundle_name(namespace, at), topics, topics, topics, rate, rate, octets, octets)
 
 
 def _four_cores(number: int, stats: Sequence[BundleStats], cpu_percent: float) -> BrokerLoad:
     """One broker with 4 cores; its bandwidth is what its bundles need."""
-    inward = sum(each.throughput_in_bytes_per_sec for each in stats) * 8 / 1_000
-    outward = sum(each.throughput_out_bytes_per_sec for each in stats) * 8 / 1_000
+    inward = sum(bundle.throughput_in_bytes_per_sec for bundle in stats) * 8 / 1_000
+    outward = sum(bundle.throughput_out_bytes_per_sec for bundle in stats) * 8 / 1_000
     return report_of(
         f"broker-{number}:8080",
         stats,

@@ -56,8 +56,8 @@ def gather_keys(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[KeyGroup, 
     for topic in topics:
         for namespace, name, consumers in _dispatchers(snapshot, topic):
             ordered = _by_connecting(consumers)
-            ranges = tuple(each.key_hash_ranges for each in ordered)
-            key = (namespace, name, tuple(each.name for each in ordered), ranges)
+            ranges = tuple(consumer.key_hash_ranges for consumer in ordered)
+            key = (namespace, name, tuple(consumer.name for consumer in ordered), ranges)
             groups.setdefault(key, KeyGroup(name, namespace, ordered)).topics.append(topic.name)
     return tuple(sorted(groups.values(), key=lambda group: (-len(group.topics), group.name, group.namespace)))
 
@@ -70,7 +70,7 @@ def key_subscriptions_of(
     next_id: int,
 ) -> tuple[tuple[KeySubscription, ...], tuple[Notice, ...]]:
     """The groups as values of the model; ``taken`` are keys in use, consumer ids count on from ``next_id``."""
-    found: list[KeySubscription] = []
+    subscriptions: list[KeySubscription] = []
     notes: list[Notice] = []
     for group in groups:
         key, number = group.name, 2
@@ -80,19 +80,19 @@ def key_subscriptions_of(
         subscription, more = _opened(key, group, settings, behaviour, next_id)
         notes += more
         if subscription is not None:
-            found.append(subscription)
-            next_id = max((next_id, *(each + 1 for each in joined_ids(subscription))))
-    return tuple(found), tuple(notes)
+            subscriptions.append(subscription)
+            next_id = max((next_id, *(joined + 1 for joined in joined_ids(subscription))))
+    return tuple(subscriptions), tuple(notes)
 
 
 def ring_of(subscriptions: Sequence[KeySubscription], settings: BrokerSettings) -> bool:
-    """``subscriptionKeySharedUseConsistentHashing`` by the modes that were recognised; as it is where none tells it.
+    """``subscriptionKeySharedUseConsistentHashing`` by the modes that were recognised; unchanged where none shows it.
 
     Where subscriptions disagree (the broker's setting changed since), the one of most topics counts.
     """
     modes = {SharingMode.AUTO_SPLIT: False, SharingMode.CONSISTENT_AUTO_SPLIT: True}
-    told = (modes[subscription.mode] for subscription in subscriptions if subscription.mode in modes)
-    return next(told, settings.subscriptionKeySharedUseConsistentHashing)
+    rings = (modes[subscription.mode] for subscription in subscriptions if subscription.mode in modes)
+    return next(rings, settings.subscriptionKeySharedUseConsistentHashing)
 
 
 def joined_ids(subscription: KeySubscription) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ def _opened(
     notes: list[Notice] = []
     held = sum(consumer.unacked_messages for consumer in group.consumers)
     if held:
-        text = f"{key}: {held:,} messages are unacknowledged; no answer tells their keys, so they are not in the model"
+        text = f"{key}: {held:,} messages are unacknowledged; no answer has their keys, so they are not in the model"
         notes.append(Notice(MESSAGES_UNKNOWN, text))
     tried: list[KeySubscription] = []
     refused: list[str] = []
@@ -175,12 +175,12 @@ class _Histories:
 
     def _on_a_ring(self, reported: RangesById) -> tuple[KeyEvent, ...]:
         start, joins = self._start(declares=False, ring=True), self._joins()
-        made = dispatcher_of(start[1])
-        if isinstance(made, Rejection) or not isinstance(made.selector, RingSelector):
+        dispatcher = dispatcher_of(start[1])
+        if isinstance(dispatcher, Rejection) or not isinstance(dispatcher.selector, RingSelector):
             return (*start, *joins)
-        if refuse_ring(len(joins), made.selector.points) is not None:
+        if refuse_ring(len(joins), dispatcher.selector.points) is not None:
             return (*start, *joins)  # folding them says why not
-        indices = name_indices(made.selector, [(join.name, reported.get(join.consumer_id, ())) for join in joins])
+        indices = name_indices(dispatcher.selector, [(join.name, reported.get(join.consumer_id, ())) for join in joins])
         return (*start, *with_namesakes_that_left(joins, indices))
 
 

@@ -1,4 +1,4 @@
-"""What the doctor wants to know of answers beside the opened state."""
+"""What the doctor needs from answers in addition to the opened state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.cluster.state import ClusterState
 from engine.config import behaviour_of
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer
-from engine.lint.opened import ReportedRanges, Told
+from engine.lint.opened import Reported, ReportedRanges
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, gather_keys
 
@@ -24,9 +24,9 @@ _MANAGERS: Final[Mapping[str, LoadManager]] = {
 }
 
 
-def told_by(snapshot: Snapshot, state: ClusterState, clients: ClientFacts) -> Told:
-    """Put together what a snapshot tells besides ``state``, which was opened from it. O(topics + consumers)."""
-    return Told(
+def reported_facts(snapshot: Snapshot, state: ClusterState, clients: ClientFacts) -> Reported:
+    """Collect what a snapshot reports besides ``state``, which was opened from it. O(topics + consumers)."""
+    return Reported(
         known_bundles=_known_bundles(snapshot),
         sessions={
             name: facts.publishers + sum(len(subscription.consumers) for subscription in facts.subscriptions)
@@ -41,7 +41,7 @@ def told_by(snapshot: Snapshot, state: ClusterState, clients: ClientFacts) -> To
 
 
 def load_manager_of(class_name: str | None) -> LoadManager | None:
-    """The load manager by its class; the modular one where settings leave it at its default, None where none are told.
+    """The load manager by its class; the modular one where settings leave it at its default, None where there are none.
 
     >>> load_manager_of("org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl")
     'extensible'
@@ -56,7 +56,7 @@ def _class_name(snapshot: Snapshot, setting: str) -> str:
 
 
 def _known_bundles(snapshot: Snapshot) -> dict[str, frozenset[str]]:
-    known = {name: frozenset(told.ranges) for name, told in snapshot.bundles.items()}
+    known = {name: frozenset(bundles.ranges) for name, bundles in snapshot.bundles.items()}
     listed: dict[str, set[str]] = {}
     for topic, text in snapshot.bundle_of_topic.items():
         parsed = parse_topic_name(topic)
@@ -66,11 +66,11 @@ def _known_bundles(snapshot: Snapshot) -> dict[str, frozenset[str]]:
 
 
 def _by_parent(versions: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+    bundles: dict[str, frozenset[str]] = {}
     for name, those in versions.items():
         parent = name.rpartition(PARTITION_SUFFIX)[0] if partition_index(name) >= 0 else name
-        found[parent] = found.get(parent, frozenset()) | those
-    return found
+        bundles[parent] = bundles.get(parent, frozenset()) | those
+    return bundles
 
 
 def _overlapping(snapshot: Snapshot, state: ClusterState) -> tuple[ReportedRanges, ...]:

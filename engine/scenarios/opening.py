@@ -1,7 +1,8 @@
-"""From what brokers printed to a state of the model: a snapshot opened, and everything that had to be inferred told.
+"""Open what brokers printed, or the tables of a fleet, as a state of the model, with notes about what was inferred.
 
 Brokers do not say everything (priority levels, split history) and old answers say less (the active consumer). What is
-inferred stands in ``Opened.notes``; what was wrong with the input in ``Opened.problems``.
+inferred is in ``Opened.notes``; what was wrong with the input in ``Opened.problems``. The tables of a fleet are opened
+like answers, one subscription or one namespace at a time.
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
-from engine.admin.inference import ObservedActives, rules_in_force
+from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
 from engine.admin.load_reports import all_bundles
 from engine.admin.moments import Moment, combined, read_dump
+from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
+from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.names import TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
-from engine.scenarios.subscriptions import Group, flag_of, gather, subscriptions_of, unacked_of
+from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
 from engine.views.failover.model import Notice
 
 RELEASE_ASSUMED: Final = "release-assumed"
@@ -65,17 +67,17 @@ def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Op
 
 
 def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_hashing: bool | None = None) -> Opened:
-    """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers tell or suggest.
+    """A snapshot as a state; ``release`` and ``consistent_hashing`` overrule what the answers state or suggest.
 
     Failover and Key_Shared subscriptions are opened, others are counted in a note. Raises ``InputError`` when the
-    answers tell neither topics nor bundles. O(t log t) for t partitions.
+    answers have neither topics nor bundles. O(t log t) for t partitions.
     """
     topics = topics_of(snapshot)
     notes: list[Notice] = []
     if not topics and not snapshot.bundles:
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             raise InputError(
-                f"{snapshot.source}: the answers tell neither topics nor bundles; give topic statistics "
+                f"{snapshot.source}: the answers have neither topics nor bundles; give topic statistics "
                 "(partitioned-stats, stats or broker-stats/topics)",
                 snapshot.problems,
             )
@@ -110,7 +112,9 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
         subscriptions=tuple(_in_columns(subscription, table) for subscription in subscriptions),
         key_subscriptions=shared,
         namespaces=_namespaces(snapshot, topics, settings, notes),
-        next_consumer_id=max((number + 1 for each in shared for number in joined_ids(each)), default=connected),
+        next_consumer_id=max(
+            (number + 1 for key_shared in shared for number in joined_ids(key_shared)), default=connected
+        ),
     )
     notes += _differences(groups, state)
     return Opened(state, snapshot.source, snapshot.problems, tuple(notes))
@@ -125,17 +129,17 @@ def _in_columns(subscription: Subscription, table: TopicTable) -> Subscription:
 def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
     """The topics without their partition suffix, in the order of the answers.
 
-    The number of partitions is the highest index + 1. Names that only lists tell are topics too (without statistics),
+    The number of partitions is the highest index + 1. Names that only lists have are topics too (without statistics),
     except the partitioned parent itself.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in [*snapshot.topics, *sorted(snapshot.known_names - snapshot.topics.keys())]:
         parsed = parse_topic_name(name)
         if not isinstance(parsed, TopicName):
             continue
         parent = parsed.partitioned_topic
-        found[parent] = max(found.get(parent, 0), parsed.partition_index + 1)
-    return tuple(Topic(name, partitions) for name, partitions in found.items())
+        counts[parent] = max(counts.get(parent, 0), parsed.partition_index + 1)
+    return tuple(Topic(name, partitions) for name, partitions in counts.items())
 
 
 def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
@@ -147,7 +151,7 @@ def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
             piece = parse_range(text)
             if isinstance(piece, BundleRange):
                 ends.setdefault(namespace, {FULL_LOWER_BOUND, FULL_UPPER_BOUND}).update((piece.lower, piece.upper))
-    return {namespace: BundleList(tuple(sorted(found))) for namespace, found in ends.items()}
+    return {namespace: BundleList(tuple(sorted(bounds))) for namespace, bounds in ends.items()}
 
 
 def _inferred_release(snapshot: Snapshot, groups: Sequence[Group], notes: list[Notice]) -> ReleaseBehaviour:
@@ -156,10 +160,10 @@ def _inferred_release(snapshot: Snapshot, groups: Sequence[Group], notes: list[N
     observed = (ObservedActives(group.names, dict(islice(group.actives.items(), _MOST_ACTIVES))) for group in groups)
     rules = rules_in_force(observed, (), flags)
     if rules.behaviour == CURRENT:
-        notes.append(Notice(RELEASE_ASSUMED, f"no answer tells the release; Pulsar {CURRENT.label} is assumed"))
+        notes.append(Notice(RELEASE_ASSUMED, f"no answer has the release; Pulsar {CURRENT.label} is assumed"))
         return CURRENT
     text = (
-        f"no answer tells the release; the recorded active consumers are not those of Pulsar {CURRENT.label}, so the "
+        f"no answer has the release; the recorded active consumers are not those of Pulsar {CURRENT.label}, so the "
         f"rules of {rules.behaviour.label} are taken (--pulsar names the release)"
     )
     notes.append(Notice(RELEASE_ASSUMED, text))
@@ -175,7 +179,7 @@ def _behaviour(version: str, notes: list[Notice]) -> ReleaseBehaviour:
 
 
 def _differences(groups: Sequence[Group], state: ClusterState) -> list[Notice]:
-    """Recorded active consumers that the opened state does not give; by name, since brokers tell nothing else."""
+    """Recorded active consumers that the opened state does not give; by name, since brokers report nothing else."""
     notes = []
     for group, subscription in zip(groups, state.subscriptions, strict=True):
         chosen = dict(active_consumers(state, subscription).pairs())
@@ -216,34 +220,115 @@ def _namespaces(
         if isinstance(parsed, TopicName):
             names.setdefault(parsed.namespace)
     listed = _ranges_by_namespace(snapshot)
-    found, assumed = {}, []
+    namespaces, assumed = {}, []
     for name in names:
-        told = snapshot.bundles.get(name)
-        if told is not None:
-            found[name] = Namespace(name, told.boundaries)
+        reported = snapshot.bundles.get(name)
+        if reported is not None:
+            namespaces[name] = Namespace(name, reported.boundaries)
         elif listed.get(name):
             # broker-stats lists the bundles that hold loaded topics; what lies between them counts as one bundle.
             ends = {end for piece in listed[name] for end in (piece.lower, piece.upper)}
-            found[name] = Namespace(name, tuple(sorted({FULL_LOWER_BOUND, *ends, FULL_UPPER_BOUND})))
+            namespaces[name] = Namespace(name, tuple(sorted({FULL_LOWER_BOUND, *ends, FULL_UPPER_BOUND})))
         else:
             assumed.append(name)
             boundaries = default_boundaries(settings.defaultNumberOfNamespaceBundles)
-            found[name] = Namespace(
+            namespaces[name] = Namespace(
                 name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND) if isinstance(boundaries, Rejection) else boundaries
             )
     if assumed:
-        count = len(found[assumed[0]].initial_boundaries) - 1
+        count = len(namespaces[assumed[0]].initial_boundaries) - 1
         noun = "bundle" if count == 1 else "equal bundles"
         notes.append(
-            Notice(BUNDLES_ASSUMED, f"no answer tells the bundles of {', '.join(assumed)}; {count} {noun} assumed")
+            Notice(BUNDLES_ASSUMED, f"no answer has the bundles of {', '.join(assumed)}; {count} {noun} assumed")
         )
-    return found
+    return namespaces
 
 
 def _ranges_by_namespace(snapshot: Snapshot) -> dict[str, set[BundleRange]]:
-    found: dict[str, set[BundleRange]] = {}
+    ranges: dict[str, set[BundleRange]] = {}
     for name, text in snapshot.bundle_of_topic.items():
         parsed, piece = parse_topic_name(name), parse_range(text)
         if isinstance(parsed, TopicName) and isinstance(piece, BundleRange):
-            found.setdefault(parsed.namespace, set()).add(piece)
-    return found
+            ranges.setdefault(parsed.namespace, set()).add(piece)
+    return ranges
+
+
+FLAG_OF_LISTS: Final = "flag-of-lists"
+SEVERAL_LISTS: Final = "several-consumer-lists"
+TOPICS_LEFT_OUT: Final = "topics-left-out"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPart:
+    """What a fleet's tables have of one namespace, or of one subscription in it.
+
+    ``snapshot`` holds the topics of the namespace, each with the subscriptions that are meant. ``listed_flag`` is the
+    flag under which the fleet's lists were computed, None where nothing of it is listed. Of
+    ``topics_left_out`` topics of the namespace nothing is known.
+    """
+
+    snapshot: Snapshot
+    listed_flag: bool | None = None
+    subscription: str = ""
+    topics_left_out: int = 0
+
+
+def open_fleet_part(part: FleetPart) -> Opened:
+    """The part as a state; its notes name what had to be inferred and what differs from the record or from the lists.
+
+    The flag is the reported one, else the one that explains the recorded active consumers, else that of the lists.
+    Raises ``InputError`` where nothing of it can be shown. O(t log t) for t partitions.
+    """
+    snapshot, listed = bounded(part.snapshot), part.listed_flag
+    _check(part)
+    recorded = snapshot.settings is not None or listed is None or _tells_flag(gather(snapshot, topics_of(snapshot))[0])
+    opened = open_snapshot(snapshot, consistent_hashing=None if recorded else listed)
+    flag = opened.state.settings.activeConsumerFailoverConsistentHashing
+    notes = list(opened.notes)
+    if not recorded:
+        text = f"no active consumer was recorded to infer {FLAG} from; {_text(flag)} as in the fleet's lists"
+        notes.append(Notice(FLAG_OF_LISTS, text))
+    elif listed not in (None, flag) and opened.state.subscriptions:
+        text = (
+            f"the fleet's lists were computed with {FLAG} {_text(not flag)}, which the recorded active consumers "
+            f"do not bear out; here it is {_text(flag)} (run the job assign with --set flag={_text(flag)})"
+        )
+        notes.append(Notice(DIFFERS_FROM_RECORD, text))
+    lists = len(opened.state.subscriptions) + len(opened.state.key_subscriptions)
+    if part.subscription and lists > 1:
+        text = (
+            f"the topics of {part.subscription} have {lists} different lists of consumers, so it is shown as {lists} "
+            "subscriptions; the fleet's lists add them up"
+        )
+        notes.append(Notice(SEVERAL_LISTS, text))
+    if part.topics_left_out:
+        text = f"{part.topics_left_out:,} topics of its namespace without this subscription are left out of the bundles"
+        notes.append(Notice(TOPICS_LEFT_OUT, text))
+    return replace(opened, notes=tuple(notes))
+
+
+def _check(part: FleetPart) -> None:
+    snapshot = part.snapshot
+    if not snapshot.topics and not snapshot.bundles:
+        raise InputError(f"{snapshot.source}: the tables have neither topics nor bundles of it")
+    if not part.subscription:
+        return
+    kinds = {subscription.type for facts in snapshot.topics.values() for subscription in facts.subscriptions}
+    if kinds.isdisjoint((FAILOVER, KEY_SHARED)):
+        listed = ", ".join(sorted(kinds)) or "none"
+        raise InputError(
+            f"{snapshot.source}: no Failover or Key_Shared subscription to show, only those of type {listed}"
+        )
+
+
+def _tells_flag(groups: Sequence[Group]) -> bool:
+    """Whether a recorded active consumer of a partition speaks for one of the two rules."""
+    for group in groups:
+        actives = {key: active for key, active in group.actives.items() if key[1] >= 0}
+        if infer_priority_levels(group.names, actives).rule is not None:
+            return True
+    return False
+
+
+def _text(flag: bool) -> str:
+    return str(flag).lower()

@@ -50,10 +50,12 @@ def resolve_selection(timeline: Timeline, text: str, subscription: int = 0) -> S
     for row in view.consumers:
         if row.name == text:
             return Selection("consumer", consumer_id=row.consumer_id)
-    found = topic_explanation(timeline, subscription, text)
-    if isinstance(found, Rejection):
-        return Rejection("NotFound", f"{text!r} is no bundle and no consumer; as a topic: {found.message}", "select")
-    return Selection("topic", topic=found.topic)
+    match = topic_explanation(timeline, subscription, text)
+    if isinstance(match, Rejection):
+        return Rejection(
+            "NotFound", f"{text!r} is neither a bundle nor a consumer; as a topic: {match.message}", "select"
+        )
+    return Selection("topic", topic=match.topic)
 
 
 def _of_producers(topic: ProducerTopic, text: str) -> Selection | Rejection:
@@ -64,7 +66,7 @@ def _of_producers(topic: ProducerTopic, text: str) -> Selection | Rejection:
     for producer in producers:
         if producer.producer_name == text:
             return Selection("producer", consumer_id=producer.number)
-    return Rejection("NotFound", f"{text!r} is no producer of {topic.topic}", "select")
+    return Rejection("NotFound", f"{text!r} is not a producer of {topic.topic}", "select")
 
 
 def _of_keys(subscription: KeySubscription, text: str) -> Selection | Rejection:

@@ -67,7 +67,7 @@ def gather(snapshot: Snapshot, topics: Sequence[Topic]) -> tuple[tuple[Group, ..
             group.topics.append(topic.name)
             group.has_partitions |= partition.partition_index >= 0
             group.loads.update(
-                (topic_facts.name, _own_load(each)) for topic_facts, each in dispatchers if not _is_alone(topic_facts)
+                (topic_facts.name, _own_load(facts)) for topic_facts, facts in dispatchers if not _is_alone(topic_facts)
             )
             group.actives.update(
                 ((partition.name, partition.partition_index), facts.active_consumer_name)
@@ -88,13 +88,13 @@ def flag_of(groups: Iterable[Group], behaviour: ReleaseBehaviour) -> tuple[bool,
     votes: Counter[Rule] = Counter()
     for group in groups:
         actives = {key: active for key, active in group.actives.items() if key[1] >= 0}
-        found = infer_priority_levels(group.names, actives)
-        if found.rule is not None:
-            votes[found.rule] += len(actives)
+        inferred = infer_priority_levels(group.names, actives)
+        if inferred.rule is not None:
+            votes[inferred.rule] += len(actives)
     if not behaviour.knows_failover_consistent_hashing:
-        return False, f"no answer tells the settings; Pulsar {behaviour.label} does not know {setting}"
+        return False, f"no answer has the settings; Pulsar {behaviour.label} does not know {setting}"
     if not votes:
-        return False, f"no answer tells {setting} or an active consumer to infer it from; false is assumed"
+        return False, f"no answer has {setting} or an active consumer to infer it from; false is assumed"
     flag = votes[Rule.RING] > votes[Rule.MODULO]
     rule = "the ring" if flag else "modulo"
     count = max(votes.values())
@@ -105,7 +105,7 @@ def subscriptions_of(
     groups: Sequence[Group], flag: bool, behaviour: ReleaseBehaviour
 ) -> tuple[tuple[Subscription, ...], tuple[Notice, ...]]:
     """The groups as values of the model, with inferred priority levels; consumer ids count from 0 over all of them."""
-    found: list[Subscription] = []
+    subscriptions: list[Subscription] = []
     notes: list[Notice] = []
     used: Counter[str] = Counter()
     next_id = 0
@@ -115,7 +115,7 @@ def subscriptions_of(
         inferred = _levels(group, flag, behaviour)
         consumers = _connected(group, inferred.levels, next_id)
         next_id += len(consumers)
-        found.append(
+        subscriptions.append(
             Subscription(
                 key=key,
                 name=group.name,
@@ -128,7 +128,7 @@ def subscriptions_of(
             )
         )
         notes += _level_notes(key, group, inferred)
-    return tuple(found), tuple(notes)
+    return tuple(subscriptions), tuple(notes)
 
 
 def unacked_of(facts: SubscriptionFacts) -> int:
@@ -154,7 +154,7 @@ def _own_load(facts: SubscriptionFacts) -> Load:
 
 def _levels(group: Group, flag: bool, behaviour: ReleaseBehaviour) -> InferredLevels:
     if not group.has_partitions and behaviour.nonpartitioned_failover != "ring":
-        # Before 3.0 this list is not sorted, so its order tells nothing about levels.
+        # Before 3.0 this list is not sorted, so its order says nothing about levels.
         return InferredLevels((0,) * len(group.consumers), len(group.consumers), None, "order")
     rule = rule_in_force(0 if group.has_partitions else -1, consistent_hashing=flag, behaviour=behaviour)
     actives = {key: active for key, active in group.actives.items() if (key[1] >= 0) is group.has_partitions}
@@ -164,7 +164,7 @@ def _levels(group: Group, flag: bool, behaviour: ReleaseBehaviour) -> InferredLe
 def _connected(group: Group, levels: Sequence[int], first_id: int) -> tuple[Consumer, ...]:
     """Connect order by the broker's time stamps, which are texts of one form; without them the dispatcher's order."""
     facts = list(zip(group.consumers, levels, strict=True))
-    if all(each.connected_since for each, _ in facts):
+    if all(consumer.connected_since for consumer, _ in facts):
         # Without the Z, a time stamp with fewer digits sorts before a longer one that begins alike.
         facts.sort(key=lambda pair: pair[0].connected_since.rstrip("Z"))
     return tuple(Consumer(first_id + at, fact.name, level) for at, (fact, level) in enumerate(facts))
@@ -173,10 +173,10 @@ def _connected(group: Group, levels: Sequence[int], first_id: int) -> tuple[Cons
 def _level_notes(key: str, group: Group, inferred: InferredLevels) -> list[Notice]:
     notes = []
     if any(inferred.levels):
-        told = ", ".join(f"{name} {level}" for name, level in zip(group.names, inferred.levels, strict=True) if level)
+        listed = ", ".join(f"{name} {level}" for name, level in zip(group.names, inferred.levels, strict=True) if level)
         why = "the order" if inferred.basis == "order" else "the order and the active consumers"
         notes.append(
-            Notice(PRIORITIES_INFERRED, f"{key}: priority levels are inferred from {why} of its consumers: {told}")
+            Notice(PRIORITIES_INFERRED, f"{key}: priority levels are inferred from {why} of its consumers: {listed}")
         )
     if inferred.basis == "no broker's order":
         notes.append(
@@ -197,15 +197,15 @@ def _level_notes(key: str, group: Group, inferred: InferredLevels) -> list[Notic
 
 
 def _failover_of(snapshot: Snapshot, topic: Topic) -> Mapping[str, list[tuple[TopicFacts, SubscriptionFacts]]]:
-    found: dict[str, list[tuple[TopicFacts, SubscriptionFacts]]] = {}
+    dispatchers: dict[str, list[tuple[TopicFacts, SubscriptionFacts]]] = {}
     for name in topic.partition_names():
         facts = snapshot.topics.get(name)
         if facts is None:
             continue
         for subscription in facts.subscriptions:
             if subscription.type == FAILOVER:
-                found.setdefault(subscription.name, []).append((facts, subscription))
-    return found
+                dispatchers.setdefault(subscription.name, []).append((facts, subscription))
+    return dispatchers
 
 
 def _names(facts: SubscriptionFacts) -> tuple[str, ...]:
@@ -221,11 +221,11 @@ def _other_types(snapshot: Snapshot) -> list[Notice]:
                 seen.setdefault(subscription.type, set()).add((facts.namespace, subscription.name))
     if not seen:
         return []
-    told = ", ".join(
+    listed = ", ".join(
         f"{len(names)} {'without consumers' if kind == _NOBODY_SINCE_LOAD else kind}"
         for kind, names in sorted(seen.items())
     )
-    return [Notice(OTHER_TYPES, f"nothing is computed for some subscriptions, which are shown as reported: {told}")]
+    return [Notice(OTHER_TYPES, f"nothing is computed for some subscriptions, which are shown as reported: {listed}")]
 
 
 def _unequal(count: int) -> list[Notice]:

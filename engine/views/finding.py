@@ -12,7 +12,7 @@ from engine.cluster.state import ClusterState
 from engine.diagnosis.seen import SubscriptionSeen
 
 MOST_FOUND: Final = 200
-"""Of each kind. Who wants another one types more of its name."""
+"""Matches listed of each kind; typing more of a name narrows them."""
 _PARTITION: Final = re.compile(r"(.*)-partition-([0-9]{1,9})")
 
 

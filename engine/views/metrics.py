@@ -11,7 +11,7 @@ from typing import Final, Literal
 from engine.admin.moments import Moment
 from engine.admin.shed_inputs import shed_inputs_of
 from engine.cluster.state import ClusterState
-from engine.compare.evenness import Evenness, evenness
+from engine.compare.verdict import Evenness, evenness
 from engine.diagnosis.model import Diagnosis
 from engine.errors import Rejection
 from engine.text import visible

@@ -51,7 +51,7 @@ class LoadSums:
                 sums[:, slots] += values
 
     def consumer_rows(self) -> list[Row]:
-        """Rows of ``consumer_loads``: by namespace, subscription, policy and name; nobody is no consumer."""
+        """Rows of ``consumer_loads``: by namespace, subscription, policy and name; nobody is not a consumer."""
         rows: list[Row] = []
         for (namespace, subscription), units in self._by_subscription().items():
             for policy in self._policies:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from engine.errors import RingsideError
+from engine.text import shell_line
+from pipeline.history import keep_run
 from pipeline.jobs import importing
 from pipeline.jobs.balance import has_load_reports
-from pipeline.jobs.options import IN_RUN, SETTINGS_OF, TAKE_RELEASE, check_names
+from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, SETTINGS_OF, TAKE_RELEASE, check_names
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.traces import has_traces
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "run"
-_NEEDED: Final = ("import", "report")
-"""Without these there is nothing to open."""
 
 
 def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -37,6 +37,8 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     check_names(JOB, settings)
     found: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
+        if name == KEEP_HISTORY:
+            continue
         job, dot, own = name.partition(".")
         if dot and job in found:
             found[job][own] = value
@@ -54,7 +56,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
     Key traces may lie beside the answers; without any, and without Key_Shared subscriptions, ``keys`` has nothing to
     do and is left out. A job that fails costs its own tables only: the summary names it, and ``failed`` has the reason.
-    Raises what ``import`` and ``report`` raise; ``RingsideError`` when another run writes there.
+    With the option ``keep-history`` so many runs are kept under ``history`` as well. Raises what ``import`` raises;
+    ``RingsideError`` when ``report`` fails, or another run writes there.
     """
     from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
 
@@ -70,15 +73,22 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             try:
                 result = job_called(job)(spark, place, target, replace(options, settings=given[job], failed=failed))
             except (RingsideError, OSError, MemoryError, pa.ArrowException) as fault:
-                if job in _NEEDED:
+                if job == "import":
                     raise
                 # What it left from an earlier run belongs to another input.
                 withdraw(target, job)
                 failed[job] = str(fault) or "there was not enough memory"
+                if job == "report":
+                    raise RingsideError(
+                        f"report failed: {failed[job]}; the tables of the other jobs are there, and "
+                        f"{shell_line('ringside', 'fleet', 'open', str(target))} lists what they hold"
+                    ) from fault
                 options.say(f"{job} failed, the other jobs go on: {fault}")
                 continue
             summaries[job] = result.summary
             options.say(result.sentence)
+        if KEEP_HISTORY in options.settings:
+            keep_run(target, options.run_id, list(summaries), int(options.settings[KEEP_HISTORY]))
     return JobResult(JOB, {"job": JOB, "jobs": summaries, "failed": failed})
 
 

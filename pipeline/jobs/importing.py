@@ -99,7 +99,7 @@ def asked_of(source: Place, target: Place, options: JobOptions) -> tuple[FoundFi
 
 
 def max_input_of(options: JobOptions) -> int:
-    """The bytes that one file may have, unpacked. Raises ``InputError`` for a text that is no size."""
+    """The bytes that one file may have, unpacked. Raises ``InputError`` for a text that is not a size."""
     size = parse_size(options.settings[MAX_INPUT]) if MAX_INPUT in options.settings else MAX_INPUT_BYTES
     if isinstance(size, Rejection):
         raise InputError(str(size))

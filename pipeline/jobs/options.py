@@ -17,6 +17,8 @@ from pipeline.clusters import GROUPINGS
 from pipeline.key_policies import key_policies_of
 
 MAX_INPUT: Final = "max-input"
+KEEP_HISTORY: Final = "keep-history"
+"""How many runs ``run`` keeps beside the newest result."""
 OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "import": (MAX_INPUT,),
     "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
@@ -50,12 +52,12 @@ def known_to(job: str) -> tuple[str, ...]:
     """
     if job == "run":
         settings = dict.fromkeys(name for known in SETTINGS_OF.values() for name in known)
-        return ("pulsar", *settings, *(f"{each}.{name}" for each in IN_RUN for name in known_to(each)))
+        return ("pulsar", KEEP_HISTORY, *settings, *(f"{each}.{name}" for each in IN_RUN for name in known_to(each)))
     return (*OWN[job], *SETTINGS_OF.get(job, ()))
 
 
 def _words(job: str) -> str:
-    own = ("pulsar", "JOB.OPTION") if job == "run" else OWN[job]
+    own = ("pulsar", KEEP_HISTORY, "JOB.OPTION") if job == "run" else OWN[job]
     settings = ("broker settings",) if job in (*SETTINGS_OF, "run") else ()
     return ", ".join((*own, *settings, "and spark.*" if own or settings else "spark.*"))
 
@@ -140,6 +142,7 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "shedder": _one_of("shedder", SHEDDERS),
     "placement": _one_of("placement", PLACEMENTS),
     "clusters": _one_of("clusters", GROUPINGS),
+    KEEP_HISTORY: _number(KEEP_HISTORY, 1, 10_000),
     "every": _number("every", 1, 10**6),
     "files": _number("files", 1, 10**9),
     MAX_INPUT: lambda value: _refused(parse_size(value)),

@@ -282,5 +282,5 @@ def _read_json(source: Place, name: str) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError as fault:
-        raise InputError(f"{source / name} is no summary of a job: {fault}; run the job again") from fault
+        raise InputError(f"{source / name} is not a summary of a job: {fault}; run the job again") from fault
     return found if isinstance(found, dict) else {}

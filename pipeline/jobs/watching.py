@@ -79,7 +79,7 @@ class WatchOptions:
 
 
 def asked_of(options: JobOptions) -> WatchOptions:
-    """Read the options. Raises ``InputError`` for a word that is not known or is no number."""
+    """Read the options. Raises ``InputError`` for a word that is not known or is not a number."""
     given = options.settings
     check_options(JOB, given)
     for name in ("every", "files"):
@@ -101,7 +101,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     """
     asked = asked_of(options)
     if not source.is_dir():
-        raise InputError(f"{source} is no folder; watch looks at a folder in which dumps arrive")
+        raise InputError(f"{source} is not a folder; watch looks at a folder in which dumps arrive")
     if target.resolve().is_relative_to(source.resolve()):
         raise InputError(f"{target} lies in {source}; put the result elsewhere, or it would be taken for a dump")
     own = target / OWN

@@ -148,7 +148,7 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
 def _why_no_answer(data: bytes, name: str) -> tuple[Problem, ...]:
     start = data.lstrip()[:1]
     faults = raw_object(data, name)[1] if start == b"{" else raw_list(data, name)[1] if start == b"[" else ()
-    reason = "is no JSON that could be understood"
+    reason = "is not JSON that could be understood"
     return faults or (Problem(name, "$", reason, "put recorded answers of the admin interface there"),)
 
 

@@ -75,7 +75,7 @@ def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
         elif not subscription or name is None:
             yield Problem(source, "$", "names no subscription or no consumer", "this line is set aside", line)
         elif not _LEVEL.fullmatch(level) or not -(2**31) <= int(level) < 2**31:
-            reason = f"priority_level {level[:40]!r} is no whole number of 32 bits"
+            reason = f"priority_level {level[:40]!r} is not a whole number of 32 bits"
             yield Problem(source, "$", reason, "this line is set aside", line)
         else:
             yield (namespace, subscription), name, int(level)
@@ -105,4 +105,4 @@ def _json_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
                 yield ("", subscription), name, 0
             else:
                 where = f"$.{subscription}[{place}]"
-                yield Problem(source, where, "is no name of a consumer", "this one is set aside; the rest is kept")
+                yield Problem(source, where, "is not a name of a consumer", "this one is set aside; the rest is kept")

@@ -112,7 +112,7 @@ def _lines(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
             # A line that is not an event is counted here, since it is in no table.
             account.rows += 1
             shown = line[:60].decode("utf-8", "replace").strip()
-            kind = "is no event" if isinstance(fault, msgspec.ValidationError) else "is no JSON"
+            kind = "is not an event" if isinstance(fault, msgspec.ValidationError) else "is not JSON"
             account.refuse(piece.name, f"the line {kind}", 1, shown)
         if len(held) >= _ROWS_AT_ONCE:
             yield from _events(piece, account, held, foreign)

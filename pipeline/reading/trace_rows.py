@@ -115,7 +115,7 @@ def _keys(columns: dict[str, Any], reasons: _Reasons, *, spread: bool) -> Any:
         if name.endswith("_base64"):
             values, bad = _decoded(values)
             unsettled = bad if keys is None else bad & keys.is_null().to_numpy(zero_copy_only=False)
-            reasons.where(unsettled, f"{name} is no base64")
+            reasons.where(unsettled, f"{name} is not base64")
         else:
             values = values.cast(pa.binary())
         keys = values if keys is None else pc.coalesce(keys, values)

@@ -83,14 +83,14 @@ def is_malformed(path: Path) -> bool:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _of_json(text: str) -> list[str]:
     try:
         json.loads(text, parse_constant=_refuse)
     except ValueError as fault:
-        return [f"prints what is no JSON: {fault}"]
+        return [f"prints what is not JSON: {fault}"]
     return []
 
 

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_noticed(name: str) -> None:
 
 def test_what_is_right_is_not_a_fault() -> None:
     path = HERE / "answers" / "torn.json"
-    right = Ended(2, 0, "", "ringside: torn.json:1:5: is no JSON")
+    right = Ended(2, 0, "", "ringside: torn.json:1:5: is not JSON")
     assert faults(("torn.json", "--once"), right, path, "answers") == []
     assert faults(("lint", "torn.json"), Ended(1, 0, "a finding", ""), path, "answers") == []
     assert faults(("torn.json", "--json"), Ended(0, 0, "{", ""), path, "answers")

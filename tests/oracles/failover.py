@@ -19,7 +19,7 @@ class Connected(NamedTuple):
 
 
 def partition_index(topic: str) -> int:
-    """The number behind the last ``-partition-``, -1 where that is no number in its shortest form."""
+    """The number behind the last ``-partition-``, -1 where that is not a number in its shortest form."""
     _, found, digits = topic.rpartition("-partition-")
     plain = found and digits.isascii() and digits.isdigit() and str(int(digits)) == digits and int(digits) < 2**31
     return int(digits) if plain else -1

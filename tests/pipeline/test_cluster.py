@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyspark
@@ -26,49 +27,29 @@ from tests.pipeline.test_fleet import Fleet
 SPARK_CLASS = "org.apache.spark.deploy"
 DRIVER = """
 import json
+import os
 import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
+from pipeline.schemas import SETTINGS
 from pipeline.session import open_session
+from pipeline.sink import write_by_engine
+from pipeline.transforms.owners import OwnerAccount
+from pipeline.writing import replacing
 
-master, source, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m", "spark.cores.max": "2",
-            "spark.scheduler.minRegisteredResourcesRatio": "1.0"}
+master, source, target, attempts, marks = sys.argv[1], *map(Path, sys.argv[2:])
 
 
 def where(batches):
-    import os
     import engine.bulk_hashing
     import pipeline.sink
     files = [os.path.abspath(module.__file__) for module in (engine.bulk_hashing, pipeline.sink)]
     for batch in batches:
         yield pa.RecordBatch.from_pydict({"place": [json.dumps([os.getppid(), *files])]})
-
-
-with open_session(master, settings) as spark:
-    rows = spark.range(0, 8, 1, 8).mapInArrow(where, "place string").collect()
-    places = [json.loads(row.place) for row in rows]
-    job_called("assign")(spark, source, target, JobOptions({"policies": "all"}, run_id="one"))
-    job_called("bundles")(spark, source, target, JobOptions(run_id="one"))
-print(json.dumps(places))
-"""
-
-ATTEMPTS = """
-import json
-import sys
-import time
-from pathlib import Path
-
-from pipeline.schemas import SETTINGS
-from pipeline.session import open_session
-from pipeline.sink import Parts, write_by_engine
-from pipeline.transforms.owners import OwnerAccount
-from pipeline.writing import replacing
-
-target, marks = Path(sys.argv[2]), Path(sys.argv[3])
 
 
 def work(batches, parts):
@@ -92,15 +73,19 @@ def work(batches, parts):
     return account
 
 
-settings = {"spark.speculation": "true", "spark.speculation.interval": "100ms", "spark.speculation.quantile": "0.5",
-            "spark.speculation.multiplier": "1.1", "spark.speculation.minTaskRuntime": "100ms",
-            "spark.driver.memory": "512m", "spark.executor.memory": "512m", "spark.cores.max": "2",
-            "spark.scheduler.minRegisteredResourcesRatio": "1.0"}
-with open_session(sys.argv[1], settings) as spark:
-    with replacing(target, "import") as draft:
-        rows = spark.range(0, 8000, 1, 8)
-        accounts = write_by_engine(rows, draft, work, OwnerAccount)
-print(json.dumps([sum(each.rows for each in accounts), len(accounts)]))
+settings = {"spark.executor.memory": "512m", "spark.driver.memory": "512m", "spark.cores.max": "2",
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.sql.shuffle.partitions": "4",
+            "spark.scheduler.maxRegisteredResourcesWaitingTime": "10min",
+            "spark.speculation": "true", "spark.speculation.interval": "100ms", "spark.speculation.quantile": "0.5",
+            "spark.speculation.multiplier": "1.1", "spark.speculation.minTaskRuntime": "100ms"}
+with open_session(master, settings, small=True) as spark:
+    rows = spark.range(0, 8, 1, 8).mapInArrow(where, "place string").collect()
+    places = [json.loads(row.place) for row in rows]
+    with replacing(attempts, "import") as draft:
+        accounts = write_by_engine(spark.range(0, 8000, 1, 8), draft, work, OwnerAccount)
+    job_called("assign")(spark, source, target, JobOptions({"policies": "all"}, run_id="one"))
+    job_called("bundles")(spark, source, target, JobOptions(run_id="one"))
+print(json.dumps({"places": places, "rows": sum(each.rows for each in accounts), "tasks": len(accounts)}))
 """
 
 
@@ -135,7 +120,7 @@ def with_project() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
-@pytest.fixture
+@contextmanager
 def cluster(tmp_path: Path) -> Iterator[str]:
     """Its URL; two workers with one core each."""
     with socket.socket() as listener:
@@ -170,23 +155,32 @@ def rows_of(folder: Path, table: str) -> list[tuple[object, ...]]:
     return duckdb.sql(f"select * from '{folder}/{table}/*.parquet' order by all").fetchall()
 
 
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The folder of one driver on a cluster, and what it told. Speculation is on for all that it does."""
+    folder = tmp_path_factory.mktemp("cluster")
+    Fleet(5).write(folder / "in")
+    (folder / "marks").mkdir()
+    with cluster(folder) as url:
+        # Relative names: executors have working folders of their own.
+        command = [sys.executable, "-c", DRIVER, url, "in", "far", str(folder / "attempts"), str(folder / "marks")]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=HANG_S, check=False, cwd=folder, env=with_project()
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder, json.loads(done.stdout)
+
+
 @pytest.mark.xdist_group("spark")
 def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machine(
-    cluster: str, spark: SparkSession, tmp_path: Path
+    ran: tuple[Path, dict[str, Any]], spark: SparkSession, tmp_path: Path
 ) -> None:
     """They run in other processes, import what was shipped to them, and write the same rows."""
-    source, far, near = (tmp_path / name for name in ("in", "far", "near"))
-    Fleet(5).write(source)
-    # Relative names: executors have working folders of their own.
-    command = [sys.executable, "-c", DRIVER, cluster, source.name, far.name]
-    ran = subprocess.run(
-        command, capture_output=True, text=True, timeout=HANG_S, check=False, cwd=tmp_path, env=with_project()
-    )
-    assert ran.returncode == 0, ran.stderr[-2000:]
-    places = json.loads(ran.stdout)
-    assert len({place[0] for place in places}) == 2
-    for _, *files in places:
-        assert all("ringside.zip" in file and str(tmp_path) in file for file in files), files
+    folder, told = ran
+    source, far, near = folder / "in", folder / "far", tmp_path / "near"
+    assert len({place[0] for place in told["places"]}) == 2
+    for _, *files in told["places"]:
+        assert all("ringside.zip" in file and str(folder) in file for file in files), files
     job_called("assign")(spark, source, near, JobOptions({"policies": "all"}, run_id="one"))
     job_called("bundles")(spark, source, near, JobOptions(run_id="one"))
     for table in ("assignments", "consumer_loads", "subscription_loads", "bundle_topics", "bundle_splits"):
@@ -198,17 +192,11 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
 
 @pytest.mark.xdist_group("spark")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more than one loopback address")
-def test_failed_and_speculative_attempts_leave_each_row_once(cluster: str, tmp_path: Path) -> None:
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    ran = subprocess.run(
-        [sys.executable, "-c", ATTEMPTS, cluster, str(tmp_path / "out"), str(marks)],
-        capture_output=True, text=True, timeout=HANG_S, check=False, env=with_project(),
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    assert json.loads(ran.stdout) == [8000, 8]
-    assert {"1-0", "1-1", "2-0", "2-1"} <= {path.name for path in marks.iterdir()}
-    rows = rows_of(tmp_path / "out", "settings")
+def test_failed_and_speculative_attempts_leave_each_row_once(ran: tuple[Path, dict[str, Any]]) -> None:
+    folder, told = ran
+    assert (told["rows"], told["tasks"]) == (8000, 8)
+    assert {"1-0", "1-1", "2-0", "2-1"} <= {path.name for path in (folder / "marks").iterdir()}
+    rows = rows_of(folder / "attempts", "settings")
     assert sorted(int(str(row[0])) for row in rows) == list(range(8000))
-    assert len(list((tmp_path / "out" / "settings").glob("*.parquet"))) == 8
-    assert not list((tmp_path / "out" / ".runs").glob("*/.staged*"))
+    assert len(list((folder / "attempts" / "settings").glob("*.parquet"))) == 8
+    assert not list((folder / "attempts" / ".runs").glob("*/.staged*"))

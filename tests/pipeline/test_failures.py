@@ -90,7 +90,7 @@ def test_a_table_that_cannot_be_read_is_named_wherever_that_was_noticed(tmp_path
     assert str(part) in str(caught.value)
     assert str(failure_of("x", PYTHON.format(f"engine.errors.InputError: {caught.value}"))) == str(caught.value)
     part.write_bytes(data[:3_000])
-    with pytest.raises(InputError, match=rf"{part.name} is no table settings: it cannot be read"):
+    with pytest.raises(InputError, match=rf"{part.name} is not a table settings: it cannot be read"):
         check_folder(SETTINGS, folder)
 
 

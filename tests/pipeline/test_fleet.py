@@ -42,6 +42,7 @@ from pipeline.schemas import (
 )
 from pipeline.writing import replacing, write_rows
 from tests.engine.failover.scalar_policies import places
+from tui.sources.fleet_results import FINDINGS, read_results
 
 SETTING = {"loadBalancerNamespaceBundleMaxTopics": "12", "loadBalancerNamespaceBundleMaxMsgRate": "300"}
 NAMESPACES = ("t/a", "t/b", "u/a", "u/empty")
@@ -475,8 +476,19 @@ def test_a_job_that_fails_costs_its_own_tables_only(
         raise RingsideError("no memory")
 
     monkeypatch.setattr("pipeline.jobs.lint.run", broken)
-    result = run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    options = JobOptions({"assign.policies": "pulsar", "keep-history": "3"})
+    result = run(spark, source, out, options)
     assert result.summary["failed"] == {"lint": "no memory"}
     summary = read_summary((out / "summary.json").read_bytes())
     assert (summary.failed, "lint" in summary.jobs, "assign" in summary.jobs) == ({"lint": "no memory"}, False, True)
     assert not (out / "lint.json").exists() and not (out / "findings").exists()
+    kept = out / "history" / options.run_id
+    assert (kept / "summary.json").read_bytes() == (out / "summary.json").read_bytes()
+    assert rows_of(kept, "assignments") == rows_of(out, "assignments") != []
+    # A report that fails leaves no summary of another run beside the new tables.
+    monkeypatch.setattr("pipeline.jobs.reporting.run", broken)
+    with pytest.raises(RingsideError, match="no memory"):
+        run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
+    assert not (out / "summary.json").exists() and not (out / "worst_subscriptions").exists()
+    opened = read_results(out)
+    assert opened.complaint and len(opened.listing(FINDINGS)) == 0 and (out / "assignments").is_dir()

@@ -19,7 +19,7 @@ from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.lint import Finding, lint
 from engine.lint.model import in_order
-from engine.scenarios.linting import told_by
+from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import open_snapshot
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
@@ -42,7 +42,7 @@ def moment(folder: str, prefix: str, target: Path) -> Path:
 def doctor(source: Path) -> tuple[Finding, ...]:
     snapshot = read_answers(str(source))
     state = open_snapshot(snapshot).state
-    return in_order(lint(state, told_by(snapshot, state, client_facts(str(source)))))
+    return in_order(lint(state, reported_facts(snapshot, state, client_facts(str(source)))))
 
 
 @pytest.mark.parametrize(

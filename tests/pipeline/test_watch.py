@@ -166,7 +166,7 @@ def test_rounds_are_in_the_order_of_moments_and_late_dumps_are_by_themselves() -
 def test_what_cannot_be_watched_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
     source = tmp_path / "in"
     for folder, out, options, word in (
-        (source / "x", tmp_path / "out", {}, "is no folder"),
+        (source / "x", tmp_path / "out", {}, "is not a folder"),
         (tmp_path, tmp_path / "out", {}, "put the result elsewhere"),
         (tmp_path, tmp_path / "out", {"every": "soon"}, "every is a whole number"),
         (tmp_path, tmp_path / "out", {"often": "1"}, "no option 'often'"),

@@ -8,8 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.routing.explain import RouteExplanation, explain_route
-from engine.routing.key_moves import HASHING_SCHEMES, KeyMoves, moved_keys
-from engine.routing.keys import HashingScheme, Message, boost_hash, key_hash, partition_of_key
+from engine.routing.keys import (
+    HASHING_SCHEMES,
+    HashingScheme,
+    KeyMoves,
+    Message,
+    boost_hash,
+    key_hash,
+    moved_keys,
+    partition_of_key,
+)
 from engine.routing.producers.costs import Workload, counts_over_partitions
 from engine.routing.producers.model import ProducersState, ProducersStep, Sent
 from engine.routing.producers.settings import CLIENTS, ProducerSettings, RouterKind, Routing, queue_limit

@@ -19,13 +19,13 @@ from engine.views.keys.view import keys_view
 from engine.views.producers.answers import statistics_view
 from engine.views.producers.document import producers_document
 from engine.views.producers.view import producers_view
-from engine.views.schemas import schema_of
 from tests.oracles.bundles import holds, text_of
 from tests.oracles.cluster import Cluster, Failover
 from tests.oracles.failover import cohort_of, ring_hashes, ring_points
 from tests.oracles.hashes import utf8
 from tests.oracles.keys import KeyShared
 from tests.oracles.routing import Producers
+from tests.schemas import schema_of
 from tests.soak.facts import slot_table
 from tests.soak.tally import Tally
 

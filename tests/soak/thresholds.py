@@ -32,6 +32,6 @@ def lowered(*changes: dict[str, dict[str, int]]) -> Iterator[None]:
             for name, values in change.items():
                 module = import_module(name)
                 for constant, value in values.items():
-                    assert isinstance(getattr(module, constant), int), f"{name}.{constant} is no number"
+                    assert isinstance(getattr(module, constant), int), f"{name}.{constant} is not a number"
                     stack.enter_context(patch.object(module, constant, value))
         yield

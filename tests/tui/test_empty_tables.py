@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -123,3 +124,20 @@ def test_a_fleet_list_that_is_filtered_empty_is_safe(tmp_path: Path, size: tuple
             assert app.screen.query_one("#rows").lines.count == 0 and app.chosen is None
 
     run(app, story, size)
+
+
+def test_a_fleet_without_its_report_is_safe_and_shows_what_the_other_jobs_found(tmp_path: Path) -> None:
+    folder = small_result(tmp_path / "out")
+    for name in ("worst_subscriptions", "worst_namespaces"):
+        shutil.rmtree(folder / name)
+    (folder / "summary.json").unlink()
+    app = FleetApp(read_results(folder), depth="truecolor")
+
+    async def story(pilot: Pilot[int]) -> None:
+        for panel, count in (("1", 0), ("2", 0), ("3", 2), ("4", 2)):
+            await pilot.press(panel)
+            assert app.screen.query_one("#rows").lines.count == count
+            if not count:
+                await press_on_every_panel(app, pilot, panel)
+
+    run(app, story, (120, 40))

@@ -49,7 +49,7 @@ def forecast_lines(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> tup
     return (
         *_coming(view, tree, frame),
         *_done(frame),
-        *((f"! {loop.told}", "warn") for loop in tree.loops),
+        *((f"! {loop.sentence}", "warn") for loop in tree.loops),
         *((f"! {safe_name(problem.message)}", "bad") for problem in view.problems),
         *occupancy_lines(view),
     )
@@ -65,14 +65,14 @@ def _coming(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Iterator[L
         later = (each for each in tree.attempts if each.cycle > frame.cycle and each.outcome != "gone")
         attempt = next(later, None)
         if attempt is not None:
-            yield f"{attempt.range_text} is tried in cycle {attempt.cycle}: {attempt.told}", "warn"
+            yield f"{attempt.range_text} is tried in cycle {attempt.cycle}: {attempt.sentence}", "warn"
         elif frame.over:
             yield f"{counted(frame.over, 'bundle')} above a limit all the same", "warn"
         return
     yield f"{coming.range_text} splits next", "head"
     yield f"in cycle {coming.cycle}, {span_text(coming.at_seconds)} from now ({coming.at_seconds:g} s)", "text"
     yield f"why: {coming.why}", "text"
-    yield coming.told, "good"
+    yield coming.sentence, "good"
 
 
 def _done(frame: BalanceFrame) -> Iterator[Line]:
@@ -82,7 +82,7 @@ def _done(frame: BalanceFrame) -> Iterator[Line]:
     yield f"cycle {frame.cycle}, {span_text(frame.at_seconds)} from now{early}", "head"
     if not frame.attempts:
         yield "nothing is asked for", "dim"
-    seen = Counter((attempt.range_text, attempt.told) for attempt in frame.attempts)
+    seen = Counter((attempt.range_text, attempt.sentence) for attempt in frame.attempts)
     for (range_text, outcome), times in list(seen.items())[:ATTEMPTS_SHOWN]:
         yield f"{range_text} {outcome}" + (f" ({times} times)" if times > 1 else ""), "text"
     if len(seen) > ATTEMPTS_SHOWN:

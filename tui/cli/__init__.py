@@ -1,1 +1,1 @@
-"""The command line: the one place that knows every room, and imports each only when it is asked for."""
+"""The command line: the only package that uses every other one, and imports each only when a command needs it."""

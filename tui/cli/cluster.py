@@ -69,7 +69,7 @@ def read_once(source: Source) -> ClusterReading:
 
 
 def say_gaps(reading: ClusterReading) -> None:
-    """What a reading lacks: requests without an answer by their kind, topics that were not asked for, settings."""
+    """What a reading lacks: requests without an answer by their kind, topics that were not requested, settings."""
     from tui.sources.cluster.outcomes import summed_up
 
     sentences = summed_up(reading.gaps)
@@ -104,7 +104,7 @@ class Duration(click.ParamType[float]):
         match = _DURATION.fullmatch(str(value).strip())
         seconds = float(match[1]) * _SECONDS[match[2].lower()] if match is not None else 0.0
         if seconds <= 0:
-            self.fail(f"{str(value)[:40]!r} is no time; write 30s, 10m, 2h or 500ms", param, ctx)
+            self.fail(f"{str(value)[:40]!r} is not a time; write 30s, 10m, 2h or 500ms", param, ctx)
         return seconds
 
 

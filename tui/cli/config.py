@@ -1,7 +1,7 @@
 """The user's own settings: a TOML file with what every command takes unless its options say something else.
 
 ``RINGSIDE_CONFIG`` names the file, and empty means none; else it is ``ringside/config.toml`` in the user's folder of
-configurations. Whatever is wrong in it is told, and the rest holds.
+configurations. Each problem in it is reported, and the rest of the file holds.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def read_config(path: Path | None) -> Config:
     try:
         document = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Config(path, problems=(f"it is no TOML: {error}",))
+        return Config(path, problems=(f"it is not TOML: {error}",))
     return _config(path, document)
 
 
@@ -93,7 +93,7 @@ def _config(path: Path, document: Mapping[str, Any]) -> Config:
             problems += _take_keys(value, keys)
             continue
         if name not in _SETTINGS:
-            problems.append(f"{name!r} is no setting; there are {', '.join((*_SETTINGS, '[keys]'))}")
+            problems.append(f"{name!r} is not a setting; there are {', '.join((*_SETTINGS, '[keys]'))}")
             continue
         parameter, convert, wanted = _SETTINGS[name]
         try:

@@ -1,4 +1,4 @@
-"""The ``ringside`` group: a first word that names no command is a path, and options may stand before either."""
+"""The ``ringside`` group: a first word that names no command is a path, and options may precede either."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DeferredCommand(click.Command):
 
 
 def first_word(args: Sequence[str], takes_value: Callable[[str], bool]) -> int | None:
-    """Where the first argument stands that is neither an option nor the value of one that takes a value."""
+    """The index of the first argument that is neither an option nor the value of one."""
     skip = False
     for position, arg in enumerate(args):
         if skip:
@@ -102,8 +102,8 @@ class RingsideGroup(click.Group):
             or any(option in param.opts for one in usual for param in one.params)
         ):
             return takes_value(option, usual)
-        each = (one.real() if isinstance(one, DeferredCommand) else one for one in self.commands.values())
-        return takes_value(option, each)
+        commands = (one.real() if isinstance(one, DeferredCommand) else one for one in self.commands.values())
+        return takes_value(option, commands)
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Both forms: a path, or a command."""
@@ -122,8 +122,8 @@ class RingsideGroup(click.Group):
             formatter.write_dl(records)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands as click completes them, and what may stand in their place: files and the options of ``open``."""
-        found = super().shell_complete(ctx, incomplete)
+        """Commands as click completes them, and what may replace them: files and the options of ``open``."""
+        items = super().shell_complete(ctx, incomplete)
         if incomplete.startswith("-"):
-            return [*found, *self.commands[OPEN].shell_complete(ctx, incomplete)]
-        return [*found, CompletionItem(incomplete, type="file")]
+            return [*items, *self.commands[OPEN].shell_complete(ctx, incomplete)]
+        return [*items, CompletionItem(incomplete, type="file")]

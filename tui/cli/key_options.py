@@ -49,7 +49,7 @@ class SharingChoice:
 
     ``ranges`` are texts NAME=START-END,...; ``points`` is None where it was not given. ``settings`` are pairs as in
     broker.conf; ``commands`` are steps to take first and ``subscription`` the one that is meant, in a recording;
-    ``about`` is the topic of an answer that does not tell it.
+    ``about`` is the topic of an answer that does not name it.
     """
 
     consumers: str | None
@@ -130,7 +130,9 @@ def sharing_options(command: _Command) -> _Command:
         ),
         max_input_option,
         click.option("--subscription", metavar="NAME", help="The Key_Shared subscription of PATH that is meant."),
-        click.option("--topic", "about", metavar="NAME", help="The topic that PATH is about, where nothing tells it."),
+        click.option(
+            "--topic", "about", metavar="NAME", help="The topic that PATH is about, if the file does not name it."
+        ),
         click.option(
             "--apply",
             "commands",
@@ -144,7 +146,7 @@ def sharing_options(command: _Command) -> _Command:
 def known_keys(choice: KeyChoice) -> dict[bytes, int]:
     """Keys in the order they were named, each with the number of times it was. Raises ``InputError``.
 
-    Lines of a file that are no keys are told, and the others are kept.
+    Lines of a file that are not keys are reported, and the others are kept.
     """
     counts: dict[bytes, int] = {}
     for text in choice.texts:

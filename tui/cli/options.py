@@ -25,7 +25,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 class WhatIf:
     """What is changed before anything is shown: ``settings`` as (name, text) pairs in order, then ``commands``.
 
-    ``about`` is the topic of an answer that does not tell it, ``max_input`` how many bytes are read, unpacked.
+    ``about`` is the topic of an answer that does not name it, ``max_input`` how many bytes are read, unpacked.
     """
 
     settings: tuple[tuple[str, str], ...]
@@ -64,9 +64,9 @@ def setting_pairs(_ctx: click.Context, _param: click.Parameter, values: tuple[st
     """Texts NAME=VALUE as pairs, for an option. Raises ``BadParameter``."""
     pairs = []
     for value in values:
-        name, found, text = value.partition("=")
-        if not found or not name.strip():
-            raise click.BadParameter(f"{value!r} is no setting; write it as in broker.conf, NAME=VALUE")
+        name, equals, text = value.partition("=")
+        if not equals or not name.strip():
+            raise click.BadParameter(f"{value!r} is not a setting; write it as in broker.conf, NAME=VALUE")
         pairs.append((name.strip(), text))
     return tuple(pairs)
 
@@ -138,7 +138,9 @@ def what_if_options(command: _Command) -> _Command:
         pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
         click.option("--subscription", metavar="NAME", help="The subscription to show."),
         max_input_option,
-        click.option("--topic", "about", metavar="NAME", help="The topic that FILE is about, where nothing tells it."),
+        click.option(
+            "--topic", "about", metavar="NAME", help="The topic that FILE is about, if the file does not name it."
+        ),
         click.option(
             "--apply",
             "commands",
@@ -155,7 +157,7 @@ def output_options(command: _Command) -> _Command:
         command,
         "output",
         _output,
-        click.option("--once", is_flag=True, help="Print what the screen would tell, as text, and leave."),
+        click.option("--once", is_flag=True, help="Print what the screen would show, as text, and exit."),
         click.option("--json", "as_json", is_flag=True, help="Print it as JSON (the schema is part of the package)."),
         click.option(
             "--theme",
@@ -292,7 +294,7 @@ OPTIONS: Final = {
 _ARGUMENT: Final = re.compile(rf"(^|; )({'|'.join(OPTIONS)})(?= is |: )")
 
 
-def as_typed(told: str) -> str:
+def as_typed(message: str) -> str:
     """A sentence, or several behind semicolons, with options where the engine names arguments.
 
     >>> as_typed("topics is -1: give 0 to 9; seed is -2: give 0 to 9")
@@ -300,5 +302,5 @@ def as_typed(told: str) -> str:
     >>> as_typed("numPartitionsLimit: a limit of 9 is above 3; give 1 to 3, or say that this is meant")
     '--partial: a limit of 9 is above 3; give 1 to 3, or add --limit-above'
     """
-    named = _ARGUMENT.sub(lambda found: found[1] + OPTIONS[found[2]], told)
+    named = _ARGUMENT.sub(lambda found: found[1] + OPTIONS[found[2]], message)
     return named.replace("or say that this is meant", "or add --limit-above")

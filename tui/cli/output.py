@@ -19,7 +19,7 @@ SHOWN_PROBLEMS = 20
 LONGEST_SENTENCE: Final = 1_500
 """Characters on stderr; a name may have thousands, and the sentence around it is what counts."""
 _CONTROLS_OF_JSON: Final = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
-"""JSON lets these stand as they are, and a terminal takes some of them for commands; escaped they mean the same."""
+"""Legal in JSON, but a terminal takes some of them for commands; escaped they mean the same."""
 
 
 def prepare_streams() -> None:
@@ -85,9 +85,9 @@ def say_problems(problems: tuple[Problem, ...], *, shown: int = SHOWN_PROBLEMS) 
 
 def say_input_error(error: InputError) -> None:
     """An input that could not be used at all: what, where, what to do."""
-    told = str(error)
-    say(told)
-    say_problems(tuple(problem for problem in error.problems if str(problem) not in told))
+    message = str(error)
+    say(message)
+    say_problems(tuple(problem for problem in error.problems if str(problem) not in message))
 
 
 def abandon_stdout() -> None:
@@ -137,7 +137,7 @@ def plain_values(value: object) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()  # columns of numbers
     if isinstance(value, (Sequence, frozenset)) and not isinstance(value, str):
-        return [plain_values(each) for each in value]
+        return [plain_values(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): plain_values(each) for key, each in value.items()}
+        return {str(key): plain_values(item) for key, item in value.items()}
     return value

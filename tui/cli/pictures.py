@@ -43,7 +43,8 @@ _NOTHING_FIRST: Final = WhatIf((), None, (), None)
 
 
 class Pictures:
-    """Turns readings into what is shown, with the moments before: they say what stands still, and can be gone back to.
+    """Turns readings into what is shown, with the moments before: they show what has stopped, and one can go back to
+    them.
 
     So many moments are kept that they hold ``MOST_TOPICS`` topics together, two at least and ``MOST_MOMENTS`` at most.
     Where only the load of brokers is another one than before, nothing else is decoded or opened again.

@@ -20,10 +20,10 @@ def check_report(path: str, mark: bytes, option: str) -> None:
     target = Path(path)
     try:
         if not target.parent.is_dir():
-            raise InputError(f"{option}: {target.parent} is no folder")
+            raise InputError(f"{option}: {target.parent} is not a folder")
         if os.path.lexists(target):
             if not target.is_file():
-                raise InputError(f"{option}: {path} is no file; choose another name")
+                raise InputError(f"{option}: {path} is not a file; choose another name")
             with target.open("rb") as file:
                 head = file.read(_HEAD)
             if head and mark not in head:

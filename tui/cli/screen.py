@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.config import configured
-from tui.cli.exits import ENDING, noticing, of_signal
+from tui.cli.exits import ENDING, TerminalState, noticing, of_signal
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
-from tui.cli.terminal import TerminalState
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -135,7 +134,7 @@ def _noticing_the_end_of_the_terminal(notice: Callable[[int], None]) -> Iterator
 
 
 def _noticed_elsewhere(_number: int, _frame: FrameType | None) -> None:
-    """Python tells a thread only of signals that have a handler."""
+    """Python wakes a thread only for signals that have a handler."""
 
 
 def _nothing() -> None:
@@ -240,7 +239,7 @@ class Begun:
 def run_screen(app: App[Any]) -> int:
     """Run the app until it ends or a signal ends it, and return the process's exit code.
 
-    An exception inside the app is told in one sentence; its traceback only with ``RINGSIDE_DEBUG``.
+    An exception inside the app becomes one sentence; its traceback only with ``RINGSIDE_DEBUG``.
     """
     if not os.environ.get("RINGSIDE_DEBUG"):
         app.error_console.quiet = True  # Textual prints the traceback of a failure there

@@ -78,7 +78,7 @@ class Session:
 
     @property
     def keys_view(self) -> KeysView | None:
-        """What the screen "keys" tells, where the shown subscription is of type Key_Shared."""
+        """What the screen "keys" shows, where the shown subscription is of type Key_Shared."""
         state = self.timeline.state
         at = self.subscription - len(state.subscriptions)
         if not 0 <= at < len(state.key_subscriptions):
@@ -89,7 +89,7 @@ class Session:
 
     @property
     def producers_view(self) -> ProducersView | None:
-        """What the screen "producers" tells, where the producers of a topic are shown."""
+        """What the screen "producers" shows, where the producers of a topic are shown."""
         state = self.timeline.state
         at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
         if not 0 <= at < len(state.producer_topics):
@@ -207,7 +207,7 @@ def _places(timeline: Timeline, seen: tuple[Moment, ...]) -> tuple[tuple[str, ..
 
 
 def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str | None) -> int:
-    """Where the subscription of that key or name stands. Raises ``InputError``.
+    """The index of the subscription with that key or name. Raises ``InputError``.
 
     By default the first one that had consumers when the state was opened, else the first of all; where the model has
     none, the first that brokers reported, which says more than the bundles.
@@ -248,18 +248,18 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
     """
     _check(path)
     if not reads_only:
-        found = Journal.resume(path)
-        if not isinstance(found, JournalFailure):
-            return Session(found.timeline, 0, found.problems, (), found.journal, path)
+        resumed = Journal.resume(path)
+        if not isinstance(resumed, JournalFailure):
+            return Session(resumed.timeline, 0, resumed.problems, (), resumed.journal, path)
         timeline, problems = recover(path)
-        say(f"{found}; it is shown as it stands, and new steps go to a file of their own")
+        say(f"{resumed}; it is shown as it is, and new steps go to a separate file")
         return Session(timeline, 0, problems)
     timeline, problems = recover(path)
     return Session(timeline, 0, problems)
 
 
 def _check(path: Path) -> None:
-    """Raises ``InputError`` for a file that nobody wrote as a journal; what else is wrong is for reading to tell."""
+    """Raises ``InputError`` for a file that nobody wrote as a journal; other faults are reported when it is read."""
     try:
         if not path.is_file() or not path.stat().st_size:
             return
@@ -269,8 +269,8 @@ def _check(path: Path) -> None:
         return
     if HEADER not in head:
         raise InputError(
-            f"{path}: this is no journal; one begins with the header that ringside writes (--journal FILE, or a session"
-            f" of its own in {session_folder()}). Answers of a broker open with"
+            f"{path}: this is not a journal; one begins with the header that ringside writes (--journal FILE, or a"
+            f" session in {session_folder()}). Answers of a broker open with"
             f" {shell_line('ringside', path_word(str(path)))}"
         )
 
@@ -288,9 +288,9 @@ def session_of(path: str | None, what_if: WhatIf) -> Session:
 
 
 def is_journal(path: str) -> bool:
-    """Whether a file begins as a journal does; what cannot be read is for opening it to tell."""
+    """Whether a file begins as a journal does; what cannot be read is reported when it is opened."""
     try:
-        # A pipe is no journal, and what is read of it here would be missing there.
+        # A pipe is not a journal, and what is read of it here would be missing there.
         if not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:
@@ -330,8 +330,8 @@ def bundle_named(text: str, namespace: str | None, state: ClusterState) -> tuple
     if owner not in state.namespaces:
         raise InputError(f"{asked}: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}")
     bundles = bundles_of(state, owner)
-    found = resolve_target(bundles, text, topic_loads(state, owner), "modular", None)
-    if isinstance(found, Rejection):
+    target = resolve_target(bundles, text, topic_loads(state, owner), "modular", None)
+    if isinstance(target, Rejection):
         known = ", ".join(map(str, bundles.bundles[:8])) + (" ..." if len(bundles) > 8 else "")
-        raise InputError(f"{asked}: {found.message}; its bundles: {known}, or LARGEST, or HOT")
-    return owner, str(found.bundle)
+        raise InputError(f"{asked}: {target.message}; its bundles: {known}, or LARGEST, or HOT")
+    return owner, str(target.bundle)

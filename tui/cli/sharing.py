@@ -98,13 +98,13 @@ def _invented(choice: SharingChoice) -> Sharing:
         settings = replace(settings, subscriptionKeySharedConsistentHashingReplicaPoints=points)
     consumers = _consumers(choice, mode, points)
     broker_mode = KeySharedMode.STICKY if mode.declares else KeySharedMode.AUTO_SPLIT
-    made = assemble(consumers, broker_mode, settings, behaviour)
-    if isinstance(made, JoinRefused):
-        raise InputError(f"{_option(choice)}: {_name(made.consumer)} cannot join: {made.rejection.message}")
-    if isinstance(made, Rejection):
-        raise InputError(f"--{made.field}: {made.message}")
+    selector = assemble(consumers, broker_mode, settings, behaviour)
+    if isinstance(selector, JoinRefused):
+        raise InputError(f"{_option(choice)}: {_name(selector.consumer)} cannot join: {selector.rejection.message}")
+    if isinstance(selector, Rejection):
+        raise InputError(f"--{selector.field}: {selector.message}")
     points = points if mode is SharingMode.CONSISTENT_STICKY else 0
-    return Sharing(made, mode, behaviour, "the command line", points)
+    return Sharing(selector, mode, behaviour, "the command line", points)
 
 
 def _broker(choice: SharingChoice) -> tuple[ReleaseBehaviour, BrokerSettings]:
@@ -126,10 +126,10 @@ def _consumers(choice: SharingChoice, mode: SharingMode, points: int) -> list[Co
         raise InputError(f"--ranges: consumers declare none in the mode {mode.value}; take --mode sticky")
     named = _named(choice, mode)
     if mode is SharingMode.CONSISTENT_STICKY:
-        told = node_ranges(points, max(len(named), 1))
-        if isinstance(told, Rejection):
-            raise InputError(f"--{told.field}: {told.message}")
-        named = [(name, tuple((each.start, each.end) for each in told[at])) for at, (name, _) in enumerate(named)]
+        ranges = node_ranges(points, max(len(named), 1))
+        if isinstance(ranges, Rejection):
+            raise InputError(f"--{ranges.field}: {ranges.message}")
+        named = [(name, tuple((piece.start, piece.end) for piece in ranges[at])) for at, (name, _) in enumerate(named)]
     return [
         Consumer(number, name, declared if mode.declares else None)
         for number, (name, declared) in enumerate(named, start=1)
@@ -218,16 +218,16 @@ def _reported(session: Session, key: str, selector: Selector) -> ReportedView | 
     return reported.view(reported.last, replace(subject, rows=rows), session.timeline.cursor)
 
 
-def chosen_subscription(found: Sequence[KeySubscription], wanted: str | None, path: str) -> KeySubscription:
+def chosen_subscription(candidates: Sequence[KeySubscription], wanted: str | None, path: str) -> KeySubscription:
     """The Key_Shared subscription of that key or name, else the only one. Raises ``InputError``."""
-    if not found:
+    if not candidates:
         raise InputError(f"{path}: no Key_Shared subscription in it; name consumers with --consumers instead")
-    listed = ", ".join(repr(each.key) for each in found[:8]) + (", ..." if len(found) > 8 else "")
+    listed = ", ".join(repr(candidate.key) for candidate in candidates[:8]) + (", ..." if len(candidates) > 8 else "")
     if wanted is None:
-        if len(found) > 1:
+        if len(candidates) > 1:
             raise InputError(f"--subscription: which one? {path} has {listed}")
-        return found[0]
-    for names in ([each.key for each in found], [each.name for each in found]):
+        return candidates[0]
+    for names in ([candidate.key for candidate in candidates], [candidate.name for candidate in candidates]):
         if wanted in names:
-            return found[names.index(wanted)]
+            return candidates[names.index(wanted)]
     raise InputError(f"--subscription: there is no Key_Shared subscription {wanted!r}; {path} has {listed}")

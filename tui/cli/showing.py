@@ -42,12 +42,12 @@ def show_session(
 ) -> int:
     """Show a session in the wanted form and return the exit code.
 
-    Where the screen cannot be opened nothing is read, so that the reason is told at once. A session with a ``name``
-    is made when the screen's frame stands already; without one first, so that what is wrong with files is said before.
+    Where the screen cannot be opened nothing is read, so that the reason appears at once. A session with a ``name``
+    is made while the screen is open already; one without a name first, so that problems with files are reported before.
     ``reading`` is what it is made of where a running cluster is read: the frame says how far it is.
     """
     if output.on_screen:
-        from tui.cli.terminal import why_no_screen
+        from tui.cli.exits import why_no_screen
 
         reason = why_no_screen()
         if reason is not None:
@@ -134,11 +134,11 @@ def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping
 
 
 def _created(path: Path, timeline: Timeline) -> Journal:
-    """The journal that was asked for by name. Raises ``InputError``: who names a file wants it, or to know why not."""
+    """The journal with the name that the user gave. Raises ``InputError``: it is not skipped silently."""
     from engine.cluster.journal.file import Journal, JournalFailure
     from engine.errors import InputError
 
-    made = Journal.create(path, timeline)
-    if isinstance(made, JournalFailure):
-        raise InputError(f"--journal {made}")
-    return made
+    journal = Journal.create(path, timeline)
+    if isinstance(journal, JournalFailure):
+        raise InputError(f"--journal {journal}")
+    return journal

@@ -16,7 +16,7 @@ HASH_SPACE: Final = 2**31
 """Pulsar's ring hashes have 31 bits."""
 ARCS_KEPT: Final = 4
 DECIMAL_UP_TO: Final = 2**16
-"""Slots of Key_Shared are told in decimal, as declared ranges are."""
+"""Slots of Key_Shared are written in decimal, like declared ranges."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,14 +54,14 @@ def arcs_of(points: npt.ArrayLike, owners: npt.ArrayLike, consumers: int, size: 
 
     So going back and forth in time finds what was derived from them, such as who has most of each cell.
     """
-    made = Arcs(np.asarray(points, dtype=np.uint32), np.asarray(owners, dtype=np.int32), consumers, size)
+    arcs = Arcs(np.asarray(points, dtype=np.uint32), np.asarray(owners, dtype=np.int32), consumers, size)
     for known in _latest:
-        same = (known.consumers, known.size) == (consumers, size) and np.array_equal(known.points, made.points)
-        if same and np.array_equal(known.owners, made.owners):
+        same = (known.consumers, known.size) == (consumers, size) and np.array_equal(known.points, arcs.points)
+        if same and np.array_equal(known.owners, arcs.owners):
             return known
-    made = Arcs(made.points.copy(), made.owners.copy(), consumers, size)
-    _latest.append(made)
-    return made
+    arcs = Arcs(arcs.points.copy(), arcs.owners.copy(), consumers, size)
+    _latest.append(arcs)
+    return arcs
 
 
 def hash_label(value: int, size: int) -> str:

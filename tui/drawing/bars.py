@@ -82,7 +82,7 @@ class LuckPicture:
 
     @property
     def usual(self) -> bool:
-        """Whether what was observed lies within the span."""
+        """Whether the observed value is within the range of chance."""
         return self.low <= self.observed <= self.high
 
 

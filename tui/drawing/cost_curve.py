@@ -46,7 +46,7 @@ def line_inks(palette: Palette) -> tuple[Rgb, Rgb, Rgb]:
 
 
 def draw_costs(picture: CostPicture, width: int, height: int, palette: Palette, *, ascii_only: bool = False) -> Canvas:
-    """The lines with powers of ten at the left, the numbers of partitions below, and where the topic stands now."""
+    """The lines with powers of ten at the left, the numbers of partitions below, and the topic as it is now."""
     plain = NO_COLOUR if palette.mono else pack(palette.text)
     dim = NO_COLOUR if palette.mono else pack(palette.dim)
     canvas = Canvas(width, height, plain, NO_COLOUR if palette.mono else pack(palette.background))
@@ -105,8 +105,8 @@ def _braille(canvas: Canvas, picture: CostPicture, line: npt.NDArray[np.float64]
     cells = np.zeros((lines, columns), dtype=np.int64)
     before = int(dots[0])
     for x, y in enumerate(dots.tolist()):
-        for each in range(min(before, y), max(before, y) + 1):  # no holes where it is steep
-            cells[each // 4, x // 2] |= int(_DOTS[each % 4, x % 2])
+        for dot in range(min(before, y), max(before, y) + 1):  # no holes where it is steep
+            cells[dot // 4, x // 2] |= int(_DOTS[dot % 4, x % 2])
         before = y
     for row, column in np.argwhere(cells > 0).tolist():
         there = int(canvas.chars[row, left + column]) - _BRAILLE  # another line may pass through the same cell
@@ -124,7 +124,7 @@ def _letters(canvas: Canvas, picture: CostPicture, line: npt.NDArray[np.float64]
 def _power(power: int) -> str:
     """A power of ten in at most four characters.
 
-    >>> [_power(each) for each in (0, 2, 3, 5, 6)]
+    >>> [_power(exponent) for exponent in (0, 2, 3, 5, 6)]
     ['1', '100', '1k', '100k', '1M']
     """
     unit, rest = divmod(power, 3)

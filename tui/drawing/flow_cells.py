@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 TOP_SHARE: Final = 1.3
-"""The least height of the picture in limits, so that the limit never stands at the upper edge."""
+"""The least height of the picture in limits, so that the limit is never at the upper edge."""
 GUTTER: Final = 9
 WIDE_CELLS: Final = 64
 """From this width on the labels of the limits have columns of their own, left and right."""

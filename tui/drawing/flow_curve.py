@@ -1,4 +1,4 @@
-"""The curve of a bundle's traffic along the hash axis, as coloured strips; ``flow_cells`` says where what stands."""
+"""The curve of a bundle's traffic along the hash axis, as coloured strips, laid out by ``flow_cells``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def draw_flow(
 ) -> list[Strip]:
     """``height`` lines of ``width`` cells. O(points + width × height).
 
-    Without colours the limit is told by its line, cuts are bold, and what is above the limit stands reversed.
+    Without colours the limit is a line, cuts are bold, and what is above the limit is in reverse video.
     """
     inks, mono = inks_of(palette), palette.mono
     cells = flow_cells(picture, width, height, ascii_only=ascii_only)

@@ -17,7 +17,7 @@ from tui.drawing.ring_picture import Flash, MapFrame, RingMode, RingPicture, Two
 
 MIN_WIDTH_WITH_LABELS = 30
 TAG_ROOM = 4
-"""Cells an arc must have besides its tag to carry it."""
+"""Cells that an arc must have in addition to its tag."""
 
 
 def draw_hash_map(
@@ -193,7 +193,7 @@ def _draw_topics(frame: MapFrame) -> None:
 
 
 def _draw_waiting(frame: MapFrame, cells: IntArray) -> None:
-    """What waits stands before everything else of its cell."""
+    """A waiting key hides everything else of its cell."""
     mono, palette = frame.palette.mono, frame.palette
     fore, back = (NO_COLOUR, None) if mono else (pack(palette.background), pack(palette.bad))
     for cell in cells.tolist():

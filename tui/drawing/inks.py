@@ -1,4 +1,4 @@
-"""Which ink each piece of hash space is drawn in, given what the picture wants to tell.
+"""Which ink each piece of hash space is drawn in, given the mode of the picture.
 
 An ink is a colour at full strength; shades towards the background are made later, per coverage.
 """

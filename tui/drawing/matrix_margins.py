@@ -1,4 +1,4 @@
-"""What stands around the matrix of producers: partition numbers, tags, bars of the partitions, and the legend."""
+"""The margins of the matrix of producers: partition numbers, tags, bars of the partitions, and the legend."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ROUND: Final = tuple(digit * 10**power for power in range(7) for digit in (1, 2
 
 
 def reason_ink(reason: int, palette: Palette) -> Rgb:
-    """The colour of a reason; eager stands back, since it says least."""
+    """The colour of a reason; eager is muted, since it says least."""
     inks = (mix(palette.accent, palette.background, 0.25), palette.consumer_colour(0), palette.consumer_colour(1))
     return (palette.rim, *inks, palette.consumer_colour(3), palette.good)[reason]
 
@@ -103,9 +103,9 @@ def draw_bars(canvas: Canvas, picture: MatrixPicture, grid: Grid, palette: Palet
     ):
         binned = _binned(values, grid)
         most = int(binned.max(initial=0))
-        told = (f"{word} at each partition, at most {most:,}", f"{word}, at most {most:,}", word)
+        labels = (f"{word} at each partition, at most {most:,}", f"{word}, at most {most:,}", word)
         room = canvas.width - grid.left
-        canvas.write(top, grid.left, next((each for each in told if len(each) <= room), ""), plain)
+        canvas.write(top, grid.left, next((label for label in labels if len(label) <= room), ""), plain)
         packed = np.full(binned.size, NO_COLOUR if palette.mono else pack(ink))
         if word == "messages" and not palette.mono:
             packed = np.where(waits, pack(palette.warn), packed)
@@ -139,25 +139,25 @@ def _draw_columns(
 def draw_legend(canvas: Canvas, picture: MatrixPicture, palette: Palette, *, mono: bool, many: bool) -> None:
     """What the inks mean, of those that occur; with less room without blanks, and then as many as fit.
 
-    ``many``: a point stands for several pairs, so without colours its height tells how many are open.
+    ``many``: a point is several pairs, so without colours its height shows how many are open.
     """
     there = np.bincount((picture.cells & REASON).ravel(), minlength=ADDED + 1)
-    told: list[tuple[str, Rgb, str]] = []
+    entries: list[tuple[str, Rgb, str]] = []
     if mono and many:
-        told.append(("#", palette.text, "higher: more is open"))
+        entries.append(("#", palette.text, "higher: more is open"))
     elif not picture.by_producer:
-        told = [
+        entries = [
             (LETTERS[reason] if mono else "■", reason_ink(reason, palette), word)
             for reason, word in enumerate(REASON_WORDS, start=EAGER)
             if there[reason]
         ]
     if (picture.cells & LOST).any():
-        told.append(("x" if mono else "■", palette.bad, "lost"))
+        entries.append(("x" if mono else "■", palette.bad, "lost"))
     if (picture.cells & FRESH).any() and not (mono and many):
-        told.append(("E" if mono else "■", palette.text, "new in this step"))
-    roomy = sum(len(word) + 4 for _, _, word in told) <= canvas.width
+        entries.append(("E" if mono else "■", palette.text, "new in this step"))
+    roomy = sum(len(word) + 4 for _, _, word in entries) <= canvas.width
     plain, row, at = NO_COLOUR if palette.mono else pack(palette.dim), canvas.height - 1, 1 if roomy else 0
-    for sign, ink, word in told:
+    for sign, ink, word in entries:
         shown = word if roomy else word.split()[0].rstrip(":")
         if at + len(shown) + 1 > canvas.width:
             break

@@ -1,7 +1,7 @@
 """The matrix of producers and partitions: who has opened what, and why, from a few large cells down to dust.
 
 Where there is room, a producer has a line and a partition some cells of it; else two producers share a line (half
-blocks), and in the end a point stands for many of both, the brighter the more of its pairs are open.
+blocks), and in the end a point is many of both, the brighter the more of its pairs are open.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ IntArray = npt.NDArray[np.int64]
 _FRESHNESS: Final = 0.55
 """How much brighter is what the last step opened."""
 _FAINTEST: Final = 0.35
-"""How much of an ink the point has that stands for one open pair among many."""
+"""The strength of the ink of a point with one open pair among many."""
 
 
 def _none() -> IntArray:
@@ -50,7 +50,7 @@ class MatrixPicture:
     """``cells`` is producers x partitions, as in ``ProducersView.matrix``; ``tags`` and ``colours`` go with its rows.
 
     ``selected`` and ``column`` are the marked producer and partition, -1 for none. ``failing`` are partitions that are
-    not served, ``new_from`` the first new one. ``by_producer``: inks tell who, not why. ``objects``, ``messages`` and
+    not served, ``new_from`` the first new one. ``by_producer``: inks show who, not why. ``objects``, ``messages`` and
     ``pending`` have a number for each partition, or are empty: then there are no bars below.
     """
 
@@ -72,7 +72,7 @@ class Grid:
     """How the pairs lie on the cells: ``left`` cells of labels, then ``wide`` cells for a partition.
 
     With ``wide`` 0 there are ``columns`` of several partitions each. ``per_line`` is 1 or 2 producers a line, 0 where a
-    point stands for several; ``tall`` is how many lines a producer has. Below stand bars of ``bars`` lines each.
+    point is several; ``tall`` is how many lines a producer has. Below are bars of ``bars`` lines each.
     """
 
     left: int
@@ -173,8 +173,8 @@ def _points(picture: MatrixPicture, grid: Grid, *, halves: bool) -> _Points:
 
     def counted(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         down: npt.NDArray[np.int64] = np.add.reduceat(mask, tops, axis=0, dtype=np.int64)
-        found: npt.NDArray[np.int64] = np.add.reduceat(down, lefts, axis=1)
-        return found
+        counts: npt.NDArray[np.int64] = np.add.reduceat(down, lefts, axis=1)
+        return counts
 
     reasons = picture.cells & REASON
     counts = np.stack([counted(reasons == reason) for reason in range(EAGER, ADDED + 1)])
@@ -261,7 +261,7 @@ def _point_inks(picture: MatrixPicture, points: _Points, palette: Palette) -> np
 def _draw_letters(
     canvas: Canvas, picture: MatrixPicture, grid: Grid, points: _Points, palette: Palette, *, ascii_only: bool
 ) -> None:
-    """Without colours or blocks: a letter says why; where a point stands for many, a height says how many."""
+    """Without colours or blocks: a letter says why; where a point is many, a height says how many."""
     producers, partitions = picture.cells.shape
     rows, columns = points.open.shape
     levels = glyphs_of(ascii_only).levels

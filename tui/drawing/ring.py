@@ -1,4 +1,4 @@
-"""The ring: who owns which part of the hash space, and which topics lie where.
+"""The ring: who owns which part of the hash space, and where the topics are.
 
 From outside to inside: ticks at the ring's points while there is room, the ring of arcs in quadrant blocks, the band
 that sums each consumer's share into one arc when arcs are too narrow to read, topic dots, labels of the quarters, and
@@ -47,7 +47,7 @@ def draw_ring(
     """
     sides = picture.sides
     banded = picture.band if picture.band is not None else sides is not None or is_dust(picture.arcs, width, height)
-    # Why more air in mono: between letters only a whole blank cell tells one ring from the next.
+    # Why more air in mono: between letters only a whole blank cell separates one ring from the next.
     geometry = ring_geometry(width, height, banded, 2.0 if palette.mono else 1.0)
     if geometry is None:
         return draw_hash_map(picture, width, height, palette, ascii_only=ascii_only, flash=flash, labels=False)
@@ -189,7 +189,7 @@ def draw_letter_ring(frame: RingFrame, band: Arcs) -> None:
         shares = cached_shares(frame.picture.arcs, key, frame.picture.focus)
         slight = (shares > 0) & (ring != frame.picture.focus)
         ring = np.where(shares > 0, frame.picture.focus, ring)
-    # Band owners are told from ring owners by an offset, so that a cell on the gap never mixes the two.
+    # An offset distinguishes band owners from ring owners, so that a cell on the gap never mixes the two.
     offset = frame.picture.arcs.consumers + 1
     sums = cached_dominant(band, key)
     owners = np.where(frame.geometry.in_band, sums[frame.geometry.bins] + offset, ring[frame.geometry.bins])

@@ -30,7 +30,7 @@ class Lanes:
 
 
 def lane_count(geometry: RingGeometry) -> int:
-    """How many dots may stand one behind the other."""
+    """How many dots may be one behind the other."""
     return 3 if geometry.inside >= 16 else 2 if geometry.inside >= 11 else 1
 
 
@@ -72,7 +72,7 @@ class Placed:
     lanes: IntArray
     owners: IntArray
     several: npt.NDArray[np.bool_]
-    """Whether a dot stands for more than one topic."""
+    """Whether a dot is more than one topic."""
     flashing: npt.NDArray[np.bool_]
 
 
@@ -144,7 +144,7 @@ def draw_dots(frame: RingFrame) -> None:
 
 
 def _draw_waiting(frame: RingFrame, lanes: Lanes, slots: IntArray) -> None:
-    """What waits stands before everything else of its slot."""
+    """A waiting key hides everything else of its slot."""
     ink = NO_COLOUR if frame.palette.mono else pack(frame.palette.bad)
     attributes = BOLD | (REVERSE if frame.palette.mono else 0)
     for slot in slots.tolist():
@@ -233,7 +233,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def ascends(hashes: Integers | npt.NDArray[np.uint32]) -> bool:
-    """Whether hashes stand in order. O(n)."""
+    """Whether the hashes are in ascending order. O(n)."""
     return bool(np.all(hashes[1:] >= hashes[:-1]))
 
 
@@ -256,7 +256,7 @@ class Thinning:
     def places(self, *always: Mask) -> IntArray:
         """The places of the topics to draw, ascending: the last of each piece, and the last of each mask in it.
 
-        A mask (n,) marks topics that stand out. O(pieces), and O(n) for those of a piece whose last is not marked.
+        A mask (n,) marks highlighted topics. O(pieces), and O(n) for those of a piece whose last is not marked.
         """
         kept = [self._last]
         for mask in always:
@@ -270,8 +270,8 @@ class Thinning:
                 marked = np.repeat(last - np.cumsum(counts), counts) + np.arange(int(counts.sum()))
                 marked = marked[mask[marked]]
             at = np.searchsorted(marked, last, side="right") - 1
-            found = marked[at[at >= 0]]
-            kept.append(found[found >= start[at >= 0]])
+            slots = marked[at[at >= 0]]
+            kept.append(slots[slots >= start[at >= 0]])
         places = np.sort(np.concatenate(kept))
         return places[np.append(places[1:] != places[:-1], True)] if len(places) else places
 

@@ -1,7 +1,7 @@
-"""Which quadrant of which cell lies where on the ring: worked out once per size.
+"""The place of every quadrant of every cell on the ring, computed once per size.
 
 A unit is the width of a cell; a cell is one unit wide and two units high. Angles are fractions of a turn, clockwise
-from the top, so that a hash h of a space of n stands at h / n.
+from the top, so a hash h of a space of n is at h / n.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tui.drawing.canvas import LEVELS
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 MIN_RADIUS = 4.0
-"""Below this a circle cannot be told from a blot."""
+"""Below this a circle looks like a blot."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +156,7 @@ def _cover(distance: FloatArray, depth: FloatArray, radii: tuple[float, float]) 
 
 
 def _bin_edges(radius: float) -> FloatArray:
-    """Edges of bins that are as wide as a quadrant is where they lie: half a unit at the top, one at the sides."""
+    """Edges of bins that are as wide as a quadrant there: half a unit at the top, one at the sides."""
     fine = np.linspace(0.0, 1.0, 2049)
     middle = 2 * np.pi * (fine[1:] + fine[:-1]) / 2
     width = np.maximum(0.5 * np.abs(np.cos(middle)), 1.0 * np.abs(np.sin(middle)))

@@ -17,7 +17,7 @@ from tui.drawing.ring_geometry import RingGeometry
 
 
 class RingMode(Enum):
-    """Which story the colours tell."""
+    """What the colours mean."""
 
     LIT = "lit"
     """Consistent hashing rules: every arc has its owner's colour."""
@@ -43,7 +43,7 @@ class Dots:
     owners: npt.NDArray[np.int32] = field(default_factory=_no_owners)
     """Index of the active consumer per topic; -1 for none."""
     highlighted: int | None = None
-    """Which topic stands out, if one does."""
+    """The highlighted topic, if any."""
     waiting: npt.NDArray[np.bool_] | None = None
     """Which ones have messages that wait, marked with an exclamation mark; None for none."""
     marks: npt.NDArray[np.uint32] = field(default_factory=_no_dots)
@@ -116,7 +116,7 @@ class Flash:
     from ``before``, as long as the topics are the same."""
 
     def __post_init__(self) -> None:
-        assert 0.0 <= self.intensity <= 1.0, "intensity lies within 0..1"
+        assert 0.0 <= self.intensity <= 1.0, "intensity is within 0..1"
 
 
 def changed_dots(picture: RingPicture, flash: Flash | None) -> npt.NDArray[np.bool_]:
@@ -149,7 +149,7 @@ class RingFrame:
 
     @property
     def dim(self) -> int:
-        """Packed colour of text that stands back."""
+        """Packed colour of muted text."""
         return NO_COLOUR if self.palette.mono else pack(self.palette.dim)
 
 
@@ -163,7 +163,7 @@ class MapFrame:
     glyphs: Glyphs
     flash: Flash | None
     left: int
-    """Column of the first cell; labels stand before it."""
+    """Column of the first cell; labels are before it."""
 
     @property
     def columns(self) -> int:

@@ -148,7 +148,7 @@ def draw_words(frame: RingFrame) -> None:
 def _lines_that_fit(frame: RingFrame, most: int, side: float) -> tuple[str, ...]:
     """At most ``most`` lines for the middle, each of them whole: what is too long is left out.
 
-    Where that leaves less than two, the few words stand there. A headline is cut only where there are no few words.
+    Where that leaves less than two, the short form is used. A headline is cut only where there is no short form.
     """
     picture, height = frame.picture, frame.geometry.height
     # Without colours partitions are letters, so words keep away from them.
@@ -202,6 +202,6 @@ def _draw_quarters(frame: RingFrame, room: tuple[float, float], words: Words) ->
 
 
 def _room(geometry: RingGeometry, row: int, radius: float) -> int:
-    """How many cells of a row lie inside a circle around the middle."""
+    """The number of cells of a row inside a circle around the middle."""
     farthest = max(abs(2 * row - geometry.height), abs(2 * row + 2 - geometry.height))
     return max(0, int(2 * sqrt(max(0.0, radius**2 - farthest**2))))

@@ -1,4 +1,4 @@
-"""A bundle's hash range as an axis: where its topics lie, and where it would be cut."""
+"""A bundle's hash range as an axis: where its topics are, and where it would be cut."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def column_of(picture: SplitPicture, value: int, width: int) -> int:
 
 
 def density(picture: SplitPicture, width: int, top: int) -> npt.NDArray[np.int64]:
-    """Height of each column, 0..top: 0 where nothing lies, else at least 1; the fullest column has ``top``.
+    """Height of each column, 0..top: 0 where there is nothing, else at least 1; the fullest column has ``top``.
 
     >>> density(SplitPicture(0, 100, hashes=np.array([1, 2, 3, 80], dtype=np.uint32)), 4, 6).tolist()
     [6, 0, 0, 2]
@@ -111,8 +111,8 @@ def _totals(picture: SplitPicture, width: int) -> npt.NDArray[np.float64]:
     inside = (hashes >= picture.lower) & (hashes <= picture.upper)
     offsets = hashes[inside].astype(np.int64) - picture.lower
     cells = np.minimum(offsets * width // extent, width - 1)
-    told = None if weights is None else weights[inside]
-    return np.bincount(cells, weights=told, minlength=width).astype(np.float64)
+    inside_weights = None if weights is None else weights[inside]
+    return np.bincount(cells, weights=inside_weights, minlength=width).astype(np.float64)
 
 
 def _part_colour(part: int, palette: Palette) -> Rgb:

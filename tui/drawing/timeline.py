@@ -35,7 +35,7 @@ class TimelinePicture:
     """Positions from which another branch goes on."""
 
     def __post_init__(self) -> None:
-        assert 0 <= self.cursor <= len(self.steps), "the cursor stands on a position"
+        assert 0 <= self.cursor <= len(self.steps), "the cursor is on a step"
 
 
 def draw_timeline(picture: TimelinePicture, width: int, palette: Palette, *, ascii_only: bool = False) -> Strip:

@@ -51,7 +51,7 @@ def help_groups(shown: FleetList) -> list[Group]:
     columns = [KeyHelp(column.label, column.about) for column in shown.columns if column.about]
     drawing = (
         KeyHelp("bar", "max/mean beside the highest of the list: green is even, red from 4 times on"),
-        KeyHelp("below", "how many rows lie where between lowest and highest of the column sorted by"),
-        KeyHelp("▲", "where the row under the cursor lies"),
+        KeyHelp("below", "how the rows spread between the lowest and highest value of the sorted column"),
+        KeyHelp("▲", "where the row under the cursor is"),
     )
     return [("keys", keys), ("filter (/)", FILTERING), ("rows", MOVING), ("columns", columns), ("drawing", drawing)]

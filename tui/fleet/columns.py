@@ -1,4 +1,4 @@
-"""The lists of a fleet: which columns each has, what its bars stand for, and which of them fit."""
+"""The lists of a fleet: which columns each has, what its bars show, and which of them fit."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class FleetColumn:
 
 @dataclass(frozen=True, slots=True)
 class FleetList:
-    """One list of the screen. ``heat`` is the column that its bars and colours stand for, "" for none.
+    """One list of the screen. ``heat`` is the column that its bars and colours show, "" for none.
 
     ``hot``: the number from which it is no longer fine, and the one from which it is as bad as can be.
-    ``table`` is its name among the results, ``hint`` what a newcomer reads above it, ``first`` what stands first as the
+    ``table`` is its name among the results, ``hint`` what a newcomer reads above it, ``first`` what comes first as the
     result has it.
     """
 
@@ -59,13 +59,13 @@ class FleetList:
 
     @property
     def sortable(self) -> tuple[FleetColumn, ...]:
-        """The columns that a list can be sorted by, as they stand."""
+        """The columns that a list can be sorted by, in their order."""
         return tuple(column for column in self.columns if column.kind != "heat")
 
     @property
     def labels(self) -> Mapping[str, str]:
         """From the headings, as they are typed into a filter, to the columns."""
-        return {each.label.replace(" ", "-"): each.name for each in self.sortable}
+        return {column.label.replace(" ", "-"): column.name for column in self.sortable}
 
     def column(self, name: str) -> FleetColumn:
         """A column by its name in the table."""
@@ -157,7 +157,7 @@ SET_ASIDE: Final = FleetList(
         FleetColumn("job", "job", "word", 8, 5, "the job that set it aside"),
     ),
     "",
-    "What could not be used: file, place and reason; what to do stands below.",
+    "What could not be used: file, place and reason; what to do is below.",
     first="as the jobs met them",
     opens=False,
 )
@@ -202,22 +202,23 @@ class Placed:
 def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> tuple[Placed, ...]:
     """The columns that fit, in their order, always with the one that is sorted by; what is left over goes to the names.
 
-    >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 50)]
+    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 50)]
     ['namespace', 'subscription', 'max/even']
-    >>> [each.column.label for each in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
+    >>> [shown.column.label for shown in placed(SUBSCRIPTIONS.columns, 54, "msg_backlog_entries")]
     ['namespace', 'subscription', 'max/even', 'backlog']
     """
     kept = [
         replace(column, width=_WIDE_NAME) if column.kind == "name" and width >= _WIDE else column for column in columns
     ]
     ranks = {column.name: -1 if column.name == sorted_by else column.rank for column in columns}
-    while len(kept) > 1 and sum(each.width for each in kept) > width:
-        kept.remove(max(kept, key=lambda each: (ranks[each.name], each.width)))
-    wide = [each for each in kept if each.kind == "text"] or [each for each in kept if each.kind == "name"]
-    spare = max(0, width - sum(each.width for each in kept))
+    while len(kept) > 1 and sum(column.width for column in kept) > width:
+        kept.remove(max(kept, key=lambda column: (ranks[column.name], column.width)))
+    wide = [column for column in kept if column.kind == "text"] or [column for column in kept if column.kind == "name"]
+    spare = max(0, width - sum(column.width for column in kept))
     extra, first = divmod(spare, len(wide)) if wide else (0, 0)
     return tuple(
-        Placed(each, each.width + (extra + (first if each is wide[0] else 0) if each in wide else 0)) for each in kept
+        Placed(column, column.width + (extra + (first if column is wide[0] else 0) if column in wide else 0))
+        for column in kept
     )
 
 

@@ -62,14 +62,18 @@ def fleet_line(
             word = row["severity"] if column.column.name == "severity_level" else value
             text.append(fit(word or "", room) + " ", severity_style(word, colours))
         elif kind == "text":
-            told = safe_name(value) if value else ""
-            text.append((told if len(told) <= room else told[: room - 1] + glyphs_of(ascii_only).ellipsis).ljust(room))
+            shown_text = safe_name(value) if value else ""
+            text.append(
+                (
+                    shown_text if len(shown_text) <= room else shown_text[: room - 1] + glyphs_of(ascii_only).ellipsis
+                ).ljust(room)
+            )
             text.append(" ")
         elif kind in ("name", "word"):
             text.append(fit(safe_name(value) if value else "", room) + " ", "" if kind == "name" else dim)
         else:
-            told = "-" if value is None else number_text(float(value), kind)
-            text.append(told.rjust(room) + " ", dim if not value else "")
+            shown_text = "-" if value is None else number_text(float(value), kind)
+            text.append(shown_text.rjust(room) + " ", dim if not value else "")
     return text
 
 
@@ -83,16 +87,16 @@ def heat_colour(value: float, colours: Palette, hot: tuple[float, float] = (1.0,
 
 
 def histogram_lines(
-    found: Histogram, height: int, colours: Palette, *, hot: tuple[float, float] | None, ascii_only: bool
+    histogram: Histogram, height: int, colours: Palette, *, hot: tuple[float, float] | None, ascii_only: bool
 ) -> list[Text]:
     """The bars over so many lines, the lowest line last; ``hot`` colours them as the bars of the rows are."""
     glyphs = glyphs_of(ascii_only)
-    tallest = int(found.counts.max(initial=0))
+    tallest = int(histogram.counts.max(initial=0))
     steps = len(glyphs.levels) - 1
     # A few among a million are the ones that are looked for, so heights follow the square root.
-    share = np.sqrt(found.counts / tallest) if tallest else np.zeros(len(found.counts))
-    units = np.where(found.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
-    middles = ((found.edges[:-1] + found.edges[1:]) / 2).tolist()
+    share = np.sqrt(histogram.counts / tallest) if tallest else np.zeros(len(histogram.counts))
+    units = np.where(histogram.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
+    middles = ((histogram.edges[:-1] + histogram.edges[1:]) / 2).tolist()
     styles = [
         hex_colour(heat_colour(middle, colours, hot) if hot is not None else colours.accent) for middle in middles
     ]
@@ -106,7 +110,7 @@ def histogram_lines(
     return lines
 
 
-def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
+def axis_line(histogram: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
     """The line below the bars: the lowest number left, the highest right, and a mark below bar ``at``.
 
     >>> from themes.palettes import palette
@@ -114,16 +118,16 @@ def axis_line(found: Histogram, at: int | None, kind: str, colours: Palette, *, 
     >>> axis_line(spread, 0, "count", palette("dark", "mono"), ascii_only=True).plain
     '^^ 1       3'
     """
-    width = len(found.counts) * BAR_CELLS
+    width = len(histogram.counts) * BAR_CELLS
     mark = ("^" if ascii_only else "▲") * BAR_CELLS
-    low, high = (_at_end(float(value), kind) for value in (found.edges[0], found.edges[-1]))
+    low, high = (_at_end(float(value), kind) for value in (histogram.edges[0], histogram.edges[-1]))
     start = -1 if at is None else at * BAR_CELLS
-    # The mark stands below its bar, so a number that is in its way moves inwards.
+    # The mark is below its bar, so a number in its way moves inwards.
     left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low
     after = width - start - BAR_CELLS
     right = f"{high} {mark}{'':{after}}" if at is not None and after <= len(high) else high
     room = max(1, width - len(left) - len(right))
-    middle = " by factors " if found.by_factors and room > 20 else ""
+    middle = " by factors " if histogram.by_factors and room > 20 else ""
     text = Text(f"{left}{middle:^{room}}{right}", hex_colour(colours.dim), no_wrap=True)
     if at is None:
         return text
@@ -193,7 +197,7 @@ class FleetSpread(PlainStatic):
             self.styles.height = high
 
     def _lines(self) -> int:
-        """What is told in words alone gets a line more."""
+        """A panel of words alone gets one line more."""
         whole = ABOUT_LINES + self._high + 1
         return whole if self._shown is None or self._shown.heat else whole + 1
 
@@ -215,12 +219,12 @@ class FleetSpread(PlainStatic):
             set_title(self, f"the {shown.noun} under the cursor")
         else:
             bars = max(8, min(MOST_BARS, self.content_size.width // BAR_CELLS))
-            self._spread = found = listing.histogram(self._column, bars)
+            self._spread = spread = listing.histogram(self._column, bars)
             hot = shown.hot if self._column == shown.heat else None
-            self._bars = histogram_lines(found, self._high, self._colours, hot=hot, ascii_only=self._ascii_only)
-            untold = f", {found.untold:,} without a number" if found.untold else ""
+            self._bars = histogram_lines(spread, self._high, self._colours, hot=hot, ascii_only=self._ascii_only)
+            untold = f", {spread.untold:,} without a number" if spread.untold else ""
             label = shown.column(self._column).label
-            tallest = int(found.counts.max(initial=0))
+            tallest = int(spread.counts.max(initial=0))
             set_title(self, f"{label} of {counted(len(listing), shown.noun)}{untold}")
             set_subtitle(self, f"tallest bar: {tallest:,} (heights by square root)" if tallest else "")
         self._draw()
@@ -231,8 +235,8 @@ class FleetSpread(PlainStatic):
             return
         row = listing.row(self._marked) if 0 <= self._marked < len(listing) else None
         height = ABOUT_LINES if self._spread is not None else self._lines()
-        told = wrapped(about_row(shown, row), self.content_size.width, height) if row is not None else []
-        lines = [Text(line, no_wrap=True) for line in (*told, *[""] * (height - len(told)))]
+        about = wrapped(about_row(shown, row), self.content_size.width, height) if row is not None else []
+        lines = [Text(line, no_wrap=True) for line in (*about, *[""] * (height - len(about)))]
         if self._spread is not None:
             at = self._spread.bar_of(row[self._column]) if row is not None else None
             axis = axis_line(self._spread, at, self._kind, self._colours, ascii_only=self._ascii_only)

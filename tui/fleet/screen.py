@@ -12,8 +12,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
+from engine.disk import path_typed
 from engine.errors import InputError
-from engine.exporting import path_typed
 from engine.text import counted
 from themes import stylesheet
 from themes.palettes import Palette
@@ -28,22 +28,22 @@ from tui.kit.help import HelpScreen
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import Prompt
+from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out, choice
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
 from tui.sources.fleet_results import FleetResults
 
 _WORDS: Final = ("z", "a")
-"""How texts are said to stand: the last letter or the first."""
+"""The words for descending and ascending order of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What is to be opened in the simulator; ``subscription`` is "" for a whole namespace.
 
-    ``listed_flag`` is the flag that the numbers of the list are of, None where that is untold. ``first`` names the
+    ``listed_flag`` is the flag that the numbers of the list are of, None where that is unknown. ``first`` names the
     subscription of a namespace that is shown first, "" for any. ``cluster``: its brokers instead.
     """
 
@@ -72,7 +72,7 @@ class Place:
     spots: Mapping[str, Spot] = field(default_factory=dict)
 
 
-class FleetScreen(SinglePaintScreen[None]):
+class FleetScreen(RingsideScreen[None]):
     """The lists over one folder of results. Rows are made for what is in sight, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
@@ -108,7 +108,7 @@ class FleetScreen(SinglePaintScreen[None]):
     def on_mount(self) -> None:
         """Show the list one came from, or the worst subscriptions."""
         self.set_class(self._colours.mono, "-mono")
-        self.query_one(KeyFooter).keys = key_hints([each for each in BINDINGS if each.show])
+        self.query_one(KeyFooter).keys = key_hints([binding for binding in BINDINGS if binding.show])
         self._show_list(self._shown)
         if self._results.complaint:
             self.say("refusal", self._results.complaint)
@@ -119,7 +119,7 @@ class FleetScreen(SinglePaintScreen[None]):
 
     @property
     def place(self) -> Place:
-        """Where one stands now."""
+        """The current list and row."""
         return Place(self._shown.table, {**self._spots, self._shown.table: self._spot()})
 
     @property
@@ -132,7 +132,7 @@ class FleetScreen(SinglePaintScreen[None]):
         return Spot(shown.filter_text, shown.sorted_by, shown.descending, self.query_one("#rows", LineTable).cursor)
 
     def _list(self, table: str) -> FleetList:
-        known = next((each for each in LISTS if each.table == table), SUBSCRIPTIONS)
+        known = next((known_list for known_list in LISTS if known_list.table == table), SUBSCRIPTIONS)
         return known.having(self._results.listing(known.table).columns.names)
 
     # what is shown
@@ -173,15 +173,19 @@ class FleetScreen(SinglePaintScreen[None]):
         listing, shown, width = self._listing, self._shown, self.size.width
         table = self.query_one("#rows", LineTable)
         every = len(self._every)
-        told = counted(every, shown.noun)
+        title = counted(every, shown.noun)
         if len(listing) != every:
-            told = f"{len(listing):,} of {told}" if len(listing) else f"none of {told}"
-        set_title(table, f"{told}, {self._order_text()}")
+            title = f"{len(listing):,} of {title}" if len(listing) else f"none of {title}"
+        set_title(table, f"{title}, {self._order_text()}")
         hidden = len(shown.columns) - len(placed(shown.columns, max(1, width - 3), listing.sorted_by))
         notes = [f"filter: {listing.filter_text}"] if listing.filter_text else []
         notes += [f"+{counted(hidden, 'column')} in a wider window"] if hidden else []
         set_subtitle(table, " · ".join(notes))
-        listed = {each.table: len(self._results.listing(each.table)) for each in LISTS if self._is_cheap(each)}
+        listed = {
+            fleet_list.table: len(self._results.listing(fleet_list.table))
+            for fleet_list in LISTS
+            if self._is_cheap(fleet_list)
+        }
         head = fleet_sentence(self._results.name, self._results.summary, listed, width - 2)
         self.query_one("#head", PlainStatic).update(head, layout=False)
         tabs = tabs_text(shown, self._results.summary, listed, self._colours, width - 2)
@@ -197,9 +201,9 @@ class FleetScreen(SinglePaintScreen[None]):
         )
         return f"by {column.label}, {first[not listing.descending]} first"
 
-    def _is_cheap(self, each: FleetList) -> bool:
+    def _is_cheap(self, fleet_list: FleetList) -> bool:
         # The summary counts findings and what was set aside; without one the tables are counted.
-        return each in (SUBSCRIPTIONS, NAMESPACES, BROKERS) or self._results.summary is None
+        return fleet_list in (SUBSCRIPTIONS, NAMESPACES, BROKERS) or self._results.summary is None
 
     def on_resize(self) -> None:
         """As many bars and words as there is room for."""
@@ -225,11 +229,11 @@ class FleetScreen(SinglePaintScreen[None]):
         self._show_list(chosen)
 
     def action_next_list(self, by: int) -> None:
-        tables = [each.table for each in LISTS]
+        tables = [fleet_list.table for fleet_list in LISTS]
         self.action_list((tables.index(self._shown.table) + by) % len(LISTS))
 
     def action_sort(self, by: int) -> None:
-        names = [each.name for each in self._shown.sortable]
+        names = [sortable.name for sortable in self._shown.sortable]
         now = self._listing.sorted_by or self._shown.heat
         column = names[(names.index(now) + by) % len(names)] if now in names else names[0 if by > 0 else -1]
         self._sort_first(column)
@@ -252,8 +256,8 @@ class FleetScreen(SinglePaintScreen[None]):
         text, mask = self._listing.filter_text, self._listing.mask
         self._every = ordered(self._results.listing(self._shown.table), column, descending=descending)
         self._take(self._every.let_through(mask, text))
-        told = self._shown.column(column)
-        about = f" ({told.about})" if told.about else ""
+        shown_column = self._shown.column(column)
+        about = f" ({shown_column.about})" if shown_column.about else ""
         self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, w goes back.")
 
     def action_filter(self) -> None:
@@ -293,8 +297,8 @@ class FleetScreen(SinglePaintScreen[None]):
         ask_for_command(self.query_one(Prompt), self._typed_commands())
 
     def _typed_commands(self) -> dict[str, Typed]:
-        lists = {each.title: at for at, each in enumerate(LISTS)}
-        columns = {each.label: each.name for each in self._shown.sortable}
+        lists = {column.title: at for at, column in enumerate(LISTS)}
+        columns = {column.label: column.name for column in self._shown.sortable}
         return {
             "list": choice("list NAME", "another list", lists, self.action_list),
             "sort": choice("sort COLUMN", "sort by a column", columns, self._sort_first),
@@ -332,7 +336,7 @@ class FleetScreen(SinglePaintScreen[None]):
         if message.kind == "filter":
             word = half_typed(self._every, message.text, self._shown.labels)
             if word is not None:
-                prompt.complain(f"{word} wants a number, as in idle>2; without it nothing is left out")
+                prompt.complain(f"{word} needs a number, as in idle>2; until then nothing is filtered out")
                 return
         prompt.accept(message.text)
         self.query_one("#rows").focus()

@@ -1,4 +1,4 @@
-"""What the fleet screen says in sentences: what the fleet is, and what stands under the cursor."""
+"""What the fleet screen says in sentences: what the fleet is, and the row under the cursor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
     """What the fleet is, in as many words as fit; the first ones always."""
     pieces = [f"ringside fleet {safe_name(name)}"]
     if summary is None:
-        pieces += [counted(listed[each.table], each.noun) for each in (SUBSCRIPTIONS, NAMESPACES)]
+        pieces += [counted(listed[fleet_list.table], fleet_list.noun) for fleet_list in (SUBSCRIPTIONS, NAMESPACES)]
         return _fitting(pieces, width)
     totals = summary.totals
     pieces += [f"{job} FAILED" for job in sorted(summary.failed)]
@@ -50,37 +50,37 @@ def fleet_sentence(name: str, summary: FleetSummary | None, listed: Mapping[str,
 
 def _releases(summary: FleetSummary) -> str:
     """The releases whose rules are in force, with how they are known, those of most groups first."""
-    found = Counter(f"Pulsar {safe_name(rule.release)} ({rule.release_basis})" for rule in summary.rules)
-    return ", ".join(words for words, _ in found.most_common(3))
+    releases = Counter(f"Pulsar {safe_name(rule.release)} ({rule.release_basis})" for rule in summary.rules)
+    return ", ".join(words for words, _ in releases.most_common(3))
 
 
 def _fitting(pieces: Sequence[str], width: int) -> str:
-    told = pieces[0]
+    sentence = pieces[0]
     for piece in pieces[1:]:
-        longer = f"{told} · {piece}"
+        longer = f"{sentence} · {piece}"
         if len(longer) > width:
-            return told + _MORE if len(told) + len(_MORE) <= width else told
-        told = longer
-    return told
+            return sentence + _MORE if len(sentence) + len(_MORE) <= width else sentence
+        sentence = longer
+    return sentence
 
 
 def tabs_text(
     shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, width: int
 ) -> Text:
-    """The lists with their digits and counts; findings by severity; the one that is shown stands out."""
-    made = (_tabs(shown, summary, listed, colours, brief) for brief in range(_BRIEFEST))
-    return next((each for each in made if each.cell_len <= width), _tabs(shown, summary, listed, colours, _BRIEFEST))
+    """The lists with their digits and counts; findings by severity; the one that is shown is highlighted."""
+    texts = (_tabs(shown, summary, listed, colours, brief) for brief in range(_BRIEFEST))
+    return next((text for text in texts if text.cell_len <= width), _tabs(shown, summary, listed, colours, _BRIEFEST))
 
 
 def _tabs(
     shown: FleetList, summary: FleetSummary | None, listed: Mapping[str, int], colours: Palette, brief: int
 ) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
-    for digit, each in enumerate(LISTS, 1):
-        chosen = each.table == shown.table
+    for digit, fleet_list in enumerate(LISTS, 1):
+        chosen = fleet_list.table == shown.table
         gap = " " if chosen and brief < _NEWS_ONLY else ""
-        text.append(f" {digit} {each.title}{gap}", "bold reverse" if chosen else "")
-        counts = _counts(each, summary, listed, colours, brief) if brief < _BRIEFEST else []
+        text.append(f" {digit} {fleet_list.title}{gap}", "bold reverse" if chosen else "")
+        counts = _counts(fleet_list, summary, listed, colours, brief) if brief < _BRIEFEST else []
         for words, colour in counts:
             text.append(" ")
             text.append(words, f"{'bold ' if chosen else ''}{colour}")
@@ -93,23 +93,23 @@ def _counts(
 ) -> list[tuple[str, str]]:
     dim = hex_colour(colours.dim)
     if shown is FINDINGS and summary is not None:
-        found: Counter[str] = Counter()
+        findings: Counter[str] = Counter()
         for finding in summary.findings:
-            found[finding.severity] += finding.count
-        there = [word for word in SEVERITIES if found[word]]
+            findings[finding.severity] += finding.count
+        there = [word for word in SEVERITIES if findings[word]]
         kept = there[:1] if brief else there
-        told = [(f"{_number(found[word], brief)} {word}", severity_style(word, colours)) for word in kept]
-        more = [(f"+{quantity(found.total() - found[kept[0]])}", dim)] if brief == 1 and len(there) > 1 else []
-        return [*told, *more] or [("none", dim)]
+        counts = [(f"{_number(findings[word], brief)} {word}", severity_style(word, colours)) for word in kept]
+        more = [(f"+{quantity(findings.total() - findings[kept[0]])}", dim)] if brief == 1 and len(there) > 1 else []
+        return [*counts, *more] or [("none", dim)]
     if shown is SET_ASIDE and summary is not None:
-        bad = sum(each.rows for each in summary.quarantine if each.kind == "bad")
-        others = sum(each.rows for each in summary.quarantine) - bad
-        told = [(f"{_number(bad, brief)} bad", hex_colour(colours.warn))] if bad else []
+        bad = sum(row.rows for row in summary.quarantine if row.kind == "bad")
+        others = sum(row.rows for row in summary.quarantine) - bad
+        counts = [(f"{_number(bad, brief)} bad", hex_colour(colours.warn))] if bad else []
         if not brief and others:
-            told.append((f"{others:,} superseded", dim))
+            counts.append((f"{others:,} superseded", dim))
         elif others and not bad:
-            told.append((quantity(others), dim))
-        return told or [("none", dim)]
+            counts.append((quantity(others), dim))
+        return counts or [("none", dim)]
     number = listed.get(shown.table)
     return [] if number is None or brief == _NEWS_ONLY else [(_number(number, brief), dim)]
 
@@ -119,7 +119,7 @@ def _number(value: int, brief: int) -> str:
 
 
 def about_row(shown: FleetList, row: Mapping[str, Any]) -> list[str]:
-    """What stands under the cursor, in sentences; each begins a line."""
+    """The row under the cursor in sentences, one a line."""
     if shown.table == SUBSCRIPTIONS.table:
         return [_subscription(row)]
     if shown.table == NAMESPACES.table:
@@ -139,14 +139,14 @@ def _subscription(row: Mapping[str, Any]) -> str:
     uneven, by_rate = row["max_over_even"], row["max_over_mean_rate"]
     if uneven is not None:
         by_messages = by_rate is not None and row["type"] == "Failover" and row.get("lists", 1) == 1
-        told = f", {by_rate:,.2f} by messages" if by_messages else ""
-        parts.append(f"the busiest has {uneven:,.2f} times its even share{told}")
+        by_rate_text = f", {by_rate:,.2f} by messages" if by_messages else ""
+        parts.append(f"the busiest has {uneven:,.2f} times its even share{by_rate_text}")
         if row.get("lost_msg_rate"):
             parts.append(f"beside it the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
-        parts.append("no key trace tells how even it is")
+        parts.append("no key trace shows how even it is")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
     if row.get("verdict") in Verdict.__members__:
         parts.append(Verdict[row["verdict"]].value)
     if row.get("msg_rate_out") is not None:
@@ -167,7 +167,7 @@ def _namespace(row: Mapping[str, Any]) -> str:
         times = row["worst_max_over_even"]
         parts.append(f"the worst is {safe_name(row['worst_subscription'])} with {times:,.2f} times its even share")
     if row["findings"]:
-        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'untold'})")
+        parts.append(f"{counted(row['findings'], 'finding')} ({row['worst_severity'] or 'unknown'})")
     parts.append(f"{msgs_per_sec(row['msg_rate_in'])} in, {quantity(row['msg_rate_out'])} out")
     return "; ".join(parts)
 
@@ -200,9 +200,9 @@ def _finding(row: Mapping[str, Any]) -> list[str]:
     first = () if row.get("bundle") or row.get("topic") else ("namespace",)
     places = (*first, "subscription", "bundle", "topic", "consumer")
     where = ", ".join(f"{label} {safe_name(row[label])}" for label in places if row.get(label))
-    numbers = ", ".join(f"{each['name']} {each['value']:g}" for each in row.get("numbers") or ())
-    told = [f"{row['severity']}: {row['what']}", f"where: {where}"]
-    return [*told, f"what to do: {row.get('advice') or 'nothing'}", *([f"numbers: {numbers}"] if numbers else [])]
+    numbers = ", ".join(f"{number['name']} {number['value']:g}" for number in row.get("numbers") or ())
+    lines = [f"{row['severity']}: {row['what']}", f"where: {where}"]
+    return [*lines, f"what to do: {row.get('advice') or 'nothing'}", *([f"numbers: {numbers}"] if numbers else [])]
 
 
 def _problem(row: Mapping[str, Any]) -> list[str]:

@@ -113,12 +113,12 @@ def key_name(typed: str) -> str:
 
 def keys_in_use(bindings: Iterable[BindingType]) -> dict[str, str]:
     """The names of all keys of some bindings, with what the first of them does."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for binding in bindings:
         if isinstance(binding, Binding):
             for key in binding.key.split(","):
-                found.setdefault(key.strip(), binding.tooltip or binding.description)
-    return found
+                texts.setdefault(key.strip(), binding.tooltip or binding.description)
+    return texts
 
 
 def more_keys(pairs: Mapping[str, str], used: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -134,7 +134,7 @@ def more_keys(pairs: Mapping[str, str], used: Mapping[str, str]) -> tuple[dict[s
         if meant not in used:
             problems.append(f"{more!r} = {known!r}: no screen has the key {known!r}")
         elif not named:
-            problems.append(f"{more!r} = {known!r}: {more!r} is no key; write a character, ctrl+n or f6")
+            problems.append(f"{more!r} = {known!r}: {more!r} is not a key; write a character, ctrl+n or f6")
         elif named in used:
             problems.append(f"{more!r} = {known!r}: {more!r} has a meaning already: {used[named]}")
         else:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from textual.screen import Screen
 
+from engine.disk import export_records, path_typed, saved
 from engine.errors import InputError
-from engine.exporting import export_records, path_typed, saved
 from engine.text import counted, visible
 from tui.kit.columns import Value
 from tui.kit.line_table import RowsTable

@@ -80,7 +80,7 @@ def plan_typed(texts: dict[str, str]) -> ProducerPlan | Rejection:
     """
     count, start = texts.get("count", "1"), texts.get("start", "lazy")
     if not count.isascii() or not count.isdecimal() or len(count) > 9:
-        return Rejection("SyntaxError", f"{count[:40]!r} is no number of producers", "count")
+        return Rejection("SyntaxError", f"{count[:40]!r} is not a number of producers", "count")
     if start not in STARTS:
         return Rejection("SyntaxError", f"producers start {' or '.join(STARTS)}, not {start[:40]!r}", "start")
     plan = ProducerPlan(

@@ -231,7 +231,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         if kind != "grow" or not text:
             return super().answer(kind, text)
         if not text.isascii() or not text.isdecimal():
-            return Rejection("SyntaxError", f"{text[:40]!r} is no number of partitions", "partitions")
+            return Rejection("SyntaxError", f"{text[:40]!r} is not a number of partitions", "partitions")
         return self.done(self.store.submit(RepartitionTopic(self.now.status.topic, int(text[:12]))))
 
     def action_serve(self) -> None:
@@ -351,7 +351,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         number = int(text[1:]) if text.startswith("#") and text[1:].isdecimal() else -1
         row = next((row for row in self.now.producers if row.name == text or row.number == number), None)
         if row is None:
-            self.complain(f"{text!r} is no producer of {self.now.status.topic}")
+            self.complain(f"{text!r} is not a producer of {self.now.status.topic}")
         else:
             self.selected = row.number
 

@@ -125,16 +125,14 @@ GROUPS: Final = grouped((), ASK, PLACE)[1:]
 ELSEWHERE: Final = same_reason(
     "axcmhdtToO.>vsb", "nothing is computed for this type of subscription: what brokers reported is shown (w: why)"
 )
+"""Keys of the sister screens, and why they do nothing here."""
 REPORTED_LEGEND: Group = (
     "in the tables",
     (
         KeyHelp("*", "reported by brokers at the time in the title; nothing here is computed"),
-        KeyHelp("!", "cannot be served: a topic with nobody who could be, or a consumer"),
+        KeyHelp("!", "cannot be served: a consumer, or a topic none of whose consumers can be"),
     ),
 )
-
-
-"""Keys of the sister screens, and why they do nothing here."""
 
 
 class ReportedScreen(DashboardScreen[SubscriptionView]):
@@ -230,10 +228,10 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         return None
 
     def explain(self, text: str) -> Rejection | None:
-        found = [row.consumer_id for row in self.now.consumers if row.name == text]
-        if not found:
-            return Rejection("NotFound", f"{text!r} is no consumer of this subscription", "select")
-        self.selected = found[0]
+        ids = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if not ids:
+            return Rejection("NotFound", f"{text!r} is not a consumer of this subscription", "select")
+        self.selected = ids[0]
         return self._explained()
 
     def explain_again(self) -> None:
@@ -253,8 +251,8 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer."""
-        found = [row.consumer_id for row in self.now.consumers if row.name == text]
-        if found:
-            self.selected = found[0]
+        ids = [row.consumer_id for row in self.now.consumers if row.name == text]
+        if ids:
+            self.selected = ids[0]
         else:
-            self.complain(f"{text!r} is no consumer of this subscription")
+            self.complain(f"{text!r} is not a consumer of this subscription")

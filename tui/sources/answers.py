@@ -110,7 +110,7 @@ def answer_about(
     # Looked at before it is put into another text, where its lines and columns would be others.
     members, faults = raw_object(text, name_of_file, check_names=False) if text.strip() else ({}, ())
     if not members:
-        raise InputError(f"{path}: this is no answer of a broker", (*told, *problems, *faults))
+        raise InputError(f"{path}: this is not an answer of a broker", (*told, *problems, *faults))
     named = AnswerFile(name_of_file, b"{%s:%s}" % (json.dumps(topic).encode(), text))
     return named, f"{path} about {topic}", (*told, *problems)
 
@@ -153,9 +153,9 @@ def _refuse_own_document(source: str, head: bytes) -> None:
     document = _OWN_DOCUMENT.match(head)
     if document is not None:
         raise InputError(
-            f"{source}: ringside --json printed this ({document[1].decode()}), and it is no answer of a broker. Open"
-            " what it was made from, with the same options and without --json; --journal FILE keeps a session to go on"
-            " with"
+            f"{source}: ringside --json printed this ({document[1].decode()}), and it is not an answer of a broker."
+            " Open what it was made from, with the same options and without --json; --journal FILE keeps a session to"
+            " go on with"
         )
 
 

@@ -115,7 +115,7 @@ def _pair(value: Any, place: str) -> tuple[int, int]:
         or len(value) != 2
         or not all(isinstance(each, int) and not isinstance(each, bool) for each in value)
     ):
-        raise InputError(f"{place}: {_short(json.dumps(value))} is no range; write [start, end], such as [0, 16383]")
+        raise InputError(f"{place}: {_short(json.dumps(value))} is not a range; write [start, end], such as [0, 16383]")
     start, end = value
     return _checked(start, end, f"[{start}, {end}]", place)
 
@@ -123,7 +123,7 @@ def _pair(value: Any, place: str) -> tuple[int, int]:
 def _range(piece: str, place: str) -> tuple[int, int]:
     match = _RANGE.fullmatch(piece)
     if match is None:
-        raise InputError(f"{place}: {_short(piece)} is no range; write START-END, such as 0-16383")
+        raise InputError(f"{place}: {_short(piece)} is not a range; write START-END, such as 0-16383")
     start = int(match[1])
     return _checked(start, start if match[2] is None else int(match[2]), _short(piece), place)
 

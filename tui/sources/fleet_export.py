@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from engine.exporting import Exported, chosen, neutral, saved
+from engine.disk import Exported, chosen, neutral, saved
 from engine.text import BLANK_LETTERS
 from tui.sources.fleet_listing import Listing
 

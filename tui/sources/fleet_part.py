@@ -13,7 +13,7 @@ from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import InputError, Problem, Rejection
 from engine.names import refuse_namespace, topic_fault
-from engine.scenarios.fleet_opening import FleetPart
+from engine.scenarios.opening import FleetPart
 from engine.scenarios.subscriptions import KEY_SHARED
 from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from engine.errors import InputError
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
 from tui.sources.fleet_listing import Columns, Listing, whole
-from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
+from tui.sources.fleet_tables import ResultFolder, empty_table, parts_of, read_table
 
 SUBSCRIPTIONS: Final = "worst_subscriptions"
 NAMESPACES: Final = "worst_namespaces"
@@ -102,12 +102,10 @@ class FleetResults:
             Thread(target=self.listing(name).columns.warm, name=f"warm {name}", daemon=True).start()
 
     def _table(self, name: str) -> Any:
-        if name == BROKERS and not parts_of(self.folder, name):  # no job balance, for lack of load reports
-            empty = {"usage": pa.float64(), "next_unloads": pa.int64()}
-            columns = {**dict.fromkeys(SEARCHED[name], pa.string()), **empty}
-            return pa.table({column: pa.array([], kind) for column, kind in columns.items()})
-        if name == FINDINGS and not parts_of(self.folder, name):
-            return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[name], "severity", "what")})
+        # The job report may have failed where others did not; in a folder without any result its tables are missed.
+        optional = name in (FINDINGS, BROKERS) or any(parts_of(self.folder, other) for other in (FINDINGS, SET_ASIDE))
+        if optional and not parts_of(self.folder, name):
+            return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)
 
     def _set_aside(self) -> Any:

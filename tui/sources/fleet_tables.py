@@ -120,6 +120,12 @@ def read_table(
     return table
 
 
+def empty_table(name: str) -> Any:
+    """A table without rows, with the columns that are read of it."""
+    columns = (line.partition(": ") for line in _DECLARED[name].split(", "))
+    return pa.schema([(column, _TYPES[kind.rstrip("?*")]) for column, _, kind in columns]).empty_table()
+
+
 def _read(folder: ResultFolder, name: str, columns: list[str] | None, wanted: Any, repeated: Sequence[str]) -> Any:
     parts = parts_of(folder, name)
     if not parts:

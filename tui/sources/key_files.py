@@ -33,7 +33,7 @@ _KEYS: Final = ("ordering_key", "ordering_key_base64", "key", "key_base64")
 """Different keys beyond which a file is refused: some gigabytes of memory."""
 
 MAX_LINE_BYTES: Final = 10**6
-"""A longer line is no key: brokers take no message as large as that with a key in it."""
+"""A longer line is not a key: brokers take no message as large as that with a key in it."""
 
 MAX_TEXT_BYTES: Final = 5 * 10**7
 """What is read of a list of consumers, which is kept as one text."""
@@ -95,7 +95,7 @@ def _entries(lines: Iterable[bytes]) -> Iterator[tuple[int, Event | str]]:
         if len(line) > MAX_LINE_BYTES:
             yield number, f"the line has more than {size_text(MAX_LINE_BYTES)}; look what this file really is"
         elif count is None:
-            yield number, "what follows the tab is no number of messages; a key with a tab is written as hex:"
+            yield number, "what follows the tab is not a number of messages; a key with a tab is written as hex:"
         else:
             yield number, key if isinstance(key, str) else (key, count)
 
@@ -268,13 +268,13 @@ def events(lines: Iterable[bytes], header: tuple[str, ...], source: str) -> Iter
 def _event(row: dict[str, str]) -> Event | str:
     count = row.get("count", "").strip() or "1"
     if not _is_whole(count):
-        return "count is no number of messages"
+        return "count is not a number of messages"
     for name in _KEYS:
         text = row.get(name, "")
         if not text:
             continue
         key = decode_base64(text) if name.endswith("_base64") else text.encode(errors="surrogateescape")
-        return f"{name} is no base64" if key is None else (key, int(count))
+        return f"{name} is not base64" if key is None else (key, int(count))
     sequence = row.get("sequence_id", "").strip()
     if row.get("producer_name") and _is_whole(sequence):
         return sticky_key(EntryMetadata(producer_name=row["producer_name"], sequence_id=int(sequence))).data, int(count)

@@ -20,7 +20,7 @@ def missing(path: str, names: Iterable[str] = (), kind: str = "command") -> str 
     """
     words = list(names)
     if not path:
-        return "an empty name is no file or folder; was a variable of the shell empty?"
+        return "an empty name is not a file or folder; was a variable of the shell empty?"
     if _HOST_AND_PORT.fullmatch(path) is not None and not Path(path).exists():
         return f"{path}: no such file or folder; an address of a running cluster is written http://{path}"
     try:

@@ -28,7 +28,6 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from engine.bundles.java_numbers import long_decode
 from engine.cluster.commands import (
     Acknowledge,
     AddConsumer,
@@ -61,6 +60,7 @@ from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState
 from engine.config import DEFAULTS
 from engine.errors import Rejection
+from engine.names import long_decode
 
 DEFAULT_POINTS: Final = 100
 __all__ = ["COMMAND_FORMS", "command_text", "parse_command"]

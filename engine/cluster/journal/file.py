@@ -215,7 +215,7 @@ def _read(path: Path, descriptor: int | None = None) -> bytes:
         # Looked at before it is opened, because opening a pipe would wait for a writer.
         about = path.stat() if descriptor is None else os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            raise InputError(f"{path} is no file")
+            raise InputError(f"{path} is not a file")
         if about.st_size > JOURNAL_LIMIT_BYTES:
             raise InputError(
                 f"{path} has {about.st_size} bytes; a journal of more than {JOURNAL_LIMIT_BYTES} is not read"

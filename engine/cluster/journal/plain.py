@@ -72,7 +72,7 @@ def decode(data: bytes, source: str) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{source} is no JSON: {error}", (Problem(source, "$", str(error)),)) from error
+        raise InputError(f"{source} is not JSON: {error}", (Problem(source, "$", str(error)),)) from error
 
 
 def convert(plain: Any, kind: type[T], source: str, place: str) -> T:

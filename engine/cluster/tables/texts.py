@@ -16,7 +16,7 @@ CHUNK: Final = 1 << 16
 
 
 class Texts(Computed[str]):
-    """Texts in one buffer of bytes, made when they are asked for."""
+    """Texts in one buffer of bytes, made on demand."""
 
     __slots__ = ("_data", "column")
 

@@ -263,7 +263,7 @@ def _partition_chunks(names: list[str], counts: list[int]) -> Iterator[list[str]
 
 
 class NumberedNames(Computed[str]):
-    """Names of some partitions in any order, made when they are asked for."""
+    """Names of some partitions in any order, made on demand."""
 
     __slots__ = ("numbers", "topics")
 

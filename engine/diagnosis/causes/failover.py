@@ -36,7 +36,7 @@ def hand_over(seen: SubscriptionSeen) -> Judgement:
         if problem:
             return problem
         if dispatcher.seconds is not None and dispatcher.seconds * 1000 > delay_ms:
-            return f"it stands still for {dispatcher.seconds:.0f} s, and the delay is {delay_ms / 1000:g} s"
+            return f"it has not moved for {dispatcher.seconds:.0f} s, and the delay is {delay_ms / 1000:g} s"
         assert dispatcher.active is not None
         usual_ms = seen.limits.defaults.activeConsumerFailoverDelayTimeMillis
         if dispatcher.before is None and (delay_ms <= usual_ms or not dispatcher.active.stands_still):

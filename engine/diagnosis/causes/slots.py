@@ -253,7 +253,7 @@ def _ring(
 ) -> RangesById | None:
     """The ranges that the ring gives, None where there can be none.
 
-    With ``namesakes`` others of the same names had connected and left, as those ranges tell.
+    With ``namesakes`` others of the same names had connected and left, as those ranges show.
     """
     behaviour = behaviour_of(release) if release else seen.behaviour
     assert not isinstance(behaviour, Rejection), release

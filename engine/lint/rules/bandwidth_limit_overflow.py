@@ -16,7 +16,7 @@ def check(world: World) -> Iterator[Finding]:
 
     >>> from engine.config import BrokerSettings
     >>> large = World(BrokerSettings(loadBalancerNamespaceBundleMaxBandwidthMbytes=2048))
-    >>> [each.number("compared_bytes_per_sec") for each in check(large)]
+    >>> [finding.number("compared_bytes_per_sec") for finding in check(large)]
     [-2147483648]
     """
     refusal = bandwidth_finding(world.settings)

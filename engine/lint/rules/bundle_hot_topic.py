@@ -29,11 +29,11 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> two = (TopicLoad("persistent://t/n/a", 5, msg_rate_in=30_001.0), TopicLoad("persistent://t/n/b", 6))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), two)
-    >>> [(each.where.topic, each.number("share_of_bundle"), each.severity.label) for each in check(case)]
+    >>> [(finding.where.topic, finding.number("share_of_bundle"), finding.severity.label) for finding in check(case)]
     [('persistent://t/n/a', 1.0, 'warning')]
     """
     limits = flow_limits(case.world.settings)
-    # A limit of 0 or less is exceeded by everything, and so tells nothing of a topic.
+    # A limit of 0 or less is exceeded by everything, and so says nothing about a topic.
     most_msgs = limits.max_msgs_per_sec if limits.max_msgs_per_sec > 0 else inf
     most_bytes = limits.max_bytes_per_sec if limits.max_bytes_per_sec > 0 else inf
     hot = [
@@ -46,19 +46,19 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     inside = {str(bundle): topics for bundle, topics in case.by_bundle}
     for topic in hot:
         bundle = case.bundle_text(topic.hash)
-        beside = [each for each in inside.get(bundle, (topic,)) if each.has_stats]
+        beside = [neighbour for neighbour in inside.get(bundle, (topic,)) if neighbour.has_stats]
         # Of what it is above the limit with; it is more than 0, and so is the sum.
         if topic.msgs_per_sec > most_msgs:
-            share = topic.msgs_per_sec / fsum(each.msgs_per_sec for each in beside)
+            share = topic.msgs_per_sec / fsum(neighbour.msgs_per_sec for neighbour in beside)
         else:
-            share = topic.bytes_per_sec / fsum(each.bytes_per_sec for each in beside)
+            share = topic.bytes_per_sec / fsum(neighbour.bytes_per_sec for neighbour in beside)
         others = len(beside) - 1
         if others:
             company = f"its bundle, with {counted(others, 'other topic')}, is due because of it however it is split"
         elif bundle:
             company = "it has its bundle to itself, and no split makes that smaller"
         else:
-            company = "no answer tells its bundle, and no split divides a topic"
+            company = "no answer names its bundle, and no split divides a topic"
         what = (
             f"one topic carries {topic.msgs_per_sec:,.0f} messages/s and {topic.bytes_per_sec:,.0f} bytes/s, more than"
             f" a bundle may ({limits.max_msgs_per_sec:,} and {limits.max_bytes_per_sec:,}): {company}"

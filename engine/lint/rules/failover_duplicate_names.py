@@ -17,12 +17,13 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     """One finding for each name that several consumers of the best priority level have. O(n) for n consumers.
 
     Equal names have equal points, and the consumer that connected last owns them all: an error where the ring decides.
-    Elsewhere each of them gets its part, and only statistics cannot tell them apart.
+    Elsewhere each of them gets its part, and only statistics cannot distinguish them.
 
     >>> from engine.failover.model import Consumer
     >>> from engine.lint.model import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
-    >>> [each.severity.label for each in check(SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, 3, 1))]
+    >>> case = SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, 3, 1)
+    >>> [finding.severity.label for finding in check(case)]
     ['error']
     """
     ring_topics = case.ring_topics
@@ -37,7 +38,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
             what = f"{start}: on {where} only the last connected of them can ever be active, {rest}"
             yield Finding(ID, Severity.ERROR, what, case.where_of(name), numbers, _ADVICE)
         else:
-            what = f"{start}: statistics cannot tell which of them is active; on a ring only one could ever be"
+            what = f"{start}: statistics do not show which of them is active; on a ring only one could ever be"
             yield Finding(ID, Severity.INFO, what, case.where_of(name), numbers, _ADVICE)
 
 

@@ -25,7 +25,7 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> two = (Consumer(1, "a"), Consumer(2, "b"))
     >>> case = SubscriptionCase(World(), "t/n", "s", "persistent://t/n/x", two, partitioned=5, unpartitioned=7)
-    >>> [each.number("topics") for each in check(case)]
+    >>> [finding.number("topics") for finding in check(case)]
     [7]
     """
     flag = case.world.settings.activeConsumerFailoverConsistentHashing

@@ -23,7 +23,8 @@ def check(case: SubscriptionCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> old = World(BrokerSettings(activeConsumerFailoverConsistentHashing=True), behaviour_of("4.0.0"))
     >>> two = (Consumer(1, "a"), Consumer(2, "b"))
-    >>> [each.number("topics") for each in check(SubscriptionCase(old, "t/n", "s", "persistent://t/n/x", two, 5, 0))]
+    >>> case = SubscriptionCase(old, "t/n", "s", "persistent://t/n/x", two, 5, 0)
+    >>> [finding.number("topics") for finding in check(case)]
     [5]
     """
     world = case.world

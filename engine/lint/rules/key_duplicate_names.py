@@ -22,7 +22,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> from engine.keyshared.model import Consumer
     >>> from engine.lint.model import World
     >>> two = (Consumer(1, "c"), Consumer(2, "c"))
-    >>> [each.severity.label for each in check(KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, two))]
+    >>> [finding.severity.label for finding in check(KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, two))]
     ['info']
     """
     selector = case.selector
@@ -37,7 +37,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
             )
             yield Finding(ID, Severity.WARNING, what, case.where_of(name), numbers, _ADVICE)
         else:
-            what = f"{count} consumers are named {name!r}: statistics by name cannot tell them apart"
+            what = f"{count} consumers are named {name!r}: statistics by name cannot distinguish them"
             yield Finding(ID, Severity.INFO, what, case.where_of(name), numbers, _ADVICE)
 
 

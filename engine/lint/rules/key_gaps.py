@@ -29,7 +29,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> sticky = sticky_selector().join(Consumer(1, "a", ((0, 99), (200, 65535))))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
-    >>> [each.number("slots") for each in check(case)]
+    >>> [finding.number("slots") for finding in check(case)]
     [100]
     """
     selector = case.selector

@@ -24,22 +24,22 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> sticky = legacy_sticky_selector().join(Consumer(1, "a", ((0, 99), (200, 65535))))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
-    >>> [(each.where.consumer, each.number("slots")) for each in check(case)]
+    >>> [(finding.where.consumer, finding.number("slots")) for finding in check(case)]
     [('a', 100)]
     """
     selector = case.selector
     if not isinstance(selector, LegacyStickySelector):
         return
     served = selector.served_ranges()
-    for each in selector.consumers:
-        ranges = join_neighbours(HashRange(start, end) for start, end in each.declared or () if start <= end)
-        extra = sum(r.size for r in served.get(each.consumer_id, ())) - sum(r.size for r in ranges)
+    for consumer in selector.consumers:
+        ranges = join_neighbours(HashRange(start, end) for start, end in consumer.declared or () if start <= end)
+        extra = sum(r.size for r in served.get(consumer.consumer_id, ())) - sum(r.size for r in ranges)
         if extra > 0:
             what = (
-                f"{each.name or '(no name)'} serves {counted(extra, 'slot')} between its ranges that nobody is shown to"
-                f" have: Pulsar {case.world.behaviour.label} keeps only the ends of ranges"
+                f"{consumer.name or '(no name)'} serves {counted(extra, 'slot')} between its ranges that"
+                f" statistics show as unowned: Pulsar {case.world.behaviour.label} keeps only the ends of ranges"
             )
-            yield Finding(ID, Severity.WARNING, what, case.where_of(each.name), (("slots", extra),), _ADVICE)
+            yield Finding(ID, Severity.WARNING, what, case.where_of(consumer.name), (("slots", extra),), _ADVICE)
 
 
 RULE: Final = Rule(

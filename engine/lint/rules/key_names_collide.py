@@ -23,7 +23,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> ring = ring_selector(RingForm.NAME_I).join(Consumer(1, "c-1")).join(Consumer(2, "c-11"))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, ring.consumers, ring)
-    >>> [(each.where.consumer, each.number("points_shared")) for each in check(case)]
+    >>> [(finding.where.consumer, finding.number("points_shared")) for finding in check(case)]
     [('c-1', 10), ('c-11', 10)]
     """
     ring = case.selector
@@ -39,11 +39,11 @@ def check(case: KeyCase) -> Iterator[Finding]:
         if len(names) > 1:
             for name in names:
                 shared[name] = shared.get(name, 0) + 1
-                others.setdefault(name, set()).update(each for each in names if each != name)
+                others.setdefault(name, set()).update(other for other in names if other != name)
     for name, count in shared.items():
         what = (
             f"{name} shares {count} of its {ring.points} points with {listed(sorted(others[name]))}, since the names"
-            " differ by digits at their end: whoever shares a point takes turns"
+            " differ by digits at their end: consumers that share a point take turns"
         )
         numbers = (("points_shared", count), ("points", ring.points))
         yield Finding(ID, Severity.WARNING, what, case.where_of(name), numbers, _ADVICE)

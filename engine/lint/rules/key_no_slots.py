@@ -21,7 +21,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> sticky = sticky_selector().join(Consumer(1, "a", ((0, 0),))).join(Consumer(2, "b", ((1, 65535),)))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, sticky.consumers, sticky)
-    >>> [each.where.consumer for each in check(case)]
+    >>> [finding.where.consumer for finding in check(case)]
     ['a']
     """
     selector = case.selector

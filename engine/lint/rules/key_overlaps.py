@@ -1,4 +1,4 @@
-"""Sticky ranges that overlap (bug pattern K10): the broker refuses whoever comes second."""
+"""Sticky ranges that overlap (bug pattern K10): the broker refuses the second consumer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> asked = {"a": ((0, 99), (400, 999)), "b": ((100, 399),), "c": ((90, 109),)}
     >>> consumers = tuple(Consumer(at, name, ranges) for at, (name, ranges) in enumerate(asked.items()))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, consumers)
-    >>> [(each.where.consumer, each.number("slots")) for each in check(case)]
+    >>> [(finding.where.consumer, finding.number("slots")) for finding in check(case)]
     [('c', 20)]
     """
     if case.selector is not None and len(case.selector.consumers) == len(case.consumers):

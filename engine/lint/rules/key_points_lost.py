@@ -26,7 +26,7 @@ def check(case: KeyCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> ring = ring_selector(points=3, slots=SlotSpace(1, 2)).join(Consumer(1, "a"))
     >>> case = KeyCase(World(), "t/n", "s", "persistent://t/n/x", 1, ring.consumers, ring)
-    >>> [(each.number("points"), each.number("points_with_a_slot")) for each in check(case)]
+    >>> [(finding.number("points"), finding.number("points_with_a_slot")) for finding in check(case)]
     [(3, 2)]
     """
     ring = case.selector

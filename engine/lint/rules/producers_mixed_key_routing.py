@@ -21,16 +21,16 @@ _ADVICE: Final = (
 def check(case: NamespaceCase) -> Iterator[Finding]:
     """One finding for each partitioned topic with producers of both kinds: the part of all keys that goes apart.
 
-    Java hashes a key with JavaStringHash, C++ (Python is built on it) with BoostHash, unless told otherwise; brokers do
-    not tell what a producer was told, nor whether messages have keys. Of n partitions a key finds the same one in both
-    by chance only, 1 time in n. O(topics with told producers).
+    Java hashes a key with JavaStringHash, C++ (Python is built on it) with BoostHash, unless configured otherwise;
+    brokers do not report how a producer is configured, nor whether messages have keys. Of n partitions a key finds the
+    same one in both by chance only, 1 time in n. O(topics with reported producers).
 
     >>> from engine.bundles.boundaries import NamespaceBundles
     >>> from engine.lint.model import ProducedTopic
     >>> from engine.lint.model import World
     >>> both = ProducedTopic("persistent://t/n/x", 4, frozenset({"Pulsar-Java-v4.0.7", "Pulsar-CPP-v3.7.0"}))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), (), produced=(both,))
-    >>> [each.number("keys_apart_share") for each in check(case)]
+    >>> [finding.number("keys_apart_share") for finding in check(case)]
     [0.75]
     """
     for topic in case.produced:

@@ -16,7 +16,7 @@ _PLACEMENT: Final = "loadBalancerLoadPlacementStrategy"
 def check(world: World) -> Iterator[Finding]:
     """At most one finding for all brokers. What no answer says has the default of the release. O(1).
 
-    >>> [(each.severity.label, each.what) for each in check(World(shedder="AvgShedder"))]
+    >>> [(finding.severity.label, finding.what) for finding in check(World(shedder="AvgShedder"))]
     [('warning', 'only loadBalancerLoadSheddingStrategy is AvgShedder, so its planned destinations are ignored')]
     >>> list(check(World(shedder="AvgShedder", placement="AvgShedder")))
     []

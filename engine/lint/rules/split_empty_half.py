@@ -28,7 +28,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> two = (TopicLoad("persistent://t/n/a", 5), TopicLoad("persistent://t/n/b", 0x30000000))
     >>> tight = World(BrokerSettings(loadBalancerNamespaceBundleMaxTopics=1))
     >>> case = NamespaceCase(tight, NamespaceBundles("t/n", (0, 0x80000000, 0xFFFFFFFF)), two)
-    >>> [each.number("splits_needed") for each in check(case)]
+    >>> [finding.number("splits_needed") for finding in check(case)]
     [2]
     """
     for attempt in case.attempts:

@@ -31,7 +31,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     ... )
     >>> idle = tuple(TopicLoad(f"persistent://t/n/{at}", at * 10) for at in range(3))
     >>> case = NamespaceCase(World(flow), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), idle)
-    >>> [each.number("topics") for each in check(case)]
+    >>> [finding.number("topics") for finding in check(case)]
     [3]
     """
     limits = flow_limits(case.world.settings)

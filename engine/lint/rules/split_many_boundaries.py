@@ -27,7 +27,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> flow = BrokerSettings(defaultNamespaceBundleSplitAlgorithm="flow_or_qps_equally_divide")
     >>> topics = tuple(TopicLoad(f"persistent://t/n/{at}", at * 10, msg_rate_in=20_000.0) for at in range(3))
     >>> case = NamespaceCase(World(flow, load_manager="extensible"), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), topics)
-    >>> [each.number("boundaries") for each in check(case)]
+    >>> [finding.number("boundaries") for finding in check(case)]
     [2]
     """
     manager = case.world.load_manager

@@ -25,7 +25,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.lint.model import World
     >>> three = tuple(TopicLoad(f"persistent://t/n/{name}", at) for name, at in (("a", 7), ("b", 7), ("c", 8)))
     >>> case = NamespaceCase(World(), NamespaceBundles("t/n", (0, 0xFFFFFFFF)), three)
-    >>> [each.number("topics") for each in check(case)]
+    >>> [finding.number("topics") for finding in check(case)]
     [2]
     """
     hashes = {topic.hash for topic in case.topics}
@@ -41,7 +41,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
         names = sorted(topic.name for topic in twins)
         rate = fsum(topic.msgs_per_sec for topic in twins)
         throughput = fsum(topic.bytes_per_sec for topic in twins)
-        # A limit of 0 or less is exceeded by everything, and so tells nothing.
+        # A limit of 0 or less is exceeded by everything, and so says nothing.
         above = 0 < limits.max_msgs_per_sec < rate or 0 < limits.max_bytes_per_sec < throughput
         effect = f"; together {rate:,.0f} messages/s, more than a bundle may carry" if above else ""
         what = (

@@ -18,7 +18,7 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> from engine.bundles.loads import TopicLoad
     >>> from engine.lint.model import World
     >>> one = (TopicLoad("persistent://t/n/a", 0xFFFFFFFF), TopicLoad("persistent://t/n/b", 0xFFFFFFFE))
-    >>> [each.where.topic for each in check(NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), one))]
+    >>> [finding.where.topic for finding in check(NamespaceCase(World(), NamespaceBundles("t/n", (0, 2**32 - 1)), one))]
     ['persistent://t/n/a']
     """
     for topic in case.topics:

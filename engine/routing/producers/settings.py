@@ -169,9 +169,9 @@ def checked_limit(limit: int, partitions: int, *, allow_above: bool = False) -> 
     (3, 'numPartitionsLimit', 9)
     """
     if limit < 1:
-        made = partial_round_robin(limit)
-        assert isinstance(made, Rejection)
-        return made
+        router = partial_round_robin(limit)
+        assert isinstance(router, Rejection)
+        return router
     if limit > partitions and not allow_above:
         message = (
             f"a limit of {limit} is above the {partitions} partitions of the topic: it would use all of them, and"

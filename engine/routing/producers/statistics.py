@@ -150,15 +150,15 @@ def _named(state: ProducersState, settings: BrokerSettings, producer: BrokerProd
 
 
 def _truth(state: ProducersState, period_ms: int) -> tuple[PublisherTruth, ...]:
-    found = []
+    rows = []
     for producer in state.producers:
         live = [mine for mine in producer.started.values() if mine.connected]
         msgs, size_bytes = sum(mine.sent_msgs for mine in live), sum(mine.sent_bytes for mine in live)
         if live:
             rate, throughput = msgs * 1000 / period_ms, size_bytes * 1000 / period_ms
             mean = size_bytes / msgs if msgs else 0.0
-            found.append(PublisherTruth(producer.number, producer.producer_name, len(live), rate, throughput, mean))
-    return tuple(found)
+            rows.append(PublisherTruth(producer.number, producer.producer_name, len(live), rate, throughput, mean))
+    return tuple(rows)
 
 
 def _torn(entries: Sequence[MergedEntry]) -> tuple[int, ...]:

@@ -201,10 +201,10 @@ def _sent(state: ProducersState, numbers: Iterable[int], key: str | None, size_b
 
 
 def _created(step: CreateStep) -> Created:
-    made = step.producer
-    reason = OpenReason.LAZY_START if made.settings.starts_lazily else OpenReason.EAGER_START
+    producer = step.producer
+    reason = OpenReason.LAZY_START if producer.settings.starts_lazily else OpenReason.EAGER_START
     opened = () if step.error else step.opened
-    return Created(made.number, made.producer_name, opened, reason, step.error)
+    return Created(producer.number, producer.producer_name, opened, reason, step.error)
 
 
 def _fence_whom_the_topic_lost(state: ProducersState) -> tuple[ProducersState, list[ProducerEvent]]:

@@ -11,7 +11,7 @@
     expect topics NAMESPACE/RANGE OP N          expect refused [ERROR]       (the command on the line before)
     expect rate NAMESPACE/RANGE OP X            (messages per second, in plus out)
 
-Those about Key_Shared subscriptions stand in ``key_expectations``, those about producers in ``producer_expectations``,
+Those about Key_Shared subscriptions are in ``key_expectations``, those about producers in ``producer_expectations``,
 those about bundles over time in ``balance_expectations``. For Key_Shared, moved, least, idle, consumers, share, notice
 and ``max/mean slots|keys|messages`` hold there too and then count slots. ``OP`` is ``=``, ``!=``, ``<``, ``<=``, ``>``
 or ``>=``.
@@ -104,10 +104,10 @@ def parse_expectation(text: str) -> Expectation | Rejection:
     >>> parse_expectation("partitions billing-0 = 100")
     Expectation(text='partitions billing-0 = 100', kind='partitions', subject=('billing-0',), operator='=', value=100.0)
     """
-    found = split_words(text)
-    if isinstance(found, Rejection):
-        return found
-    words = [word.text for word in found]
+    split = split_words(text)
+    if isinstance(split, Rejection):
+        return split
+    words = [word.text for word in split]
     kind, rest = (words[0], words[1:]) if words else ("", [])
     if kind in _WORDS:
         value = " ".join(rest)
@@ -134,9 +134,9 @@ def parse_expectation(text: str) -> Expectation | Rejection:
         return Expectation(text, kind, tuple(rest))
     sign, number = rest[count:]
     if sign not in _OPERATORS:
-        return _refuse(f"{sign!r} is no comparison; use one of {' '.join(_OPERATORS)}", sign)
+        return _refuse(f"{sign!r} is not a comparison; use one of {' '.join(_OPERATORS)}", sign)
     if not _NUMBER.fullmatch(number):
-        return _refuse(f"{number!r} is no number; write {form}", number)
+        return _refuse(f"{number!r} is not a number; write {form}", number)
     return Expectation(text, kind, tuple(rest[:count]), sign, float(number))
 
 
@@ -187,7 +187,9 @@ def _unmet_words(expectation: Expectation, timeline: Timeline, subscription: int
             return "" if expectation.subject[0] in there else f"the notices are {', '.join(there) or 'none'}"
         case _:
             node = _bundle(view, expectation.subject[0])
-            return "" if node is not None and not node.children else f"{expectation.subject[0]} is no bundle in force"
+            return (
+                "" if node is not None and not node.children else f"{expectation.subject[0]} is not a bundle in force"
+            )
 
 
 def _judged_forecast(expectation: Expectation, timeline: Timeline) -> tuple[str, float | None]:
@@ -276,7 +278,7 @@ def _bundle(view: DashboardView, name: str) -> BundleNode | None:
     namespace, _, wanted = name.rpartition("/")
     for node in view.namespaces:
         if node.name == namespace:
-            return next((each for root in node.roots for each in _all(root) if each.range_text == wanted), None)
+            return next((inner for root in node.roots for inner in _all(root) if inner.range_text == wanted), None)
     return None
 
 

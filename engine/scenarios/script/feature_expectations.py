@@ -67,10 +67,10 @@ def key_text_unmet(kind: str, subject: tuple[str, ...], timeline: Timeline, key:
     view = keys_view(timeline, key)
     match kind:
         case "owner":
-            found = key_answer(timeline, key, subject[0])
-            if isinstance(found, Rejection):
-                return found.message
-            owner = found.explanation.owner.name if found.explanation.owner is not None else "nobody"
+            answer = key_answer(timeline, key, subject[0])
+            if isinstance(answer, Rejection):
+                return answer.message
+            owner = answer.explanation.owner.name if answer.explanation.owner is not None else "nobody"
             return "" if owner == subject[1] else f"{owner} has {subject[0]}"
         case "blocked":
             return _unmet_blocked(view, *subject)
@@ -204,8 +204,8 @@ def _row(view: ProducersView, who: str) -> ProducerRow | str:
     if who.startswith("#") and who[1:].isdecimal():
         number = int(who[1:])
         return view.producers[number] if number < len(view.producers) else f"there is no producer {number}"
-    found = [row for row in view.producers if row.name == who]
-    return found[0] if len(found) == 1 else f"{len(found)} producers are named {who!r}"
+    rows = [row for row in view.producers if row.name == who]
+    return rows[0] if len(rows) == 1 else f"{len(rows)} producers are named {who!r}"
 
 
 BALANCE_FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
@@ -232,8 +232,8 @@ def balance_text_unmet(subject: tuple[str, ...], state: ClusterState) -> str:
     split = view.configured.next_split()
     if split is None:
         return "" if what == "split" and wanted == NOTHING else f"nothing splits within {view.question.cycles} cycles"
-    found = split.range_text if what == "split" else split.reason
-    return "" if found == wanted else f"it is {found}"
+    actual = split.range_text if what == "split" else split.reason
+    return "" if actual == wanted else f"it is {actual}"
 
 
 def balance_number(subject: tuple[str, ...], state: ClusterState) -> float | str:

@@ -1,4 +1,4 @@
-"""Reads demo scripts: a line is a comment, a start, an action, or a problem with its number; all problems are told.
+"""Read demo scripts: a line is a comment, a start, an action, or a problem with its number. All problems are reported.
 
 ::
 
@@ -132,7 +132,7 @@ class _Reader:
         words = split_words(rest)
         if isinstance(words, Rejection):
             return words
-        texts = [each.text for each in words]
+        texts = [one_word.text for one_word in words]
         if word == "new":
             return _new(texts)
         if len(texts) != 1:
@@ -151,8 +151,8 @@ class _Reader:
             case "select":
                 return Select(rest) if rest else _refuse("select what? a consumer, a topic or a bundle", word)
             case "view":
-                found = next((name for name in VIEW_NAMES if name == rest), None)
-                return Show(found) if found else _refuse(f"there is no view {rest!r}: {', '.join(VIEW_NAMES)}", rest)
+                view = next((name for name in VIEW_NAMES if name == rest), None)
+                return Show(view) if view else _refuse(f"there is no view {rest!r}: {', '.join(VIEW_NAMES)}", rest)
             case "expect":
                 expectation = parse_expectation(rest)
                 if (
@@ -163,7 +163,7 @@ class _Reader:
                     return _refuse("expect refused belongs right below the command that should be refused", word)
                 return expectation
         if not _SECONDS.fullmatch(rest) or float(rest) > MAX_SECONDS:
-            return _refuse(f"{rest!r} is no time; write seconds since the start, at most {MAX_SECONDS:.0f}", rest)
+            return _refuse(f"{rest!r} is not a time; write seconds since the start, at most {MAX_SECONDS:.0f}", rest)
         if float(rest) < self._seconds:
             return _refuse(f"time goes back from {self._seconds:g} to {rest} seconds", rest)
         return float(rest)

@@ -116,7 +116,7 @@ def load_script(path: str | Path) -> Script:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise InputError(f"{path} is no UTF-8 text: byte {fault.start} cannot be read") from fault
+        raise InputError(f"{path} is not UTF-8 text: byte {fault.start} cannot be read") from fault
     script = parse_script(text, path.name, str(path.parent))
     if not isinstance(script, Script):
         raise InputError(f"{path} cannot be run: {script[0]}", script)
@@ -163,7 +163,7 @@ def _opened(script: Script, limit_bytes: int) -> Opened:
 def run_script(script: Script, opened: Opened | None = None) -> Iterator[ScriptStep]:
     """Run a script line by line; a failure does not stop it. ``opened`` is its start when that was opened before.
 
-    Nothing waits: ``at_seconds`` tells a live run when a line is due. Raises ``InputError`` when the start cannot be
+    Nothing waits: ``at_seconds`` is when a line is due in a live run. Raises ``InputError`` when the start cannot be
     opened.
     """
     start = opened or start_of(script)
@@ -201,11 +201,11 @@ def _carry_out(timeline: Timeline, text: str) -> tuple[Timeline, Rejection | Non
 
 
 def _selected(script: Script, line: ScriptLine, caption: str, text: str, timeline: Timeline) -> ScriptStep:
-    found = resolve_selection(timeline, text)
-    if isinstance(found, Rejection):
-        failures = _failed(script, line, found.message)
-        return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, None, found, failures)
-    return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, found)
+    selection = resolve_selection(timeline, text)
+    if isinstance(selection, Rejection):
+        failures = _failed(script, line, selection.message)
+        return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, None, selection, failures)
+    return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, selection)
 
 
 def _judged_step(
@@ -218,9 +218,9 @@ def _judged_step(
     rejection: Rejection | None,
 ) -> ScriptStep:
     if expectation.kind == "refused":
-        reason, found = _unmet_refusal(expectation, rejection), None
+        reason, actual = _unmet_refusal(expectation, rejection), None
     else:
-        reason, found = judged(expectation, timeline)
+        reason, actual = judged(expectation, timeline)
     failures = _failed(script, line, f"expected {expectation.text}, but {reason}") if reason else ()
     return ScriptStep(
         line.line,
@@ -230,7 +230,7 @@ def _judged_step(
         expectation.text,
         timeline,
         failures=failures,
-        found=found,
+        found=actual,
         instead=reason,
     )
 

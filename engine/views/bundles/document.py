@@ -102,7 +102,7 @@ def _occupancy(occupancy: CountedOccupancy | Rejection) -> dict[str, Any]:
 
 
 def counted_document(occupancy: CountedOccupancy) -> dict[str, Any]:
-    """Topics counted in bundles and on brokers, beside what chance would do."""
+    """Topics counted in bundles and on brokers, and what chance would do."""
     return {
         "topics": occupancy.topics,
         "per_bundle": {
@@ -153,5 +153,5 @@ def curve_document(curve: FlowCurve) -> dict[str, Any]:
         "positions": list(curve.positions),
         "idle": list(curve.idle),
         "problems": [asdict(problem) for problem in curve.problems],
-        "told": list(curve_texts(curve)),
+        "sentences": list(curve_texts(curve)),
     }

@@ -37,7 +37,7 @@ def attempt_row(cycle: int, at_ms: int, attempt: Attempt, algorithm: str, load_m
         children=tuple(str(child) for child in attempt.children),
         echo=attempt.echo,
         why=why_text(attempt.reason, measure, load_manager),
-        told=attempt_text(attempt, algorithm),
+        sentence=attempt_text(attempt, algorithm),
     )
 
 

@@ -88,7 +88,7 @@ class BundleRow:
 class AttemptRow:
     """One split that a decider asked for; ``measured`` and ``limit`` in the reason's unit, ``at_seconds`` from now.
 
-    ``told`` is a sentence about what came of it, ``why`` one about its reason.
+    ``sentence`` is about the outcome, ``why`` about the reason.
     """
 
     cycle: int
@@ -103,12 +103,12 @@ class AttemptRow:
     children: tuple[str, ...]
     echo: bool
     why: str
-    told: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """Something that goes round in circles: bundles of one kind and detail together, the first one named."""
+    """A loop: bundles that are split or attempted again and again; those of one kind together, the first one named."""
 
     kind: LoopKind
     bundles: tuple[str, ...]
@@ -116,7 +116,7 @@ class LoopRow:
     last_cycle: int
     times: int
     lasts: bool
-    told: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class BundlesNeededRow:
     """The number of bundles that keeps the brokers even, and why it is that many; ``problem`` where none does."""
 
     bundles: int
-    told: tuple[str, ...]
+    sentences: tuple[str, ...]
     problem: Rejection | None = None
 
 

@@ -1,4 +1,4 @@
-"""A namespace over time, for the screen "bundles" and its headless twin: computed when asked for, and remembered."""
+"""A namespace over time, for the screen "bundles" and its headless twin: computed on demand and cached."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def _loops(loops: tuple[Loop, ...]) -> tuple[LoopRow, ...]:
                 last_cycle=max(loop.cycles[-1] for loop in group),
                 times=sum(loop.times for loop in group),
                 lasts=group[0].lasts,
-                told=loop_text(group, ranges),
+                sentence=loop_text(group, ranges),
             )
         )
     # What goes on comes first: it is what somebody has to do something about.

@@ -1,4 +1,4 @@
-"""Two states side by side: what is set otherwise, who came and left, and what has another consumer, topic by topic."""
+"""Two states compared: settings that differ, consumers that came and left, and what changed hands, topic by topic."""
 
 from __future__ import annotations
 

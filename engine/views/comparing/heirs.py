@@ -10,9 +10,8 @@ from engine.cluster.commands import KillConsumer
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import dispatch_order
 from engine.cluster.state import ClusterState, Subscription
-from engine.compare.evenness import shares
 from engine.compare.heirs import Loss, losses, without
-from engine.compare.verdict import Judgement, Verdict, carried_out, subscription_of, verdict_between
+from engine.compare.verdict import Judgement, Verdict, carried_out, shares, subscription_of, verdict_between
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.views.comparing.handovers import PARTITION, SLOT, HandoverRow, handovers, key_handovers

@@ -57,7 +57,7 @@ def _duplicates(now: Slice) -> Notice | None:
         return None
     some = _listed([f"{name!r} ({names.count(name)} consumers)" for name in doubled])
     if not now.ring_decides:
-        return Notice(DUPLICATE_NAMES, f"one name for several consumers: {some}; statistics cannot tell them apart")
+        return Notice(DUPLICATE_NAMES, f"one name for several consumers: {some}; statistics cannot distinguish them")
     return Notice(
         DUPLICATE_NAMES,
         f"one name for several consumers: {some}; on the ring only the last connected of each can ever be active",

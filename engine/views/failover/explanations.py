@@ -159,7 +159,7 @@ def _names_like(now: Slice, part: str) -> Sequence[str]:
     """The names that have the text in them, topic by topic."""
     topics = now.topics.names.topics
     names = [name for chunk in topics.partition_name_chunks() for name in chunk if part in name]
-    # A subscription that has all topics need not be asked for each.
+    # A subscription that has all topics need not be searched for each.
     return names if len(now.topics) == topics.partition_count else [name for name in names if name in now.topics.names]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import NamespaceBundles
-from engine.compare.evenness import shares
+from engine.compare.verdict import shares
 from engine.hashing import crc32_hash
 from engine.memo import LazyRows, Remembered
 from engine.names import TopicName, parse_topic_name

@@ -312,7 +312,7 @@ def read_summary(data: bytes, source: str = FILE_NAME) -> FleetSummary:
 
 
 def _refused(source: str, reason: str) -> InputError:
-    problem = Problem(source, "$", f"is no summary of a fleet: {reason}", "make it again with ringside fleet report")
+    problem = Problem(source, "$", f"is not a summary of a fleet: {reason}", "make it again with ringside fleet report")
     return InputError(str(problem), (problem,))
 
 
@@ -367,26 +367,26 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         yield _single("bundle_loops", "bundles that come back to a broker they had left", balance.loops)
     yield Family(
         "ringside_fleet_findings", "what the doctor found",
-        tuple(Sample(each.count, (("rule", each.rule), ("severity", each.severity))) for each in summary.findings),
+        tuple(Sample(row.count, (("rule", row.rule), ("severity", row.severity))) for row in summary.findings),
     )  # fmt: skip
     yield Family(
         "ringside_fleet_set_aside", "rows that were set aside",
         tuple(
-            Sample(each.rows, (("job", each.source), ("table", each.table), ("kind", each.kind)))
-            for each in summary.quarantine
+            Sample(row.rows, (("job", row.source), ("table", row.table), ("kind", row.kind)))
+            for row in summary.quarantine
         ),
     )  # fmt: skip
     uneven = [
-        ((("namespace", each.namespace), ("subscription", each.subscription), ("type", each.type)), each)
-        for each in summary.worst_subscriptions
+        ((("namespace", row.namespace), ("subscription", row.subscription), ("type", row.type)), row)
+        for row in summary.worst_subscriptions
     ]
     yield Family(
         "ringside_fleet_max_over_even", "the most times its even share that a consumer of these subscriptions has",
-        tuple(Sample(each.max_over_even, labels) for labels, each in uneven if each.max_over_even is not None),
+        tuple(Sample(row.max_over_even, labels) for labels, row in uneven if row.max_over_even is not None),
     )  # fmt: skip
     yield Family(
         "ringside_fleet_lost_msg_rate", "messages a second that the other consumers of these subscriptions could take",
-        tuple(Sample(each.lost_msg_rate, labels) for labels, each in uneven),
+        tuple(Sample(row.lost_msg_rate, labels) for labels, row in uneven),
     )  # fmt: skip
 
 

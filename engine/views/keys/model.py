@@ -126,7 +126,7 @@ class GapRow:
 
 @dataclass(frozen=True, slots=True)
 class LuckView:
-    """Is it luck? What is observed beside what chance gives for as many keys over these consumers.
+    """Is it luck? What is observed, and what chance gives for as many keys over these consumers.
 
     ``observed_max`` is the busiest consumer's number of known keys; by chance, on equal shares, it is ``expected_max``
     on average and between ``low_max`` and ``high_max`` in nine of ten cases. ``probability`` bounds from above how

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.keys.state import KeyDispatcherStarted, SharingMode
-from engine.compare.evenness import NO_EVENNESS, Evenness, evenness_of
-from engine.compare.verdict import Verdict, judge
+from engine.compare.verdict import NO_EVENNESS, Evenness, Verdict, evenness_of, judge
 from engine.keyshared.ownership import OwnedSlots
 from engine.ranges import HashRange
 from engine.text import counted

@@ -195,7 +195,7 @@ def _names(now: KeysSlice) -> Notice | None:
     if isinstance(now.selector, RingSelector) and now.selector.form.shares_points:
         text = f"one name for several consumers: {some}; in this release they share every point and take turns"
         return Notice(SHARED_NAMES, text)
-    return Notice(SHARED_NAMES, f"one name for several consumers: {some}; statistics by name cannot tell them apart")
+    return Notice(SHARED_NAMES, f"one name for several consumers: {some}; statistics by name cannot distinguish them")
 
 
 def _order(now: KeysSlice) -> Notice | None:

@@ -13,8 +13,14 @@ from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.routing.explain import RouteExplanation, explain_route, explain_send
-from engine.routing.key_moves import HASHING_SCHEMES, client_disagreements, moved_keys_by_scheme
-from engine.routing.keys import HashingScheme, Message, partition_of_key
+from engine.routing.keys import (
+    HASHING_SCHEMES,
+    HashingScheme,
+    Message,
+    client_disagreements,
+    moved_keys_by_scheme,
+    partition_of_key,
+)
 from engine.routing.producers.settings import new_router
 from engine.routing.producers.statistics import MergedPublishers, PartitionedPublishers, partitioned_publishers
 from engine.text import counted

@@ -7,7 +7,7 @@ from typing import Final
 from engine.cluster.producers.state import ProducerTopic, Tally
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
-from engine.routing.key_moves import client_disagreements
+from engine.routing.keys import client_disagreements
 from engine.routing.producers.model import (
     Closed,
     Created,

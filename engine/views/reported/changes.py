@@ -39,19 +39,22 @@ def disagreement_events(
         if disagreement.subscription == name and disagreement.topic in topics
     ]
     time = -1 if at_ms is None else at_ms
-    events = [SeenEvent(moment, time, DIFFERS, disagreement_text(each)) for each in mine[:LISTED]]
+    events = [SeenEvent(moment, time, DIFFERS, disagreement_text(differing)) for differing in mine[:LISTED]]
     if len(mine) > LISTED:
         events.append(SeenEvent(moment, time, DIFFERS, f"{len(mine) - LISTED:,} more facts differ"))
     return tuple(events)
 
 
-def disagreement_text(each: Disagreement) -> str:
+def disagreement_text(disagreement: Disagreement) -> str:
     """One disagreement in words.
 
     >>> disagreement_text(Disagreement("active consumer", "t", "s", "a", "b", "modulo"))
     'the broker reports a as active consumer, the model b (modulo) on t'
     """
-    return f"the broker reports {each.reported} as {each.kind}, the model {each.modelled} ({each.rule}) on {each.topic}"
+    return (
+        f"the broker reports {disagreement.reported} as {disagreement.kind}, the model {disagreement.modelled}"
+        f" ({disagreement.rule}) on {disagreement.topic}"
+    )
 
 
 def concerning(changes: Iterable[Change], namespace: str, name: str, topics: Collection[str]) -> Iterator[Change]:

@@ -63,7 +63,7 @@ def _only(problems: tuple[Problem, ...]) -> Problem:
         (
             _topic(subscriptions={"k": {"type": "Key_Shared", "consumers": [{"keyHashRanges": ["0 to 7"]}]}}),
             "",
-            "'0 to 7', which is no range",
+            "'0 to 7', which is not a range",
         ),
     ],
 )
@@ -117,7 +117,7 @@ def test_a_member_that_stands_twice_deep_inside_is_told() -> None:
     decoded = decode_topic_stats(text.encode(), A)
     assert decoded.good is not None
     assert decoded.good.subscriptions[0].type == "Failover"
-    assert "'type' stands twice" in _only(decoded.problems).reason
+    assert "'type' occurs twice" in _only(decoded.problems).reason
 
 
 def test_colons_in_texts_are_not_taken_for_members() -> None:
@@ -141,7 +141,7 @@ def test_equal_beginnings_of_values_do_not_hide_a_doubled_name() -> None:
         (b'{"msgRateIn": 1.0,}', "trailing comma"),
         (b'{"msgRateIn": 1.0} {}', "trailing characters"),
         (b"[]", "an object is expected here, not a list"),
-        (b"<html>", "is no JSON"),
+        (b"<html>", "is not JSON"),
         pytest.param(b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested more than", id="nested"),
         (b'{"subscriptions": {"\xff": {}}}', "UTF-8"),
     ],
@@ -264,7 +264,7 @@ def test_a_topic_in_two_bundles_is_told() -> None:
 @pytest.mark.parametrize(
     ("document", "path", "reason"),
     [
-        ({"boundaries": ["0x00000000", "zero"], "numBundles": 1}, "$.boundaries[1]", "no boundary"),
+        ({"boundaries": ["0x00000000", "zero"], "numBundles": 1}, "$.boundaries[1]", "not a boundary"),
         ({"boundaries": ["0x00000000"], "numBundles": 0}, "$.boundaries", "at least two"),
         ({"boundaries": ["0x80000000", "0x00000000"], "numBundles": 1}, "$.boundaries", "do not ascend"),
         ({"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 4}, "$.numBundles", "says 4 bundles"),

@@ -156,7 +156,7 @@ def test_B07_zero_and_negative_rates_are_left_out() -> None:
 
 
 def test_B07_nan_passes_the_gate_and_cuts_nowhere() -> None:
-    """A rate that is no number compares false with everything, as in Java."""
+    """A rate that is not a number compares false with everything, as in Java."""
     assert flow_or_qps_equally_divide(loads((10, math.nan), (20, 5), (30, 2000)), SMALL) == ()
 
 

@@ -18,10 +18,9 @@ from engine.bundles.boundaries import (
     parse_range,
     validate_boundaries_at_creation,
 )
-from engine.bundles.java_numbers import long_decode
 from engine.bundles.loads import TopicLoad, bundle_of_topic, find_topic, topic_load, topics_in
 from engine.errors import Rejection
-from engine.names import TopicName, parse_topic_name
+from engine.names import TopicName, long_decode, parse_topic_name
 
 HASHES_TO_THE_TOP = "persistent://tn/ns1/tqtqsqwrsqtpwv-partition-11"
 QUARTERS = NamespaceBundles("tn/ns1", (0, 0x40000000, 0x80000000, 0xC0000000, FULL_UPPER_BOUND))

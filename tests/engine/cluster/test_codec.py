@@ -137,9 +137,9 @@ def damaged(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "piece"),
     [
-        (b"", "no JSON"),
-        (b"\xff\xfe", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
+        (b"", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
         (b"[]", "not written by Ringside"),
         (damaged(format=FORMAT + 1), "use the newer one that wrote it"),
         (damaged(format=True), "not written by Ringside"),

@@ -256,7 +256,7 @@ def test_a_file_without_a_timeline_is_refused_and_left_alone(path: Path, data: b
 
 def test_a_missing_file_and_a_directory_are_refused_with_a_sentence(tmp_path: Path) -> None:
     for wrong in (tmp_path / "none", tmp_path):
-        with pytest.raises(InputError, match=r"cannot be read|is no file"):
+        with pytest.raises(InputError, match=r"cannot be read|is not a file"):
             recover(wrong)
         failure = Journal.resume(wrong)
         assert isinstance(failure, JournalFailure) and failure.action == "resume"

@@ -11,8 +11,7 @@ from hypothesis import given
 from engine.cluster.commands import AddConsumer, Command, KillConsumer, SetPriorityLevel, SetSetting
 from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.tables.topics import Load
-from engine.compare.evenness import Evenness, evenness, evenness_of
-from engine.compare.verdict import Verdict, carried_out, flag_change, judge, preview
+from engine.compare.verdict import Evenness, Verdict, carried_out, evenness, evenness_of, flag_change, judge, preview
 from engine.config import FLAG
 from engine.failover.choose import choose_many
 from engine.names import partition_index

@@ -53,15 +53,15 @@ def test_a_refused_text_is_shown_up_to_60_characters() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("hex:0", "'hex:0' is no hexadecimal"),
+        ("hex:0", "'hex:0' is not hexadecimal"),
         ("hex:zz", "two digits"),
         ("hex:00 ff", "hexadecimal"),
         ("hex:" + "x" * 5_000, "..."),
         ("base64:A", "base64"),
         ("base64:AP8=x", "base64"),
         ("base64:_-", "base64"),
-        ("\udcff", "no valid text"),
-        ("text:\ud800", "no valid text"),
+        ("\udcff", "not valid text"),
+        ("text:\ud800", "not valid text"),
     ],
 )
 def test_a_text_that_stands_for_no_bytes_is_refused_with_the_right_form(text: str, told: str) -> None:

@@ -18,10 +18,10 @@ from engine.cluster.tables.topics import Load, Topic
 from engine.config import SPLIT_ALGORITHMS, BrokerSettings
 from engine.errors import Rejection
 from engine.failover.model import Consumer
-from engine.lint import ALL_RULES, Finding, Severity, Told, lint, rule_ids
+from engine.lint import ALL_RULES, Finding, Reported, Severity, lint, rule_ids
 from engine.lint.doctor import RuleSet, rule_set
 from engine.lint.opened import namespace_cases, world_of
-from engine.scenarios.linting import told_by
+from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import open_snapshot
 
 SPACES = ("t/a", "t/b", "t/ab")
@@ -119,7 +119,7 @@ def test_one_rule_gives_its_part_and_the_worst_come_first(state: ClusterState) -
 @settings(max_examples=40, deadline=None)
 @given(states())
 def test_the_topics_of_a_namespace_are_those_a_split_looks_at(state: ClusterState) -> None:
-    told = Told()
+    told = Reported()
     for case in namespace_cases(state, world_of(state, told), told):
         assert case.topics == tuple(topic_loads(state, case.namespace))
 
@@ -163,7 +163,7 @@ def test_R01_producers_of_two_kinds_of_clients_are_seen_in_the_answers() -> None
     document = json.dumps(java).encode()
     snapshot = read_answers(document)
     state = open_snapshot(snapshot).state
-    (one,) = lint(state, told_by(snapshot, state, client_facts(document)))
+    (one,) = lint(state, reported_facts(snapshot, state, client_facts(document)))
     assert (one.rule, one.where.topic) == ("producers-mixed-key-routing", "persistent://t/a/x")
     assert one.number("keys_apart_share") == 0.5
 
@@ -181,7 +181,7 @@ def test_bundles_that_no_answer_tells_are_not_judged() -> None:
         document = json.dumps(named).encode()
         snapshot = read_answers(document)
         state = open_snapshot(snapshot).state
-        rules[told] = [each.rule for each in lint(state, told_by(snapshot, state, client_facts(document)))]
+        rules[told] = [each.rule for each in lint(state, reported_facts(snapshot, state, client_facts(document)))]
     assert rules == {True: ["split-in-vain"], False: []}
 
 
@@ -196,6 +196,6 @@ def test_K10_ranges_of_two_consumers_that_overlap_in_an_answer_are_an_error_wher
     snapshot = read_answers(document)
     for release, told in (("4.2.4", 1), ("3.0.2", 0)):
         state = open_snapshot(snapshot, release=release).state
-        findings = lint(state, told_by(snapshot, state, client_facts(document)))
+        findings = lint(state, reported_facts(snapshot, state, client_facts(document)))
         overlaps = [each for each in findings if each.rule == "key-overlaps"]
         assert [(each.severity, each.number("slots")) for each in overlaps] == [(Severity.ERROR, 1.0)] * told

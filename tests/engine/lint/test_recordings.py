@@ -20,7 +20,7 @@ from engine.admin.publishers import client_facts
 from engine.errors import InputError
 from engine.lint import Finding, Severity, lint
 from engine.scenarios.embedded import SCENES, embedded
-from engine.scenarios.linting import told_by
+from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import open_snapshot
 from engine.scenarios.synthetic import synthetic_state
 from tests.engine.scenarios.recordings import RECORDINGS
@@ -118,7 +118,7 @@ def moments(folder: Path) -> Iterator[tuple[bytes, list[Finding]]]:
             opened = open_snapshot(snapshot)
         except InputError:
             continue
-        yield whole, list(lint(opened.state, told_by(snapshot, opened.state, client_facts(whole))))
+        yield whole, list(lint(opened.state, reported_facts(snapshot, opened.state, client_facts(whole))))
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
@@ -200,7 +200,7 @@ def test_a_folder_as_a_whole_has_the_findings_of_its_last_moment(name: str) -> N
     folder = RECORDINGS / name
     snapshot = read_answers(folder)
     opened = open_snapshot(snapshot)
-    findings = lint(opened.state, told_by(snapshot, opened.state, client_facts(folder)))
+    findings = lint(opened.state, reported_facts(snapshot, opened.state, client_facts(folder)))
     assert dict(Counter(each.rule for each in findings)) == WHOLE[name]
 
 

@@ -7,16 +7,17 @@ from math import lcm
 import pytest
 
 from engine.errors import Rejection
-from engine.routing.key_moves import (
+from engine.routing.keys import (
     HASHING_SCHEMES,
     Disagreements,
+    HashingScheme,
     KeyMoves,
     client_disagreements,
     expected_moved_share,
     moved_keys,
     moved_keys_by_scheme,
+    partition_of_key,
 )
-from engine.routing.keys import HashingScheme, partition_of_key
 
 KEYS = [f"order-{number}" for number in range(2000)]
 

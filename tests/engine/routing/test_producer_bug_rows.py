@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.routing.key_moves import KeyMoves, moved_keys
-from engine.routing.keys import Message, partition_of_key
+from engine.routing.keys import KeyMoves, Message, moved_keys, partition_of_key
 from engine.routing.producers.model import ProducersState, Sent, Updated
 from engine.routing.producers.producer import create, send
 from engine.routing.producers.settings import JAVA, PYTHON, Client, Routing

@@ -72,7 +72,7 @@ def test_consumers_meet_by_position_and_the_last_one_gives_the_name() -> None:
 
 
 def test_partitions_with_another_number_of_consumers_make_the_list_grow() -> None:
-    """One consumer is listed several times: the list is no list of the consumers of the topic."""
+    """One consumer is listed several times: the list is not a list of the consumers of the topic."""
     assert shown(consumers("a", "b"), consumers("a")) == [("a", 1), ("b", 1), ("a", 1)]
     assert shown(consumers("a", "b"), consumers("a"), consumers("a", "b")) == [
         ("a", 1),

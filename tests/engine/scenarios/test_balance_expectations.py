@@ -64,7 +64,7 @@ def test_nothing_to_come_can_be_expected() -> None:
         ("next bundle a/b 0x0_0x1", "'bundle' is not forecast"),
         ("forecast a/b soon = 3", "'soon' is not forecast"),
         ("forecast a/b cycle", "write expect forecast NAMESPACE"),
-        ("forecast a/b cycle = soon", "'soon' is no number"),
+        ("forecast a/b cycle = soon", "'soon' is not a number"),
     ],
 )
 def test_a_forecast_that_cannot_be_read_says_how_it_is_written(text: str, told: str) -> None:

@@ -149,7 +149,7 @@ def test_ranges_that_no_mode_gives_are_shown_by_the_likeliest_and_said_to_differ
 def test_unacknowledged_messages_are_said_not_to_be_in_the_model() -> None:
     found = of([consumer("a", unacked=1_200)])
     assert told(found) == {
-        "key-messages-unknown": "sub: 1,200 messages are unacknowledged; no answer tells their keys, so they are not "
+        "key-messages-unknown": "sub: 1,200 messages are unacknowledged; no answer has their keys, so they are not "
         "in the model"
     }
 

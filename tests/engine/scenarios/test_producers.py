@@ -151,7 +151,7 @@ def test_producers_can_be_expected_where_a_subscription_is_shown_and_bundles_whe
 
 def test_a_producer_is_selected_by_its_name_or_its_number() -> None:
     (*_, last) = run_script(script(START + "select standalone-0-2\nselect #1\nselect nobody"))
-    assert last.rejection is not None and "no producer of" in last.rejection.message
+    assert last.rejection is not None and "not a producer of" in last.rejection.message
     timeline = last.timeline
     assert resolve_selection(timeline, "standalone-0-2") == Selection("producer", consumer_id=2)
     assert resolve_selection(timeline, "#1") == Selection("producer", consumer_id=1)

@@ -19,8 +19,7 @@ from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import TopicTable
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
-from engine.scenarios.fleet_opening import FleetPart, open_fleet_part
-from engine.scenarios.opening import open_snapshot
+from engine.scenarios.opening import FleetPart, open_fleet_part, open_snapshot
 from engine.views.failover.dashboard import dashboard_view, partitions_of
 from engine.views.failover.explanations import explain_topic
 from engine.views.failover.slice import slice_of

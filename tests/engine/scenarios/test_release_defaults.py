@@ -6,7 +6,7 @@ import pytest
 
 from engine.admin.publishers import ClientFacts
 from engine.config import ReleaseBehaviour, behaviour_of, default_settings
-from engine.scenarios.linting import told_by
+from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import BUNDLES_ASSUMED, open_moments
 from engine.scenarios.synthetic import synthetic_state
 from tests.engine.diagnosis.made import consumer, moments, stats, stats_path
@@ -41,5 +41,5 @@ def test_the_strategies_are_told_by_the_run_time_configuration() -> None:
     found = moments({
         stats_path(): stats("Failover", [consumer("a")]), "admin/v2/brokers/configuration/runtime": runtime
     })  # fmt: skip
-    told = told_by(found[-1].snapshot, open_moments(found).state, ClientFacts())
+    told = reported_facts(found[-1].snapshot, open_moments(found).state, ClientFacts())
     assert (told.shedder, told.placement) == ("AvgShedder", "")

@@ -127,7 +127,7 @@ def test_an_expectation_that_holds_is_silent(expectation: str) -> None:
         ("consumers <= 1", "it is 2"),
         ("bundles public/default = 5", "it is 4"),
         ("bundles no/where = 5", "no namespace 'no/where'"),
-        ("bundle public/default/0x00000000_0x20000000", "is no bundle in force"),
+        ("bundle public/default/0x00000000_0x20000000", "is not a bundle in force"),
         ("topics public/default/0x00000000_0x20000000 = 1", "there is no bundle"),
         ("rule first connected", "the rule is modulo"),
         ("notice names-collide", "the notices are none"),
@@ -143,7 +143,7 @@ def test_a_bundle_that_was_split_is_no_bundle_in_force_any_more() -> None:
     split = SMALL + "split public/default/0x00000000_0x40000000 range_equally_divide\nexpect bundle public/default/"
     assert failures(split + "0x00000000_0x20000000") == []
     (failure,) = failures(split + "0x00000000_0x40000000")
-    assert "is no bundle in force" in failure.reason
+    assert "is not a bundle in force" in failure.reason
 
 
 def test_a_refusal_fails_the_run_unless_it_is_expected() -> None:
@@ -165,7 +165,7 @@ def test_a_failure_does_not_stop_the_run() -> None:
 
 def test_a_selection_that_is_not_there_fails_with_all_that_was_tried() -> None:
     (failure,) = failures(SMALL + "select topik-33")
-    assert "no bundle and no consumer" in failure.reason and "topic" in failure.reason
+    assert "neither a bundle nor a consumer" in failure.reason and "topic" in failure.reason
 
 
 def test_every_problem_of_a_script_is_told_with_its_line() -> None:
@@ -251,7 +251,7 @@ def test_files_that_cannot_be_run_are_input_errors_with_all_problems(tmp_path: P
     with pytest.raises(InputError, match="cannot be read"):
         load_script(path)
     path.write_bytes(b"scene pip392\nsay \xff")
-    with pytest.raises(InputError, match="no UTF-8"):
+    with pytest.raises(InputError, match="not UTF-8"):
         load_script(path)
     path.write_text("scene pip392\nfly\nat x\n", encoding="utf-8")
     with pytest.raises(InputError) as caught:

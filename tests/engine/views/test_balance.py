@@ -58,7 +58,7 @@ def test_the_next_split_is_told_with_bundle_reason_time_and_children() -> None:
         "0x00000000_0x40000000", 1, 900.0, "MsgRate",
     )  # fmt: skip
     assert "54.1 msg/s on long-term average, limit 40 msg/s (loadBalancerNamespaceBundleMaxMsgRate)" in split.why
-    assert split.told == "split into 2 at 0x23b8ec31 by flow_or_qps_equally_divide"
+    assert split.sentence == "split into 2 at 0x23b8ec31 by flow_or_qps_equally_divide"
 
 
 def test_a_topic_that_nobody_listed_is_named_wherever_topics_are_counted() -> None:
@@ -133,7 +133,7 @@ def test_attempts_that_change_nothing_are_one_loop_that_goes_on() -> None:
     view = viewed(scene())
     loop = view.tree("flow_or_qps_equally_divide").loops[0]
     assert (loop.kind, loop.lasts, loop.bundles) == ("repeats-without-effect", True, ("0x80000000_0xc0000000",))
-    assert loop.told.endswith("in cycles 1 to 20, 40 times, and it goes on") and OUTCOMES["no-change"] in loop.told
+    assert (loop.first_cycle, loop.times) == (1, 40) and OUTCOMES["no-change"] in loop.sentence
     positions = view.tree("specified_positions_divide").loops
     assert [len(loop.bundles) for loop in positions] == [3] and positions[0].times == 119
 
@@ -158,7 +158,7 @@ def test_the_caps_are_told_in_the_cycle_in_which_they_bite() -> None:
 
 def test_echoes_of_a_split_are_told_apart() -> None:
     told = [
-        attempt.told
+        attempt.sentence
         for algorithm in SPLIT_ALGORITHMS
         for attempt in viewed(scene(loadBalancerNamespaceBundleMaxMsgRate=10)).tree(algorithm).attempts
         if attempt.echo
@@ -288,7 +288,7 @@ def test_occupancy_counts_what_is_there_beside_chance() -> None:
     assert isinstance(view.occupancy, CountedOccupancy)
     assert view.occupancy.topics == view.topics == 61
     assert view.occupancy.per_bundle == (14, 14, 18, 15)
-    assert view.needed.bundles == 3 and view.needed.told
+    assert view.needed.bundles == 3 and view.needed.sentences
 
 
 def test_sessions_count_consumers_of_every_subscription_and_producers_of_every_partition() -> None:

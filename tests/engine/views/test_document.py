@@ -15,8 +15,8 @@ from engine.scenarios.embedded import embedded, embedded_default
 from engine.scenarios.synthetic import synthetic_state
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.document import FORMAT, dashboard_document
-from engine.views.schemas import schema_of
 from tests.engine.views.states import FLAG, cluster, submitted
+from tests.schemas import schema_of
 
 
 def split_and_changed() -> Timeline:

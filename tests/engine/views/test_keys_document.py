@@ -15,9 +15,9 @@ from engine.scenarios.synthetic import synthetic_keys
 from engine.views.keys.document import FORMAT, keys_document
 from engine.views.keys.view import keys_view
 from engine.views.keys.words import VERDICTS
-from engine.views.schemas import schema_of
 from engine.views.timeline import kind_of
 from tests.engine.views.key_states import KEY, after
+from tests.schemas import schema_of
 
 
 def waiting() -> Timeline:

@@ -125,7 +125,7 @@ def test_K13_points_that_meet_are_told_where_join_order_decides() -> None:
 
 def test_K03_one_name_for_several_is_told_with_what_it_does_in_the_release() -> None:
     assert told("add a", "add a", 'add ""', 'add ""', "add b")["key-shared-names"] == (
-        "one name for several consumers: 'a', ''; statistics by name cannot tell them apart"
+        "one name for several consumers: 'a', ''; statistics by name cannot distinguish them"
     )
     assert told("release 2.11.0", "add a", "add a")["key-shared-names"] == (
         "one name for several consumers: 'a'; in this release they share every point and take turns"

@@ -12,7 +12,7 @@ from engine.cluster.state import shown_places
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.hashing import java_string_hash
-from engine.routing.key_moves import HASHING_SCHEMES
+from engine.routing.keys import HASHING_SCHEMES
 from engine.views.producers.answers import growth_view, known_keys_view, route_answer, send_answer, statistics_view
 from engine.views.producers.counts import CURVE_POINTS, curve_partitions
 from engine.views.producers.document import producers_document

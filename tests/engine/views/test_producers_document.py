@@ -17,10 +17,10 @@ from engine.scenarios.synthetic import synthetic_producers
 from engine.views.producers.answers import statistics_view
 from engine.views.producers.document import FORMAT, producers_document
 from engine.views.producers.view import producers_view
-from engine.views.schemas import schema_of
 from engine.views.timeline import kind_of
 from tests.engine.cluster.producer_states import timeline_after
 from tests.engine.cluster.support import ORDERS
+from tests.schemas import schema_of
 
 LAZY = f"producer add count 3 lazy batching off on {ORDERS}"
 

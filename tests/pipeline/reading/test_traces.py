@@ -73,7 +73,7 @@ def write(path: Path, events: list[dict[str, Any]]) -> None:
         lines = [",".join(names)]
         for event in events:
             cells = [event.get(name) for name in names]
-            # Nothing is no key, "" in quotes is the empty key: the csv module writes both alike.
+            # Nothing is not a key, "" in quotes is the empty key: the csv module writes both alike.
             lines.append(",".join("" if c is None else '"' + str(c).replace('"', '""') + '"' for c in cells))
         path.write_text("\n".join(lines) + "\n", newline="")
     else:
@@ -125,10 +125,10 @@ def test_bad_events_are_counted_by_reason_and_the_good_ones_stay(tmp_path: Path)
     assert rows == [("\n", b"k", 1)] * 2
     reasons = {row[7]: row[5] for row in account.quarantine()}
     assert reasons == {
-        "the line is no event": 2,
-        "the line is no JSON": 1,
+        "the line is not an event": 2,
+        "the line is not JSON": 1,
         "count is negative, no whole number, or larger than 2^53": 4,
-        "key_base64 is no base64": 1,
+        "key_base64 is not base64": 1,
     }
     assert all(row[0] == "t.jsonl" and row[1] for row in account.quarantine())
 

@@ -23,8 +23,8 @@ def partitions(count: int) -> list[str]:
         (b"", "empty"),
         (b'{"partitions": {', ":1:17"),
         (b'{"metadata": {},\n "partitions": [1,}', ":2:"),
-        (b'{"an": "inventory", "of": ["something", "else"]}', "this is no answer of a broker"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "this is no answer of a broker"),
+        (b'{"an": "inventory", "of": ["something", "else"]}', "this is not an answer of a broker"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "this is not an answer of a broker"),
     ],
     ids=["empty", "truncated", "wrong JSON", "another kind", "a picture"],
 )

@@ -119,11 +119,11 @@ def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
         (("occupancy", "scene", "--brokers", "0"), "--brokers: 0 brokers"),
         (("occupancy", "--topics", "10"), "--topics and --bundles go together"),
         (("occupancy", "--topics", "10", "--bundles", "0"), "--bundles: 0 bundles"),
-        (("occupancy", "scene", "--topics", "10", "--bundles", "1"), "stand for a PATH"),
+        (("occupancy", "scene", "--topics", "10", "--bundles", "1"), "replace PATH"),
         (("bundles-needed", "--topics", "0", "--brokers", "3"), "--topics: 0 topics need no bundles"),
         (("bundles-needed", "--topics", "9", "--brokers", "0"), "--brokers: 0 brokers"),
         (("bundles-needed", "--topics", "9", "--brokers", "2", "--max-over-mean", "nan"), "--max-over-mean: "),
-        (("bundles-needed", "--topics", "9", "--brokers", "2", "--idle-share=-1"), "--idle-share: -1.0 is no share"),
+        (("bundles-needed", "--topics", "9", "--brokers", "2", "--idle-share=-1"), "--idle-share: -1.0 is not a share"),
     ],
 )
 def test_what_cannot_be_answered_names_the_option(run: Run, words: tuple[str, ...], told: str) -> None:

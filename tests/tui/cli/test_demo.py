@@ -9,8 +9,8 @@ import pytest
 
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 from tests.tui.cli.conftest import Run
+from tui.cli import exits as terminal
 from tui.cli import screen as cli_screen
-from tui.cli import terminal
 
 FAILING = """# Two expectations, one is met
 # The other is not.

@@ -73,9 +73,9 @@ def test_the_page_tells_the_worst_and_no_name_can_draw(run: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("data", "word"),
     [
-        (b"{", "no summary"),
+        (b"{", "not a summary"),
         (b'{"version": 99}', "version 99"),
-        (b"[]", "no summary"),
+        (b"[]", "not a summary"),
         (b'{"version": 2}', "jobs"),
         (b'{"version": 1}', "version 1"),
     ],

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from engine.views.fleet.summary import VERSION, FleetSummary, FleetTotals, summary_text
 from tests.tui.cli.conftest import Run
 from tests.tui.fleet_runs import MONDAY, NAMESPACE, TUESDAY, both_days, result, topic
 
@@ -84,6 +86,21 @@ def test_the_other_way_round_everything_is_the_opposite(run: Run, tmp_path: Path
         assert (forth["sums"][one], forth["sums"][other]) == (back["sums"][other], back["sums"][one]), one
     assert back["sums"]["idle"] == -1 and back["sums"]["moved"] == 4
     assert back["worse"][0]["subscription"] == "audit"
+
+
+def test_two_runs_of_a_history_are_the_same_as_two_folders(run: Run, tmp_path: Path) -> None:
+    """The newest one is in the result folder itself as well; a run that is nowhere is refused with those there are."""
+    before, after = both_days(tmp_path)
+    out = result(tmp_path / "out", "tuesday")
+    summary = FleetSummary(VERSION, (), FleetTotals(), (), (), (), (), (), (), (), {}, run_id=TUESDAY.run_id)
+    (out / "summary.json").write_bytes(summary_text(summary))
+    kept = result(out / "history" / MONDAY.run_id, "monday")
+    (kept / "summary.json").write_bytes(summary_text(replace(summary, run_id=MONDAY.run_id)))
+    together = document(run, str(out), MONDAY.run_id, TUESDAY.run_id)
+    assert together["sums"] == document(run, before, after)["sums"]
+    assert (together["before"]["place"], together["after"]["place"]) == (str(kept), str(out))
+    unknown = run("fleet", "diff", str(out), MONDAY.run_id, "20261125T060000Z-cccccccc")
+    assert (unknown.code, MONDAY.run_id in unknown.err, TUESDAY.run_id in unknown.err) == (2, True, True)
 
 
 def test_two_runs_of_one_folder_are_the_same_as_two_folders(run: Run, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_file_that_is_no_journal_is_named_as_that_with_what_is_expected(
     (tmp_path / "text").write_text("root:x:0:0:root:/root:/bin/bash\n")
     ran = run("replay", "text", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert "text: this is no journal; one begins with the header that ringside writes" in ran.err
+    assert "text: this is not a journal; one begins with the header that ringside writes" in ran.err
     assert "check sum" not in ran.err and len(ran.err.splitlines()) == 1
 
 

@@ -209,7 +209,7 @@ def test_what_is_wrong_with_one_file_is_told_and_the_rest_is_judged(run: Run, an
     ran = run("lint", str(tmp_path), "--flag", "on")
     assert (ran.code, "error failover-duplicate-names" in ran.out) == (1, True)
     assert "half.json" in ran.err and "short.json.gz" in ran.err
-    assert "no answer tells the bundles of t/n" in ran.err
+    assert "no answer has the bundles of t/n" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_namespace_that_nothing_is_told_of_is_refused_with_those_there_are(run
 def test_an_empty_folder_and_a_folder_of_other_files_are_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     ran = run("lint", "empty")
-    assert (ran.code, "no .json or .json.gz file lies in" in ran.err) == (2, True)
+    assert (ran.code, "no .json or .json.gz file is in" in ran.err) == (2, True)
     (tmp_path / "empty" / "a.json").write_text("{}")
     assert run("lint", "empty").code == 2
 
@@ -277,7 +277,7 @@ def test_a_file_named_as_an_answer_is_no_list_of_names(run: Run, tmp_path: Path,
     (tmp_path / "orders.json").write_text(text)
     (tmp_path / "names.txt").write_text(text)
     ran = run("lint", str(tmp_path / "orders.json"))
-    assert (ran.code, ran.out) == (2, "") and "orders.json: this is no answer of a broker" in ran.err
+    assert (ran.code, ran.out) == (2, "") and "orders.json: this is not an answer of a broker" in ran.err
     assert run("lint", str(tmp_path / "names.txt")).code == 0
 
 

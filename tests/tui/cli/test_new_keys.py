@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from engine.scenarios.synthetic import synthetic_keys, synthetic_state
-from engine.views.schemas import schema_of
+from tests.schemas import schema_of
 from tests.tui.cli.conftest import Run
 
 NEW = ("new", "--no-journal", "--keys", "40", "--consumers", "3")

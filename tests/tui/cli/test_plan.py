@@ -122,7 +122,7 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
         (["--nodes", "4", "--to", "3", "--leaving", "one"], "write 1,3"),
         (["--nodes", "4", "--to", "5", "--key", "hex:0"], "--key: 'hex:0'"),
         (["--nodes", "4", "--to", "5", "--key", "base64:?"], "--key"),
-        (["--nodes", "4", "--to", "5", "--key", "\udcff"], "--key: '\\udcff' is no valid text"),
+        (["--nodes", "4", "--to", "5", "--key", "\udcff"], "--key: '\\udcff' is not valid text"),
         (["--nodes", "4", "--to", "5", "--keys", "absent"], "absent: no such file"),
         (["--nodes", "4", "--to", "5", "--keys", "."], ".: is a folder"),
         (["--nodes", "4", "--to", "5", "--keys", "a\0b"], "no such file"),

@@ -124,7 +124,7 @@ def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
     [
         ((), "which key?"),
         (("k", "--no-key"), "which key?"),
-        (("hex:0",), "no hexadecimal"),
+        (("hex:0",), "not hexadecimal"),
         (("k", "--partial", "99"), "--partial: a limit of 99 is above"),
         (("k", "--client", "python", "--hashing", "Murmur3_32Hash"), "--hashing: the Python client does not hash"),
     ],

@@ -19,9 +19,9 @@ from engine.balance.shedding.model import BrokerOutcome
 from engine.balance.splitting.loops import LoopKind
 from engine.balance.splitting.model import AttemptOutcome
 from engine.verify.report import FactKind
-from engine.views.schemas import DOCUMENTS, schema_of
 from tests.engine.diagnosis.made import consumer, stats
 from tests.engine.scenarios.recordings import RECORDINGS
+from tests.schemas import DOCUMENTS, schema_of
 from tests.tui.cli.conftest import Run
 from tests.tui.fleet_runs import both_days
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from engine.views.schemas import schema_of
 from tests.engine.scenarios.recordings import RECORDINGS
+from tests.schemas import schema_of
 from tests.tui.cli.conftest import Run
 
 

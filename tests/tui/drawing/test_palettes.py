@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 from rich.color import Color, ColorSystem
 
+from themes import stylesheet, stylesheets
 from themes.palettes import DEPTHS, ROLES, THEMES, Depth, ThemeName, consumer_tag, hex_colour, palette
-from themes.paths import stylesheet, stylesheets
 from tui.drawing.colour import contrasting, luminance, mix, pack, shades, unpack
 
 # How dichromats see linear RGB: Machado, Oliveira and Fernandes (2009), severity 1.

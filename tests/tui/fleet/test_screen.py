@@ -272,9 +272,9 @@ def test_the_command_palette_writes_no_picture_of_the_screen(folder: Path) -> No
 
 def test_a_word_that_wants_a_number_says_so_when_the_filter_is_answered(folder: Path) -> None:
     asked = ("slash", "i", "d", "l", "e", "greater_than_sign")
-    assert "idle>x wants a number" in play(app_on(folder), *asked, "x", "enter")
-    assert "wants a number" not in play(app_on(folder), *asked, "x", "enter", "backspace", "1", "enter")
-    assert "wants a number" not in play(app_on(folder), "slash", *"shop", "enter")
+    assert "idle>x needs a number" in play(app_on(folder), *asked, "x", "enter")
+    assert "needs a number" not in play(app_on(folder), *asked, "x", "enter", "backspace", "1", "enter")
+    assert "needs a number" not in play(app_on(folder), "slash", *"shop", "enter")
 
 
 def test_help_lists_the_keys_the_filter_and_the_columns(folder: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_asks_for_ranges_in_sticky_mode_and_proposes_the_first_gap() -> None:
 
 
 def test_a_names_the_field_of_ranges_that_cannot_be() -> None:
-    """What is no range, an overlap (with the name of the other consumer) and no range at all; what was typed stays."""
+    """Not a range, an overlap (with the name of the other consumer) and no range at all; what was typed stays."""
     app = keys_app(with_a_gap())
 
     async def story(pilot: Pilot[int]) -> None:

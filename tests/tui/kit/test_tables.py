@@ -11,7 +11,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from engine.exporting import export_records
+from engine.disk import export_records
 from engine.views.failover.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of, until
 from tui.failover.dialogs import PartitionsScreen

@@ -58,7 +58,7 @@ def test_a_creates_producers_and_selects_the_last() -> None:
 @pytest.mark.parametrize(
     ("field", "typed", "told"),
     [
-        ("count", "many", "'many' is no number of producers"),
+        ("count", "many", "'many' is not a number of producers"),
         ("count", "0", "0 is not a number of producers"),
         ("start", "soon", "lazy or eager, not 'soon'"),
         ("router", "partial 99", "a limit of 99 is above the 12 partitions"),
@@ -157,7 +157,7 @@ def test_m_grows_the_topic_and_a_minute_lets_producers_see_it() -> None:
         assert "not support shrink topic partitions" in text_of(app)
         await pilot.press("ctrl+u", *"some", "enter")
         await pilot.pause()
-        assert "'some' is no number of partitions" in text_of(app)
+        assert "'some' is not a number of partitions" in text_of(app)
         await pilot.press("escape", "full_stop")
         await pilot.pause()
         assert topic(app).now_ms == 60_010

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.exporting import Exported, neutral
+from engine.disk import Exported, neutral
 from tui.kit.giving_away import written_sentence
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing

@@ -15,8 +15,14 @@ from engine.cluster.journal.invariants import faults
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState
 from engine.errors import InputError
-from engine.scenarios.fleet_opening import FLAG_OF_LISTS, SEVERAL_LISTS, TOPICS_LEFT_OUT, open_fleet_part
-from engine.scenarios.opening import DIFFERS_FROM_RECORD, open_snapshot
+from engine.scenarios.opening import (
+    DIFFERS_FROM_RECORD,
+    FLAG_OF_LISTS,
+    SEVERAL_LISTS,
+    TOPICS_LEFT_OUT,
+    open_fleet_part,
+    open_snapshot,
+)
 from tests.tui.fleet_scenes import NAMES, NAMESPACE, imported, small_result
 from tui.sources import fleet_part
 from tui.sources.fleet_part import part_of

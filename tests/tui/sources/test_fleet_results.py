@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv
 
+from engine.disk import Exported
 from engine.errors import InputError
-from engine.exporting import Exported
 from pipeline import schemas, stamps
 from tests.tui.fleet_scenes import large_result, small_result
 from tui.fleet.columns import SUBSCRIPTIONS
@@ -188,12 +189,27 @@ def test_a_missing_table_is_told_with_the_command_that_makes_it(tmp_path: Path) 
         read_results(folder)
 
 
+def test_where_the_report_failed_what_the_other_jobs_found_is_listed(tmp_path: Path) -> None:
+    folder = small_result(tmp_path / "out")
+    for name in (SUBSCRIPTIONS.table, NAMESPACES):
+        shutil.rmtree(folder / name)
+    (folder / "summary.json").unlink()
+    results = read_results(folder)
+    assert "ringside fleet report" in results.complaint
+    assert [len(results.listing(name)) for name in (SUBSCRIPTIONS.table, NAMESPACES, FINDINGS, SET_ASIDE)] == [
+        0,
+        0,
+        2,
+        2,
+    ]
+
+
 def test_a_spoilt_summary_costs_the_header_and_no_list(tmp_path: Path) -> None:
     folder = small_result(tmp_path / "out")
     assert read_results(folder).listed_flag() is True and read_results(folder).complaint == ""
     (folder / "summary.json").write_bytes(b"{")
     spoilt = read_results(folder)
-    assert spoilt.summary is None and "no summary" in spoilt.complaint and len(spoilt.listing(FINDINGS)) == 2
+    assert spoilt.summary is None and "not a summary" in spoilt.complaint and len(spoilt.listing(FINDINGS)) == 2
     (folder / "summary.json").unlink()
     assert "ringside fleet report" in read_results(folder).complaint
 

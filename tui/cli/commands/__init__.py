@@ -69,7 +69,7 @@ _COMMANDS: Final = (
     (
         "occupancy",
         "commands.occupancy:occupancy_command",
-        "Count topics in bundles and on brokers, beside what chance gives.",
+        "Count topics in bundles and on brokers, and compare with chance.",
     ),
     (
         "bundles-needed",

@@ -73,8 +73,8 @@ def brokers_command(
     question = BrokersQuestion(None, shedder, placement, settings, changes, cycles, seed)
     if output.on_screen:
         from tui.brokers.app import BrokersApp
+        from tui.cli.exits import why_no_screen
         from tui.cli.screen import run_screen
-        from tui.cli.terminal import why_no_screen
 
         reason = why_no_screen()
         if reason is not None:
@@ -121,7 +121,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     frame = brokers_frame(view, 0)
     name = f"{safe_name(view.given.source)}, " if view.given.source else ""
     lines = [*wrapped(f"brokers: {name}{status_text(view)}"), *wrapped(hint_text(view, frame)), ""]
-    heading = ("broker", *(RESOURCE_TEXTS[each] for each in RESOURCES), "has")
+    heading = ("broker", *(RESOURCE_TEXTS[resource] for resource in RESOURCES), "has")
     rows = [
         (
             safe_name(row.broker),

@@ -127,7 +127,7 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
     if junit is not None:
         write_report(junit, junit_text(judged), JUNIT_MARK, "--junit")
     if sarif is not None:
-        sentences = {each: sentence(each) for each in judged.missed}
+        sentences = {outcome: sentence(outcome) for outcome in judged.missed}
         write_report(sarif, json_text(sarif_document(judged, sentences, engine.__version__)), SARIF_MARK, "--sarif")
     if as_json:
         write_out(json_text(check_document(judged)))
@@ -171,19 +171,19 @@ def sentence(outcome: Outcome) -> str:
     """What was found beside what is allowed."""
     if outcome.found is None:
         return outcome.reason + _names(outcome, ": ")
-    kind, found, allowed = outcome.goal.kind, outcome.found, outcome.goal.allowed
+    kind, actual, allowed = outcome.goal.kind, outcome.found, outcome.goal.allowed
     if kind == "joins":
         return "everybody can join"
     if kind == "moved":
-        told = f"{percent(found)} changes its owner, {percent(allowed)} allowed"
+        text = f"{percent(actual)} changes its owner, {percent(allowed)} allowed"
     elif kind in ("max_over_mean", "max_over_mean_msgs", "survive"):
-        told = f"{found:.2f}, {allowed:.2f} allowed"
+        text = f"{actual:.2f}, {allowed:.2f} allowed"
     else:
-        told = f"{_plain(found)}, {_plain(allowed)} allowed"
-    told += _names(outcome, "; worst is the loss of " if kind == "survive" else "; ")
+        text = f"{_plain(actual)}, {_plain(allowed)} allowed"
+    text += _names(outcome, "; worst is the loss of " if kind == "survive" else "; ")
     if outcome.key:
-        told += f"; key {safe_name(outcome.key)} alone is more, and one key stays on one consumer"
-    return told
+        text += f"; key {safe_name(outcome.key)} alone is more, and one key stays on one consumer"
+    return text
 
 
 def junit_text(judged: Judged) -> str:
@@ -200,8 +200,11 @@ def junit_text(judged: Judged) -> str:
         if outcome.met:
             lines.append(f"{case}{place}/>")
         else:
-            told = sentence(outcome)
-            lines += [f"{case}{place}>", f"      <failure message={_quoted(told)}>{escape(visible(told))}</failure>"]
+            message = sentence(outcome)
+            lines += [
+                f"{case}{place}>",
+                f"      <failure message={_quoted(message)}>{escape(visible(message))}</failure>",
+            ]
             lines.append("    </testcase>")
     return "\n".join([*lines, "  </testsuite>", "</testsuites>", ""])
 

@@ -14,10 +14,10 @@ from tui.kit.wording import safe_name
 
 @click.group("config")
 def config_command() -> None:
-    """Look at your own settings: colours, animation, journal, limits and keys, in one TOML file.
+    """Show your own settings: colours, animation, journal, limits and keys, in one TOML file.
 
     It is ringside/config.toml in the folder of configurations ($XDG_CONFIG_HOME, or ~/.config); RINGSIDE_CONFIG names
-    another one, and empty none. Options on the command line go before it.
+    another one, and empty none. Options on the command line override it.
 
     Example: ringside config check
     """
@@ -26,7 +26,7 @@ def config_command() -> None:
 @config_command.command("check", short_help="Say which settings hold, and what is wrong with others.")
 @click.argument("path", required=False, metavar="[FILE]", type=click.Path(path_type=Path, dir_okay=False))
 def check(path: Path | None) -> int:
-    """Read FILE, or your own file of settings, and print what holds. Ends with 2 where something in it does not.
+    """Read FILE, or your settings file, and print the settings in force. Exit code 2 if something in it is wrong.
 
     Example: ringside config check
     """
@@ -48,7 +48,7 @@ def check(path: Path | None) -> int:
     lines += [f"  {name} = {json.dumps(value)}" for name, value in config.settings.items()]
     lines += [f"  key {more} means {meant}: {known[meant]}" for more, meant in keys.items()]
     write_page(lines if len(lines) > 1 else [f"{lines[0]} nothing is set"], ascii_only=False)
-    problems = (*config.problems, *(f"[keys] {each}" for each in wrong))
+    problems = (*config.problems, *(f"[keys] {clash}" for clash in wrong))
     for problem in problems:
         say(f"{wanted}: {problem}")
     return USAGE if problems else FINE

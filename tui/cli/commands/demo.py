@@ -37,8 +37,8 @@ FORMAT: Final = "ringside.script/1"
 def demo_command(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
-    With --once or --json the script is run, and what the screen would then tell is printed; with --headless --json
-    also every line, and what came of it.
+    With --once or --json the script is run, and what the screen would then show is printed; with --headless --json
+    also every line and its result.
 
     Example: ringside demo pip392 --headless
     """
@@ -46,8 +46,8 @@ def demo_command(*, script: str | None, headless: bool, max_input: int, output: 
         _list(output)
         return FINE
     if not headless and output.on_screen:
-        return show_session(lambda: demo_session(_found(script), max_input), output, journal)
-    return _run(_found(script), output, max_input, every_line=headless)
+        return show_session(lambda: demo_session(_script(script), max_input), output, journal)
+    return _run(_script(script), output, max_input, every_line=headless)
 
 
 def _list(output: Output) -> None:
@@ -60,7 +60,7 @@ def _list(output: Output) -> None:
         write_page(list_lines(scripts), ascii_only=output.ascii_only)
 
 
-def _found(script: str) -> Script:
+def _script(script: str) -> Script:
     """The script of that name, or in that file. Raises ``InputError`` with what may have been meant."""
     from engine.scenarios.script.run import SHIPPED_SCRIPTS, load_script, shipped_script
 
@@ -73,7 +73,7 @@ def _found(script: str) -> Script:
 
 
 def _run(script: Script, output: Output, max_input: int, *, every_line: bool) -> int:
-    """Run a script to its end, print what was asked for, and say what failed."""
+    """Run a script to its end, print the chosen form, and say what failed."""
     from dataclasses import replace
 
     from engine.scenarios.script.run import run_script, start_of
@@ -109,7 +109,7 @@ def _name(script: Script) -> str:
 
 
 def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> dict[str, Any]:
-    """What ``script_lines`` tells as plain values, with the numbers that came; ``view`` is that of the end.
+    """What ``script_lines`` says, as plain values, with the numbers that came; ``view`` is that of the end.
 
     A step's ``expected`` is null where it expects nothing.
     """
@@ -128,7 +128,7 @@ def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str,
 
 
 def _step_document(step: ScriptStep) -> dict[str, Any]:
-    told = {"met": not step.failures, "found": step.found, "instead": step.instead or None}
+    document = {"met": not step.failures, "found": step.found, "instead": step.instead or None}
     return {
         "line": step.line,
         "at_seconds": step.at_seconds,
@@ -136,7 +136,7 @@ def _step_document(step: ScriptStep) -> dict[str, Any]:
         "text": step.text,
         "caption": step.caption,
         "refused": None if step.rejection is None else asdict(step.rejection),
-        "expected": told if step.kind == "expect" else None,
+        "expected": document if step.kind == "expect" else None,
         "failures": [failure.reason for failure in step.failures],
     }
 

@@ -44,11 +44,11 @@ def diff_command(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Put A and B side by side: what is set otherwise, who came and left, and which topics change hands.
+    """Compare A and B: settings that differ, consumers that came and left, and topics that change hands.
 
     A and B are each a FILE or FOLDER of answers, a journal, or a change: rule:ring, rule:modulo, release:5.0, step:3,
     "apply:kill c-1". A change is about --in PATH, else about the other side, else about the embedded cluster. In
-    changes of one state consumers are the same by identity, in two dumps by name. Of two dumps it is also told what
+    changes of one state consumers are the same by identity, in two dumps by name. For two dumps it also says what
     brokers reported otherwise: who came and left, which active consumers, owners and ranges changed, what grew.
 
     --fail-on takes moved, least (also in %), msgs_per_sec, bytes_per_sec, unacked_at_risk, appeared, vanished, idle,
@@ -94,16 +94,16 @@ def diff_command(
 def _limit(text: str) -> Limit:
     from engine.views.comparing.limits import parse_limit
 
-    found = parse_limit(text)
-    if isinstance(found, Rejection):
-        raise click.BadParameter(found.message, param_hint="--fail-on")
-    return found
+    limit = parse_limit(text)
+    if isinstance(limit, Rejection):
+        raise click.BadParameter(limit.message, param_hint="--fail-on")
+    return limit
 
 
 def _change(text: str) -> tuple[str, str] | None:
     """Kind and value of a change, None for a path; a path that is there goes before."""
-    kind, found, value = text.partition(":")
-    return (kind, value) if found and kind in KINDS and not Path(text).exists() else None
+    kind, colon, value = text.partition(":")
+    return (kind, value) if colon and kind in KINDS and not Path(text).exists() else None
 
 
 def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input: int) -> Session:

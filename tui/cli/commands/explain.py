@@ -44,7 +44,7 @@ def explain_key(
 ) -> int:
     """Say why KEY goes to its consumer: bytes, hash, slot, owner, who inherits it, and what it waits for.
 
-    Bytes that are no text are written hex:00ff or base64:AP8=. "" is the empty key, which is a key; --no-key is none.
+    Bytes that are not text are written hex:00ff or base64:AP8=. "" is the empty key; --no-key is none.
 
     Example: ringside explain key order-17 --consumers a,b,c
     """
@@ -61,30 +61,32 @@ def explain_key(
         raise click.UsageError('which key? write one, "" for the empty key, or --no-key for a message without a key')
     who = sharing_of(sharing, path)
     sticky = sticky_key(metadata, who.behaviour)
-    told = explained(who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None)
+    explanation = explained(
+        who.selector, sticky.data, draining=who.delivery.draining if who.delivery is not None else None
+    )
     if as_json:
         from tui.cli.printers.key_answers import explained_document
 
-        write_out(json_text(explained_document(who, sticky, told)))
+        write_out(json_text(explained_document(who, sticky, explanation)))
     else:
         from tui.cli.printers.key_answers import explained_lines
 
-        write_page(explained_lines(who, sticky, told), ascii_only=ascii_only)
+        write_page(explained_lines(who, sticky, explanation), ascii_only=ascii_only)
     return FINE
 
 
 def _key_and_path(words: tuple[str, ...], *, replaced: bool) -> tuple[str | None, str | None]:
-    """The words as KEY and PATH; only PATH where an option stands for the key."""
+    """The words as KEY and PATH; only PATH where an option gives the key."""
     allowed = 1 if replaced else 2
     if len(words) > allowed:
-        instead = " (an option stands for the key already)" if replaced else ""
+        instead = " (an option gives the key already)" if replaced else ""
         raise click.UsageError(f"{words[allowed]!r} is too much; write [KEY] [FILE | FOLDER]{instead}")
     key, path = ((None, *words, None) if replaced else (*words, None, None))[:2]
     return key, path
 
 
 def _metadata(key: str | None, given: dict[str, Any]) -> EntryMetadata:
-    """What the message has. Raises ``InputError`` for a text that is no key."""
+    """What the message has. Raises ``InputError`` for a text that is not a key."""
     from engine.keyshared.keys import EntryMetadata
     from tui.cli.key_options import key_of
 
@@ -141,26 +143,26 @@ def explain_topic(
     if consumers is not None:
         if path is not None or what_if.about is not None:
             raise click.UsageError("--consumers is about a topic that exists nowhere yet; leave out the answers")
-        found = _planned(topic, partitions, consumers, what_if.pulsar)
+        session = _planned(topic, partitions, consumers, what_if.pulsar)
     elif partitions is not None:
         raise click.UsageError("--partitions belongs to a planned topic; give --consumers A,B,C too")
     else:
-        found = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
-    told = topic_or_turn(found, topic, what_if)
+        session = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
+    explanation = topic_or_turn(session, topic, what_if)
     place = None
-    if isinstance(told, TopicExplanation) and found.seen:
+    if isinstance(explanation, TopicExplanation) and session.seen:
         from engine.admin.moments import combined
         from engine.views.reported.bundles import whereabouts_of
 
-        place = whereabouts_of(combined(found.seen), told.topic, told.namespace, told.bundle)
+        place = whereabouts_of(combined(session.seen), explanation.topic, explanation.namespace, explanation.bundle)
     if as_json:
         from tui.cli.printers.explanation import explanation_document
 
-        write_out(json_text(explanation_document(told, place)))
+        write_out(json_text(explanation_document(explanation, place)))
     else:
         from tui.cli.printers.explanation import explanation_lines
 
-        write_page(explanation_lines(told, place), ascii_only=ascii_only)
+        write_page(explanation_lines(explanation, place), ascii_only=ascii_only)
     return FINE
 
 
@@ -188,29 +190,29 @@ def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanati
     seen: list[SubscriptionSeen] | None = None
     if wanted is not None and opened.seen:
         seen = subscriptions_seen(opened.seen)
-        types = {each.type for each in seen if each.name == wanted}
+        types = {row.type for row in seen if row.name == wanted}
         if types and types <= {SHARED, EXCLUSIVE}:
             turn = explain_turn(seen, topic, wanted)
             if isinstance(turn, Rejection):
                 raise InputError(turn.message)
             return turn
     session = begin(opened, what_if)
-    told = topic_explanation(session.timeline, session.subscription, topic)
-    if isinstance(told, TopicExplanation):
-        return told
+    explanation = topic_explanation(session.timeline, session.subscription, topic)
+    if isinstance(explanation, TopicExplanation):
+        return explanation
     for place in range(len(session.timeline.state.subscriptions) if wanted is None else 0):
         elsewhere = topic_explanation(session.timeline, place, topic)
         if isinstance(elsewhere, TopicExplanation):
             return elsewhere
         if elsewhere.error == "Ambiguous":  # it has the topic, and wants to know which partition is meant
-            told = elsewhere
+            explanation = elsewhere
     if opened.seen:
         turn = explain_turn(seen if seen is not None else subscriptions_seen(opened.seen), topic, wanted)
         if isinstance(turn, TurnExplanation):
             return turn
         if turn.error not in ("NotFound", "IsFailover") or not session.timeline.state.subscriptions:
             raise InputError(turn.message)
-    raise InputError(told.message)
+    raise InputError(explanation.message)
 
 
 FORMS: Final[dict[str | None, click.Command]] = {

@@ -69,7 +69,7 @@ def explain_bundle(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Say of every broker whether it may own the bundle, by which filter it may not, and what the strategy compares;
+    """Say for every broker whether it may own the bundle, or which filter excludes it, and what the strategy compares;
     and whether the bundle can stay where it is.
 
     RANGE is 0x00000000_0x40000000, or tenant/namespace/RANGE. FOLDER holds load reports.
@@ -87,13 +87,13 @@ def explain_bundle(
     view = brokers_view(given, BrokersQuestion(None, shedder, placement, settings, cycles=1))
     if isinstance(view, Rejection):
         raise InputError(view.message)
-    told = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
-    if isinstance(told, Rejection):
-        raise InputError(told.message)
+    explanation = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
+    if isinstance(explanation, Rejection):
+        raise InputError(explanation.message)
     if as_json:
-        write_out(json_text(bundle_document(told)))
+        write_out(json_text(bundle_document(explanation)))
     else:
-        write_page(bundle_lines(told), ascii_only=ascii_only)
+        write_page(bundle_lines(explanation), ascii_only=ascii_only)
     return FINE
 
 
@@ -102,51 +102,53 @@ def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
 
     if "/" in text:
         return text
-    found = sorted({name for names in reported for name in names if name.rpartition("/")[2] == text})
-    if len(found) > 1:
-        raise InputError(f"{text} is a bundle of several namespaces: {', '.join(found[:5])}; name one of these")
-    return found[0] if found else text
+    matches = sorted({name for names in reported for name in names if name.rpartition("/")[2] == text})
+    if len(matches) > 1:
+        raise InputError(f"{text} is a bundle of several namespaces: {', '.join(matches[:5])}; name one of these")
+    return matches[0] if matches else text
 
 
-def bundle_lines(told: BundleExplained) -> list[str]:
+def bundle_lines(explanation: BundleExplained) -> list[str]:
     """The brokers in the order of their reports."""
-    lines = wrapped(f"{safe_name(told.bundle)}, owned by {safe_name(told.owner or 'nobody')}", rest="  ")
-    lines += wrapped(f"looked up now, {told.strategy} answers: {_REASONS[told.reason]}{_limit(told)}", rest="  ")
-    modular = told.load_manager == "modular"
+    lines = wrapped(f"{safe_name(explanation.bundle)}, owned by {safe_name(explanation.owner or 'nobody')}", rest="  ")
+    lines += wrapped(
+        f"looked up now, {explanation.strategy} answers: {_REASONS[explanation.reason]}{_limit(explanation)}", rest="  "
+    )
+    modular = explanation.load_manager == "modular"
     averaged = ("long term",) if modular else ("load",)
     heading = ("broker", "may it", "chance", "usage", "msg/s", *averaged, "topics")
-    lines += ["", *table([heading, *(_row(broker, modular=modular) for broker in told.brokers)], _ALIGNS), ""]
-    return [*lines, *wrapped(_stays(told) if modular else _stays_extensible(told), rest="  ")]
+    lines += ["", *table([heading, *(_row(broker, modular=modular) for broker in explanation.brokers)], _ALIGNS), ""]
+    return [*lines, *wrapped(_stays(explanation) if modular else _stays_extensible(explanation), rest="  ")]
 
 
-def _limit(told: BundleExplained) -> str:
+def _limit(explanation: BundleExplained) -> str:
     """The highest usage or load that is clearly below the mean."""
-    if told.compared_limit is None:
+    if explanation.compared_limit is None:
         return ""
-    what = "usage averages" if told.load_manager == "modular" else "loads"
-    return f" ({what} up to {percent(told.compared_limit)} are far enough below)"
+    what = "usage averages" if explanation.load_manager == "modular" else "loads"
+    return f" ({what} up to {percent(explanation.compared_limit)} are far enough below)"
 
 
-def bundle_document(told: BundleExplained) -> dict[str, Any]:
+def bundle_document(explanation: BundleExplained) -> dict[str, Any]:
     from tui.cli.printers.explanation import FORMAT
 
-    return {"format": FORMAT, "kind": "bundle", **plain_values(told)}
+    return {"format": FORMAT, "kind": "bundle", **plain_values(explanation)}
 
 
-def _row(each: BrokerExplained, *, modular: bool) -> tuple[str, ...]:
-    may = {"candidate": "yes", "not-permitted": "no, isolation"}.get(each.outcome)
+def _row(broker: BrokerExplained, *, modular: bool) -> tuple[str, ...]:
+    may = {"candidate": "yes", "not-permitted": "no, isolation"}.get(broker.outcome)
     if modular:
-        averaged = "-" if each.long_term_msgs_per_sec is None else quantity(each.long_term_msgs_per_sec)
+        averaged = "-" if broker.long_term_msgs_per_sec is None else quantity(broker.long_term_msgs_per_sec)
     else:
-        averaged = "-" if each.compared is None else percent(each.compared)
+        averaged = "-" if broker.compared is None else percent(broker.compared)
     return (
-        f"{safe_name(each.broker)}{' (owner)' if each.owns else ''}",
-        may or f"no, it {_FILTERS.get(each.filter, each.filter)}",
-        percent(each.chance) if each.chance else "-",
-        percent(each.usage) if math.isfinite(each.usage) else "-",
-        quantity(each.msgs_per_sec),
+        f"{safe_name(broker.broker)}{' (owner)' if broker.owns else ''}",
+        may or f"no, it {_FILTERS.get(broker.filter, broker.filter)}",
+        percent(broker.chance) if broker.chance else "-",
+        percent(broker.usage) if math.isfinite(broker.usage) else "-",
+        quantity(broker.msgs_per_sec),
         averaged,
-        f"{each.topics:,}",
+        f"{broker.topics:,}",
     )
 
 
@@ -161,37 +163,40 @@ def _owner_texts() -> dict[str, str]:
     }
 
 
-def _stays(told: BundleExplained) -> str:
+def _stays(explanation: BundleExplained) -> str:
     from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 
-    if told.unload is not None:
-        return f"the next cycle of {told.shedder} chooses it: {STAYS_TEXTS[told.unload]}{_to(told)}"
-    if told.broker_verdict is None:
-        why = f", since {SKIPPED_TEXTS[told.skipped]}" if told.skipped is not None else ""
-        return f"{told.shedder} is not asked in the next cycle{why}; the bundle stays"
-    why = f": {BUNDLE_TEXTS[told.verdict]}" if told.verdict in BUNDLE_TEXTS else ""
-    return f"it stays in the next cycle of {told.shedder}: its broker {_owner_texts()[told.broker_verdict]}{why}"
+    if explanation.unload is not None:
+        return (
+            f"the next cycle of {explanation.shedder} chooses it: {STAYS_TEXTS[explanation.unload]}{_to(explanation)}"
+        )
+    if explanation.broker_verdict is None:
+        why = f", since {SKIPPED_TEXTS[explanation.skipped]}" if explanation.skipped is not None else ""
+        return f"{explanation.shedder} is not asked in the next cycle{why}; the bundle stays"
+    why = f": {BUNDLE_TEXTS[explanation.verdict]}" if explanation.verdict in BUNDLE_TEXTS else ""
+    broker = _owner_texts()[explanation.broker_verdict]
+    return f"it stays in the next cycle of {explanation.shedder}: its broker {broker}{why}"
 
 
-def _stays_extensible(told: BundleExplained) -> str:
+def _stays_extensible(explanation: BundleExplained) -> str:
     """The cycle is the first that can act, since hits are in nobody's report; another leader may be further."""
     from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS
 
-    cycle = f"cycle {told.cycle} of {told.shedder}"
-    if told.verdict in ("moved", "swapped"):
-        return f"{cycle}, the first that acts, moves it: {BUNDLE_TEXTS[told.verdict]}{_to(told)}"
-    if told.broker_verdict is None:
-        return f"it stays up to {cycle}: {SKIPPED_TEXTS.get(told.skipped or '', 'nothing is looked at')}"
-    if told.verdict == "not-reported":
+    cycle = f"cycle {explanation.cycle} of {explanation.shedder}"
+    if explanation.verdict in ("moved", "swapped"):
+        return f"{cycle}, the first that acts, moves it: {BUNDLE_TEXTS[explanation.verdict]}{_to(explanation)}"
+    if explanation.broker_verdict is None:
+        return f"it stays up to {cycle}: {SKIPPED_TEXTS.get(explanation.skipped or '', 'nothing is looked at')}"
+    if explanation.verdict == "not-reported":
         why = "it is not among the largest bundles that its broker reports"
     else:
         why = (
-            BUNDLE_TEXTS[told.verdict]
-            if told.verdict is not None
-            else f"its broker {_owner_texts()[told.broker_verdict]}"
+            BUNDLE_TEXTS[explanation.verdict]
+            if explanation.verdict is not None
+            else f"its broker {_owner_texts()[explanation.broker_verdict]}"
         )
     return f"it stays in {cycle}, the first that acts: {why}"
 
 
-def _to(told: BundleExplained) -> str:
-    return f", to {safe_name(told.destination)}" if told.destination is not None else ""
+def _to(explanation: BundleExplained) -> str:
+    return f", to {safe_name(explanation.destination)}" if explanation.destination is not None else ""

@@ -43,11 +43,11 @@ _ABOUT: Final = b"ringside exporter: the figures are at /metrics\n"
 def exporter_command(
     *, url: str, listen: str, not_only_here: bool, every: float, once: bool, cluster: ClusterChoice
 ) -> int:
-    """Read the cluster at URL again and again, and serve what only Ringside knows of it at /metrics.
+    """Read the cluster at URL repeatedly, and serve what only Ringside knows about it at /metrics.
 
-    Evenness and idle consumers of Failover subscriptions, what is found by cause, blocked backlogs, draining slots,
-    facts of which model and broker disagree, the next split and the next unload. The cluster is only read; a scrape
-    gets the last figures and asks the cluster nothing.
+    Evenness and idle consumers of Failover subscriptions, findings by cause, blocked backlogs, draining slots,
+    facts on which model and broker disagree, the next split and the next unload. The cluster is only read; a scrape
+    returns the last figures and sends the cluster no request.
 
     Without --not-only-here only this machine can connect: names of subscriptions and bundles are in the figures.
 
@@ -106,7 +106,9 @@ def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
 
     match = _ADDRESS.fullmatch(listen)
     if match is None or int(match["port"]) > 65535:
-        raise InputError(f"--listen {listen[:80]!r} is no address; write 127.0.0.1:9393, [::1]:9393 or localhost:9393")
+        raise InputError(
+            f"--listen {listen[:80]!r} is not an address; write 127.0.0.1:9393, [::1]:9393 or localhost:9393"
+        )
     host = match["six"] or match["host"]
     if not anywhere and not _is_loopback(host):
         raise InputError(f"--listen {listen}: others could connect; give --not-only-here too if they may")
@@ -121,7 +123,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class Figures:
-    """The figures of the last reading, with its age and what could not be read; asked for by any thread."""
+    """The figures of the last reading, with its age and what could not be read; read by any thread."""
 
     def __init__(self) -> None:
         from engine.views.metrics import Family

@@ -193,7 +193,7 @@ def _option(field: str) -> str:
 
 
 def forecast_lines(view: BalanceView) -> list[str]:
-    """Everything the screen "bundles" tells, from the question to the number of bundles it would take."""
+    """Everything the screen "bundles" shows, from the question to the number of bundles it would take."""
     from tui.bundles.words import status_texts
 
     return [
@@ -224,12 +224,13 @@ def _next(view: BalanceView) -> Iterator[str]:
         yield f"no bundle splits within {counted(view.question.cycles, 'cycle')}"
         attempt = tree.next_attempt()
         if attempt is not None:
-            yield from wrapped(f"cycle {attempt.cycle}: {attempt.range_text} {attempt.told}", first="  ", rest="    ")
+            text = f"cycle {attempt.cycle}: {attempt.range_text} {attempt.sentence}"
+            yield from wrapped(text, first="  ", rest="    ")
         return
     yield f"next split: {split.range_text}"
     yield f"  when: cycle {split.cycle}, {span_text(split.at_seconds)} from now ({split.at_seconds:g} s)"
     yield from wrapped(split.why, first="  why:  ", rest="    ")
-    yield from wrapped(split.told, first="  what: ", rest="    ")
+    yield from wrapped(split.sentence, first="  what: ", rest="    ")
 
 
 def _now(view: BalanceView) -> list[str]:
@@ -265,18 +266,18 @@ def _trees(view: BalanceView) -> Iterator[str]:
 
 
 def _course(tree: TreeRow) -> Iterator[str]:
-    """Each attempt where it comes first; one that is made again and again is told once."""
+    """Each attempt where it comes first; a repeated one is listed once."""
     from engine.views.bundles.words import span_text
 
     again: dict[tuple[str, str], list[AttemptRow]] = {}
     for attempt in tree.attempts:
-        again.setdefault((attempt.range_text, attempt.told), []).append(attempt)
+        again.setdefault((attempt.range_text, attempt.sentence), []).append(attempt)
     if not again:
         return
     yield f"attempts with {tree.algorithm}:"
-    for (range_text, words), made in list(again.items())[:ATTEMPTS_SHOWN]:
-        more = f" ({len(made)} times, the last in cycle {made[-1].cycle})" if len(made) > 1 else ""
-        first = f"  cycle {made[0].cycle}, {span_text(made[0].at_seconds)}: "
+    for (range_text, words), attempts in list(again.items())[:ATTEMPTS_SHOWN]:
+        more = f" ({len(attempts)} times, the last in cycle {attempts[-1].cycle})" if len(attempts) > 1 else ""
+        first = f"  cycle {attempts[0].cycle}, {span_text(attempts[0].at_seconds)}: "
         yield from wrapped(f"{range_text} {words}{more}", first=first, rest="    ")
     if len(again) > ATTEMPTS_SHOWN:
         yield f"  and {len(again) - ATTEMPTS_SHOWN} more (--json has them all)"
@@ -288,7 +289,7 @@ def _loops(view: BalanceView) -> Iterator[str]:
             if not place:
                 yield ""
                 yield f"goes round in circles with {tree.algorithm}:"
-            yield from wrapped(f"! {loop.told}", first="  ", rest="    ")
+            yield from wrapped(f"! {loop.sentence}", first="  ", rest="    ")
 
 
 def _occupancy(view: BalanceView) -> Iterator[str]:

@@ -53,10 +53,10 @@ def heirs_command(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Say who inherits what when CONSUMER goes, topic by topic, and the shares after; several go all at once.
+    """Say who inherits what when CONSUMER leaves, topic by topic, and the shares after; several go all at once.
 
-    Without a CONSUMER, or with --all: every single failure, the worst first: which loss makes whom how overloaded.
-    Of a Key_Shared subscription slots and known keys are told. Without a FILE or FOLDER the embedded cluster is taken.
+    Without a CONSUMER, or with --all: every single failure, the worst first: whom each loss overloads, and how much.
+    For a Key_Shared subscription it lists slots and known keys. Without a FILE or FOLDER the embedded cluster is taken.
 
     With --broker, or --brokers for every single failure, it is about bundles: who may get each, and how full the
     others are then. Several brokers die one after the other.
@@ -158,15 +158,15 @@ def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
         if one.key == key
         for consumer in one.consumers
     ]
-    found = []
+    ids = []
     for name in names:
-        matching = [number for known, number in consumers if known == name and number not in found]
+        matching = [number for known, number in consumers if known == name and number not in ids]
         if not matching:
             near = difflib.get_close_matches(name, [known for known, _ in consumers], n=3)
             hint = f"; there is {', '.join(map(repr, near))}" if near else ""
             raise InputError(f"{key or 'this state'} has no consumer {name!r}{hint}")
-        found.append(matching[0])
-    return tuple(found)
+        ids.append(matching[0])
+    return tuple(ids)
 
 
 def heirs_lines(view: HeirsView, top: int) -> Iterator[str]:

@@ -36,8 +36,9 @@ def keys_command(
 ) -> int:
     """Say exactly which slots, and which of the known keys, the consumers of a Key_Shared subscription have.
 
-    With --of it is told of one consumer. Without it of all: shares, the spread of the known keys beside what chance
-    gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the recording.
+    With --of it is about one consumer. Without it, about all: shares, the spread of the known keys compared with what
+    chance gives, and what explains the difference. Known keys are --key, --keys, --generated, or those of the
+    recording.
 
     Example: ringside keys --consumers a,b,c --key order-17
     """
@@ -53,7 +54,7 @@ def keys_command(
         raise InputError(what)
     counts = known_keys(known) if known.named else dict(who.keys)
     if consumer is not None:
-        owned = owned_by(who, _found(who, consumer), counts)
+        owned = owned_by(who, _consumer_named(who, consumer), counts)
         if as_json:
             write_out(json_text(printer.owned_document(who, owned)))
         else:
@@ -69,19 +70,19 @@ def keys_command(
     return FINE
 
 
-def _found(who: Sharing, wanted: str) -> Consumer:
+def _consumer_named(who: Sharing, wanted: str) -> Consumer:
     """The consumer of that name or #ID. Raises ``InputError``, which names what is near."""
 
     consumers = who.selector.consumers
     if wanted.startswith("#") and wanted[1:].isdecimal():
-        found = [consumer for consumer in consumers if str(consumer.consumer_id) == wanted[1:]]
+        matches = [consumer for consumer in consumers if str(consumer.consumer_id) == wanted[1:]]
     else:
-        found = [consumer for consumer in consumers if consumer.name == wanted]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        ids = ", ".join(f"#{each.consumer_id}" for each in found[:8]) + (", ..." if len(found) > 8 else "")
-        raise InputError(f"--of: {len(found)} consumers are named {wanted!r}; name one of {ids}")
+        matches = [consumer for consumer in consumers if consumer.name == wanted]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        ids = ", ".join(f"#{match.consumer_id}" for match in matches[:8]) + (", ..." if len(matches) > 8 else "")
+        raise InputError(f"--of: {len(matches)} consumers are named {wanted!r}; name one of {ids}")
     names = [consumer.name for consumer in consumers]
     near = get_close_matches(wanted[:100], names[:10_000], n=3) or names[:5]
     raise InputError(f"--of: no consumer is named {wanted[:100]!r}; there is {', '.join(map(repr, near))}")

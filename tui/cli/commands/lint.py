@@ -54,13 +54,13 @@ class _Checked:
 @fail_on_option
 @click.option("--rule", "rule_ids", metavar="ID", multiple=True, help="Only this rule. Repeatable.")
 @click.option("--list", "lists", is_flag=True, help="List the rules.")
-@click.option("--topic", metavar="NAME", help="The topic that FILE is about, where nothing tells it.")
+@click.option("--topic", metavar="NAME", help="The topic that FILE is about, if the file does not name it.")
 @max_input_option
 @click.option("--namespace", metavar="TENANT/NAME", help="Only this namespace, and the brokers' settings.")
 @click.option(
     "--load-manager",
     type=click.Choice(["modular", "extensible"]),
-    help="The brokers' load manager, where no answer tells it.",
+    help="The brokers' load manager, if no answer names it.",
 )
 @click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false.")
 @click.option(
@@ -84,8 +84,8 @@ def lint_command(
     with answers or with names. A URL (http://HOST:8080) is a running cluster, which is only read. Each finding says
     what, where, how bad, and what to change.
 
-    Exit code 0: no finding is as bad as --fail-on (error, unless said otherwise). 1: one is. 2: the input cannot be
-    used. 3: the cluster is out of reach. What is wrong with parts of the input is told on stderr, and the rest is
+    Exit code 0: no finding is as bad as --fail-on (default: error). 1: one is. 2: the input cannot be
+    used. 3: the cluster is out of reach. What is wrong with parts of the input goes to stderr, and the rest is
     judged.
 
     Example: ringside lint answers/ --fail-on warning
@@ -96,7 +96,7 @@ def lint_command(
     from tui.cli.printers import lint as printer
 
     causes = {rule.id for rule in CAUSE_RULES}
-    rules = rule_set([each for each in rule_ids if each not in causes] if rule_ids else None)
+    rules = rule_set([rule_id for rule_id in rule_ids if rule_id not in causes] if rule_ids else None)
     if isinstance(rules, Rejection):
         raise InputError(f"--rule: {rules.message} (--list shows all)")
     if lists:
@@ -186,13 +186,13 @@ def _what_if(given: dict[str, Any]) -> WhatIf:
 
 def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any]) -> _Checked:
     from engine.cluster.state import ClusterState
-    from engine.lint import NOTHING_TOLD, lint_names
+    from engine.lint import NOTHING_REPORTED, lint_names
     from engine.lint.opened import world_of
     from tui.cli.session import overruled
 
     if not named:
         raise InputError("no consumer is named; write --names a,b,c or a file with a name a line")
-    world = world_of(overruled(ClusterState(), _what_if(given)), NOTHING_TOLD)
+    world = world_of(overruled(ClusterState(), _what_if(given)), NOTHING_REPORTED)
     names, declared = [name for name, _ in named], [ranges for _, ranges in named]
     findings = lint_names(names, world, declared=declared, rules=rules)
     return _Checked(counted(len(names), "name"), findings)
@@ -201,7 +201,7 @@ def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any
 def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], piped: bytes | None) -> _Checked:
     from dataclasses import replace
 
-    from engine.lint import NOTHING_TOLD, lint
+    from engine.lint import NOTHING_REPORTED, lint
     from engine.lint.model import in_order
     from engine.lint.opened import unfit_bundles
     from tui.cli.session import is_journal
@@ -211,29 +211,31 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         from tui.cli.session import reopened, resumed
 
         session = resumed(reopened(Path(paths[0]), reads_only=True), what_if)
-        state, told, source, problems = session.timeline.state, NOTHING_TOLD, paths[0], session.problems
+        state, from_answers, source, problems = session.timeline.state, NOTHING_REPORTED, paths[0], session.problems
         reported: tuple[Finding, ...] = ()
     else:
         from engine.diagnosis.findings import findings_of
         from engine.diagnosis.why import why
-        from engine.scenarios.linting import told_by
+        from engine.scenarios.linting import reported_facts
         from tui.cli.session import overruled
 
-        snapshot, opened, clients = _found(paths, what_if, given, piped)
+        snapshot, opened, clients = _answers_of(paths, what_if, given, piped)
         reported = findings_of(why(opened.seen), given["causes"], namespace=given["namespace"])
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
-        told = told_by(snapshot, state, clients)
+        from_answers = reported_facts(snapshot, state, clients)
     manager: LoadManager | None = given["load_manager"]
     if manager is not None:
-        told = replace(told, load_manager=manager)
+        from_answers = replace(from_answers, load_manager=manager)
     _require(given["namespace"], state.namespaces)
     for unfit in unfit_bundles(state):
         say(f"{unfit.message}; these bundles are not judged")
-    findings = lint(state, told, rules=rules, namespace=given["namespace"])
+    findings = lint(state, from_answers, rules=rules, namespace=given["namespace"])
     return _Checked(source, in_order((*findings, *reported)), problems)
 
 
-def _found(paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped: bytes | None) -> tuple[Any, Any, Any]:
+def _answers_of(
+    paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped: bytes | None
+) -> tuple[Any, Any, Any]:
     """As ``_read``, of files or of a running cluster. Raises ``InputError`` and ``ClusterOutOfReachError``."""
     from tui.sources.cluster.access import is_url
 
@@ -254,7 +256,8 @@ def _found(paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped
 
 
 def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: str | None) -> tuple[Any, Any, Any]:
-    """The snapshot, what is opened from it, and what it tells of clients; ``piped`` is standard input, if a path is it.
+    """The snapshot, what is opened from it, and what it says about clients; ``piped`` is standard input, if a path is
+    it.
 
     Raises ``InputError``.
     """
@@ -275,7 +278,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     for path in paths if topic is None else ():
         reason = missing(path)
         if reason is not None:
-            raise InputError(f"{reason} (names of consumers stand behind --names)")
+            raise InputError(f"{reason} (give names of consumers after --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
         moments = read_dump(*sources, limit_bytes=what_if.max_input)
@@ -297,4 +300,6 @@ def _require(namespace: str | None, known: Sequence[str] | Any) -> None:
 
     if namespace is not None and namespace not in known:
         near = get_close_matches(namespace, list(known), n=3) or list(known)[:5]
-        raise InputError(f"--namespace: nothing is told of {namespace!r}; there is {', '.join(near) or 'none'}")
+        raise InputError(
+            f"--namespace: the answers have nothing about {namespace!r}; there is {', '.join(near) or 'none'}"
+        )

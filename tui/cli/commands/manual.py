@@ -68,9 +68,9 @@ def _entries(command: click.Command, ctx: click.Context) -> Iterator[Entry]:
 
 def _entry(command: click.Command, ctx: click.Context) -> Entry:
     text = _text_of(command)
-    found = _EXAMPLES.search(text)
-    told = text[: found.start()] if found is not None else text
-    paragraphs = [" ".join(each.split()) for each in told.split("\n\n")]
+    example = _EXAMPLES.search(text)
+    description = text[: example.start()] if example is not None else text
+    paragraphs = [" ".join(piece.split()) for piece in description.split("\n\n")]
     options = (get_param for get_param in command.get_params(ctx) if isinstance(get_param, click.Option))
     records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
     return Entry(
@@ -78,7 +78,7 @@ def _entry(command: click.Command, ctx: click.Context) -> Entry:
         " ".join(command.collect_usage_pieces(ctx)),
         tuple(paragraph for paragraph in paragraphs if paragraph),
         tuple((form, " ".join(meaning.split())) for form, meaning in records),
-        tuple(" ".join(each.split()) for each in re.split(r";\s|\n\n", found[1])) if found is not None else (),
+        tuple(" ".join(piece.split()) for piece in re.split(r";\s|\n\n", example[1])) if example is not None else (),
     )
 
 

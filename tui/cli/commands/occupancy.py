@@ -43,9 +43,9 @@ def occupancy_command(
     ascii_only: bool,
     what_if: WhatIf,
 ) -> int:
-    """Count the topics of a namespace in its bundles and on its brokers, beside what chance gives on average.
+    """Count the topics of a namespace in its bundles and on its brokers, and compare with chance.
 
-    With --topics and --bundles nothing is opened, and the numbers that chance gives are told.
+    With --topics and --bundles nothing is opened, and the numbers are those that chance gives.
 
     Example: ringside occupancy --topics 1000 --bundles 16 --brokers 3
     """
@@ -53,7 +53,7 @@ def occupancy_command(
         raise click.UsageError("--topics and --bundles go together")
     if topics is not None and bundles is not None:
         if path is not None or namespace is not None:
-            raise click.UsageError("--topics and --bundles stand for a PATH; give either")
+            raise click.UsageError("--topics and --bundles replace PATH; give one or the other")
         return _expected(topics, bundles, brokers, as_json=as_json, ascii_only=ascii_only)
     from engine.bundles.occupancy import count_occupancy
     from engine.cluster.bundles import topic_loads
@@ -68,33 +68,33 @@ def occupancy_command(
         raise InputError(
             f"--namespace: no namespace {owner!r} here; there is {', '.join(sorted(state.namespaces)[:8])}"
         )
-    found = too_many_brokers(brokers) or count_occupancy(
+    counted = too_many_brokers(brokers) or count_occupancy(
         bundles_of(state, owner), topic_loads(state, owner), broker_ids(brokers)
     )
-    if isinstance(found, Rejection):
-        raise InputError(f"--{found.field}: {found.message}")
+    if isinstance(counted, Rejection):
+        raise InputError(f"--{counted.field}: {counted.message}")
     say_problems(session.problems)
     if as_json:
         from engine.views.bundles.document import counted_document
 
-        write_out(json_text({"namespace": owner, **counted_document(found)}))
+        write_out(json_text({"namespace": owner, **counted_document(counted)}))
     else:
-        write_page(counted_lines(owner, found), ascii_only=ascii_only)
+        write_page(counted_lines(owner, counted), ascii_only=ascii_only)
     return FINE
 
 
 def _expected(topics: int, bundles: int, brokers: int, *, as_json: bool, ascii_only: bool) -> int:
     from engine.bundles.occupancy import expected_occupancy
 
-    found = expected_occupancy(topics, bundles, brokers)
-    if isinstance(found, Rejection):
-        raise InputError(f"--{found.field}: {found.message}")
+    expected = expected_occupancy(topics, bundles, brokers)
+    if isinstance(expected, Rejection):
+        raise InputError(f"--{expected.field}: {expected.message}")
     if as_json:
         from engine.views.bundles.document import expected_document
 
-        write_out(json_text(expected_document(found)))
+        write_out(json_text(expected_document(expected)))
     else:
-        write_page(expected_lines(found), ascii_only=ascii_only)
+        write_page(expected_lines(expected), ascii_only=ascii_only)
     return FINE
 
 
@@ -131,70 +131,75 @@ def bundles_needed_command(
     """
     from engine.bundles.sizing import bundles_needed
 
-    found = bundles_needed(topics, brokers, max_over_mean=max_over_mean, idle_share=idle_share, maximum_bundles=maximum)
-    if isinstance(found, Rejection):
-        raise InputError(f"--{found.field.replace('_', '-')}: {found.message}")
+    needed = bundles_needed(
+        topics, brokers, max_over_mean=max_over_mean, idle_share=idle_share, maximum_bundles=maximum
+    )
+    if isinstance(needed, Rejection):
+        raise InputError(f"--{needed.field.replace('_', '-')}: {needed.message}")
     if as_json:
         from engine.views.bundles.document import needed_document
 
-        write_out(json_text(needed_document(found)))
+        write_out(json_text(needed_document(needed)))
     else:
-        write_page(needed_lines(found), ascii_only=ascii_only)
+        write_page(needed_lines(needed), ascii_only=ascii_only)
     return FINE
 
 
-def counted_lines(namespace: str, found: CountedOccupancy) -> list[str]:
+def counted_lines(namespace: str, occupancy: CountedOccupancy) -> list[str]:
     """What is counted, bundle by bundle and broker by broker."""
     from tui.bundles.words import occupancy_texts
 
-    mean = found.expected.mean_per_bundle
-    rows = [(str(bundle), str(count)) for bundle, count in zip(found.bundles, found.per_bundle, strict=True)]
+    mean = occupancy.expected.mean_per_bundle
+    rows = [(str(bundle), str(count)) for bundle, count in zip(occupancy.bundles, occupancy.per_bundle, strict=True)]
     more = len(rows) - BUNDLES_SHOWN
-    lines = [f"namespace {safe_name(namespace)}: {counted(found.topics, 'topic')}, {mean:.1f} a bundle if all is even"]
-    for text in occupancy_texts(found):
+    lines = [
+        f"namespace {safe_name(namespace)}: {counted(occupancy.topics, 'topic')}, {mean:.1f} a bundle if all is even"
+    ]
+    for text in occupancy_texts(occupancy):
         lines += wrapped(text)
     lines += ["", *table([("bundle", "topics"), *rows[:BUNDLES_SHOWN]], _COUNTS)]
     if more > 0:
         lines.append(f"and {more} more (--json has them all)")
-    brokers = [(broker, str(count)) for broker, count in found.per_broker]
+    brokers = [(broker, str(count)) for broker, count in occupancy.per_broker]
     lines += ["", *table([("broker", "topics"), *brokers[:BUNDLES_SHOWN]], _COUNTS)]
-    if found.unplaced:
-        lines += wrapped(f"in no bundle: {', '.join(map(safe_name, found.unplaced[:8]))}")
+    if occupancy.unplaced:
+        lines += wrapped(f"in no bundle: {', '.join(map(safe_name, occupancy.unplaced[:8]))}")
     return lines
 
 
-def expected_lines(found: ExpectedOccupancy) -> list[str]:
+def expected_lines(expected: ExpectedOccupancy) -> list[str]:
     """What chance gives on average, one sentence a line."""
     sentences = (
-        f"{counted(found.topics, 'topic')} in {counted(found.bundles, 'equal bundle')} on"
-        f" {counted(found.brokers, 'broker')}, on average over all names:",
-        f"  {found.empty_bundles:.2f} bundles stay empty ({percent(found.empty_bundle_share)})",
-        f"  the fullest bundle has {found.fullest_bundle:.2f} topics, {found.bundle_max_over_mean:.2f} times the mean",
-        f"  {found.idle_brokers:.3f} brokers are without a topic, however well bundles are dealt out",
-        f"  the fullest broker has {found.fullest_broker_dealt:.1f} topics when bundles are dealt out in turn,"
-        f" {found.dealt_max_over_mean:.2f} times the mean",
-        f"  and at most {found.fullest_broker_packed:.1f} when each goes to the emptiest broker,"
-        f" {found.packed_max_over_mean:.2f} times",
+        f"{counted(expected.topics, 'topic')} in {counted(expected.bundles, 'equal bundle')} on"
+        f" {counted(expected.brokers, 'broker')}, on average over all names:",
+        f"  {expected.empty_bundles:.2f} bundles stay empty ({percent(expected.empty_bundle_share)})",
+        f"  the fullest bundle has {expected.fullest_bundle:.2f} topics,"
+        f" {expected.bundle_max_over_mean:.2f} times the mean",
+        f"  {expected.idle_brokers:.3f} brokers are without a topic, however well bundles are dealt out",
+        f"  the fullest broker has {expected.fullest_broker_dealt:.1f} topics when bundles are dealt out in turn,"
+        f" {expected.dealt_max_over_mean:.2f} times the mean",
+        f"  and at most {expected.fullest_broker_packed:.1f} when each goes to the emptiest broker,"
+        f" {expected.packed_max_over_mean:.2f} times",
     )
     return [line for sentence in sentences for line in wrapped(sentence, rest="    ")]
 
 
-def needed_lines(found: BundlesNeeded) -> list[str]:
+def needed_lines(needed: BundlesNeeded) -> list[str]:
     """The number, why it is that many, and other numbers of bundles beside it."""
-    lines = [f"{counted(found.bundles, 'bundle')}"]
-    for sentence in found.explanation:
+    lines = [f"{counted(needed.bundles, 'bundle')}"]
+    for sentence in needed.explanation:
         lines += wrapped(sentence, first="  ", rest="    ")
     heading = ("bundles", "topics each", "fullest", "empty", "idle brokers", "fullest broker")
-    rows = [heading, *(_row(each, here=each.bundles == found.bundles) for each in found.table)]
+    rows = [heading, *(_row(row, here=row.bundles == needed.bundles) for row in needed.table)]
     return [*lines, "", *table(rows, _TABLE)]
 
 
-def _row(found: ExpectedOccupancy, *, here: bool) -> tuple[str, ...]:
+def _row(expected: ExpectedOccupancy, *, here: bool) -> tuple[str, ...]:
     return (
-        f"{'* ' if here else ''}{found.bundles}",
-        f"{found.mean_per_bundle:.2f}",
-        f"{found.fullest_bundle:.2f}",
-        percent(found.empty_bundle_share),
-        f"{found.idle_brokers:.3f}",
-        f"{found.packed_max_over_mean:.3f}",
+        f"{'* ' if here else ''}{expected.bundles}",
+        f"{expected.mean_per_bundle:.2f}",
+        f"{expected.fullest_bundle:.2f}",
+        percent(expected.empty_bundle_share),
+        f"{expected.idle_brokers:.3f}",
+        f"{expected.packed_max_over_mean:.3f}",
     )

@@ -39,7 +39,7 @@ def _indices(_ctx: click.Context, _param: click.Parameter, text: str | None) -> 
     try:
         return tuple(int(piece) for piece in text.split(","))
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no list of node indices; write 1,3") from error
+        raise click.BadParameter(f"{text!r} is not a list of node indices; write 1,3") from error
 
 
 @click.command("plan")
@@ -68,7 +68,7 @@ def plan_command(
 ) -> int:
     """Say step by step how --nodes nodes with consistent sticky ranges become --to nodes.
 
-    Ranges may not overlap, so all nodes stop first: it is told how many slots and which of the known keys move, what
+    Ranges may not overlap, so all nodes stop first: the plan says how many slots and which known keys move, what
     stalls meanwhile, what the other form moves, and what modes that need no stop would move. With --all also which
     ranges move, and what each node declares before and after.
 
@@ -120,18 +120,18 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
             answer = f"one that starts too early is refused ({plan.too_early.error}): {plan.too_early.message}"
             yield from wrapped(answer, first="   ", rest="   ")
     keys = f", and with them all {counted(plan.keys, 'known key')}" if plan.keys else ""
-    yield from _told(
+    yield from _labelled(
         "meanwhile",
         f"all {RANGE_SIZE:,} slots stall from the last stop on{keys}; what a node declares is served again as soon as"
         " it has started, the rest goes on waiting",
     )
     stops, stays, starts = plan.in_turns
     if stays:
-        told = [f"stop {_named(stops)}"] if stops else []
-        told += [f"restart {_named(stays)} one by one with the new count", f"then start {_named(starts)}"]
-        yield from _told(
+        parts = [f"stop {_named(stops)}"] if stops else []
+        parts += [f"restart {_named(stays)} one by one with the new count", f"then start {_named(starts)}"]
+        yield from _labelled(
             "in turns",
-            f"only where somebody sees to the order, fewer stall: {', '.join(told if starts else told[:-1])};"
+            f"only where somebody sees to the order, fewer stall: {', '.join(parts if starts else parts[:-1])};"
             " then only what moves and the node that is just restarted wait",
         )
 
@@ -142,14 +142,14 @@ def _nodes(plan: ScalingPlan, shown: int) -> list[str]:
     return [*table(rows, _NODE_ALIGNS), *_more(len(plan.nodes) - shown, "")]
 
 
-def _node_row(each: NodePlan, keys: int) -> tuple[str, ...]:
-    was = "new" if each.index_before is None else str(each.index_before)
-    now = "leaves" if each.index_after is None else str(each.index_after)
+def _node_row(node: NodePlan, keys: int) -> tuple[str, ...]:
+    was = "new" if node.index_before is None else str(node.index_before)
+    now = "leaves" if node.index_after is None else str(node.index_after)
     index = was if was == now else f"{was} → {now}"
-    known = f"{each.keys_before} → {each.keys_after}" if keys else ""
-    before = (str(len(each.before)), str(each.slots_before)) if each.index_before is not None else ("-", "-")
-    after = (str(len(each.after)), str(each.slots_after)) if each.index_after is not None else ("-", "-")
-    return (str(each.node), index, *before, *after, known)
+    known = f"{node.keys_before} → {node.keys_after}" if keys else ""
+    before = (str(len(node.before)), str(node.slots_before)) if node.index_before is not None else ("-", "-")
+    after = (str(len(node.after)), str(node.slots_after)) if node.index_after is not None else ("-", "-")
+    return (str(node.node), index, *before, *after, known)
 
 
 def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
@@ -161,8 +161,8 @@ def _moved(plan: ScalingPlan, *, every: bool) -> Iterator[str]:
     pairs = _by_pair(plan)
     for (source, target), pieces in list(pairs.items())[: None if every else PAIRS_SHOWN]:
         slots = counted(sum(piece.size for piece in pieces), "slot")
-        told = " ".join(map(str, pieces)) if every else f"{slots} in {counted(len(pieces), 'range')}"
-        yield from wrapped(told, first=f"  node {source} → node {target}: ", rest=" " * 4)
+        text = " ".join(map(str, pieces)) if every else f"{slots} in {counted(len(pieces), 'range')}"
+        yield from wrapped(text, first=f"  node {source} → node {target}: ", rest=" " * 4)
     if not every:
         yield from _more(len(pairs) - PAIRS_SHOWN, "  ")
     yield from _forms(plan)
@@ -203,16 +203,16 @@ def _modes(plan: ScalingPlan) -> Iterator[str]:
             yield from wrapped(f"{mode.mode.value} cannot: {mode.refusal.message}", first="  ", rest="    ")
 
 
-def _mode_row(each: ModeMoves, keys: int) -> tuple[str, ...]:
-    if each.refusal is not None:
-        return (each.mode.value, "-", "-", "-" if keys else "", "-", "cannot")
+def _mode_row(moves: ModeMoves, keys: int) -> tuple[str, ...]:
+    if moves.refusal is not None:
+        return (moves.mode.value, "-", "-", "-" if keys else "", "-", "cannot")
     return (
-        each.mode.value,
-        percent(each.moved_share),
-        percent(each.between_stayers),
-        str(each.moved_keys) if keys else "",
-        f"{each.max_over_mean:.2f}",
-        "all stop" if each.needs_stop else "no stop",
+        moves.mode.value,
+        percent(moves.moved_share),
+        percent(moves.between_stayers),
+        str(moves.moved_keys) if keys else "",
+        f"{moves.max_over_mean:.2f}",
+        "all stop" if moves.needs_stop else "no stop",
     )
 
 
@@ -236,10 +236,10 @@ def _where_declared(plan: ScalingPlan) -> list[str]:
 
 
 def _by_pair(plan: ScalingPlan) -> dict[tuple[int, int], list[HashRange]]:
-    found: dict[tuple[int, int], list[HashRange]] = {}
+    ranges: dict[tuple[int, int], list[HashRange]] = {}
     for move in plan.moves:
-        found.setdefault((move.source, move.target), []).append(move.range)
-    return dict(sorted(found.items()))
+        ranges.setdefault((move.source, move.target), []).append(move.range)
+    return dict(sorted(ranges.items()))
 
 
 def _named(nodes: Sequence[int]) -> str:
@@ -258,7 +258,7 @@ def _named(nodes: Sequence[int]) -> str:
     return f"node{'s' if len(nodes) != 1 else ''} {', '.join(texts)}"
 
 
-def _told(label: str, sentence: str) -> list[str]:
+def _labelled(label: str, sentence: str) -> list[str]:
     return wrapped(sentence, first=f"{label}: ", rest="   ")
 
 

@@ -76,11 +76,11 @@ def ranges_command(
     as_json: bool,
     ascii_only: bool,
 ) -> int:
-    """Print consistent sticky ranges: what each of --nodes nodes declares, so that all agree without talking.
+    """Print consistent sticky ranges: what each of --nodes nodes declares, so that all agree without coordination.
 
     With known keys each node declares the single slots of its share of them instead, in the order they are listed.
 
-    This is a technique of clients, not a mode of the broker: the broker is told STICKY with these ranges. The mode
+    This is a technique of clients, not a mode of the broker: the broker sees STICKY with these ranges. The mode
     consistent-sticky of simulated subscriptions and of other commands has those of --form ringside.
 
     Example: ringside ranges --nodes 4 --points 4
@@ -115,7 +115,10 @@ def _consistent(points: int, form: RangeForm, nodes: int, node: int | None, outp
     wanted = range(nodes) if node is None else range(node, node + 1)
     if output.as_json:
         write_out(
-            json_rows({"node": each, "ranges": [[piece.start, piece.end] for piece in every[each]]} for each in wanted)
+            json_rows(
+                {"node": node_index, "ranges": [[piece.start, piece.end] for piece in every[node_index]]}
+                for node_index in wanted
+            )
         )
     elif output.code is not None:
         _write_code(output.code, every, wanted, f"{counted(points, 'point')} each, form {form.value}")
@@ -182,7 +185,7 @@ def known_key_lines(split: KnownKeyRanges, wanted: Sequence[int]) -> list[str]:
 
 
 def known_key_rows(split: KnownKeyRanges, wanted: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Like those of consistent ranges, with the keys besides."""
+    """As for consistent ranges, and the keys too."""
     for node in wanted:
         pieces = [[piece.start, piece.end] for piece in split.ranges[node]]
         yield {"node": node, "ranges": pieces, "keys": [text_of_key(key) for key in split.keys[node]]}

@@ -25,7 +25,7 @@ _EVERY_S: Final = 30.0
 @click.command("record")
 @click.argument("url", metavar="URL")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--every", type=Duration(), metavar="TIME", help="Again and again, so far apart.  [default: 30s]")
+@click.option("--every", type=Duration(), metavar="TIME", help="Repeat at this interval.  [default: 30s]")
 @click.option("--for", "lasts", type=Duration(), metavar="TIME", help="For so long; without it until ctrl+c.")
 @cluster_options(settings=False)
 def record_command(*, url: str, folder: Path, every: float | None, lasts: float | None, cluster: ClusterChoice) -> int:
@@ -34,10 +34,10 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
     FOLDER/<moment>/<path of the request>.json holds each answer. `ringside FOLDER`, why, lint, verify and fleet read
     it. Nothing in the cluster is changed, nothing is loaded or assigned; secrets in the brokers' own settings are
-    hidden. A moment has its folder once all of it is there: ctrl+c leaves the moments before, and nothing of the one
+    hidden. A moment gets its folder when it is complete: ctrl+c keeps the moments before, and nothing of the one
     that is being read.
 
-    Exit code 0: something was saved. 1: the disk, or the cluster behind URL became another one. 2: the input cannot be
+    Exit code 0: something was saved. 1: the disk failed, or another cluster answers at URL. 2: the input cannot be
     used. 3: the cluster is out of reach. 130: stopped with ctrl+c.
 
     Example: ringside record http://localhost:8080 answers/ --every 30s --for 10m
@@ -74,7 +74,7 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
 
 def times(every: float | None, lasts: float | None) -> Iterator[None]:
-    """Give turns that are so far apart, for so long. A turn that took longer is followed by the next at once."""
+    """Yield turns at this interval, for this long. After a turn that took longer the next comes at once."""
     began = time.monotonic()
     yield
     if every is None and lasts is None:

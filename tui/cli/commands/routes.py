@@ -66,7 +66,7 @@ def explain_route(
 ) -> int:
     """Say to which of N partitions a message with KEY goes, and why: bytes, hash, remainder.
 
-    A key of bytes is written hex:00ff or base64:AP8=. The other clients' answers stand beside it, since the same key
+    A key of bytes is written hex:00ff or base64:AP8=. The other clients' answers are listed too, since the same key
     can go to another partition from Java than from Python.
 
     Example: ringside explain route order-17 --partitions 12 --client java
@@ -84,14 +84,14 @@ def explain_route(
         hashing=hashing,
         batching=None if batching is None else batching == "on",
     )
-    found = route_answer(_key(key), plan, partitions, now_ms=now_ms, seed=seed)
-    if isinstance(found, Rejection):
-        raise InputError(as_typed(str(found)))
+    answer = route_answer(_key(key), plan, partitions, now_ms=now_ms, seed=seed)
+    if isinstance(answer, Rejection):
+        raise InputError(as_typed(str(answer)))
 
     if as_json:
-        write_out(json_text(route_document(found)))
+        write_out(json_text(route_document(answer)))
     else:
-        write_page(route_lines(found), ascii_only=ascii_only)
+        write_page(route_lines(answer), ascii_only=ascii_only)
     return FINE
 
 
@@ -104,7 +104,7 @@ def explain_route(
 def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_json: bool, ascii_only: bool) -> int:
     """Say which keys go to another partition when a topic grows, with each client's hash.
 
-    Without --to nothing grows, and only the clients are compared. Without keys, what to expect of random ones is told.
+    Without --to nothing grows, and only the clients are compared. Without keys it says what to expect of random ones.
 
     Example: ringside partitions --from 6 --to 8 --key order-17
     """
@@ -112,14 +112,14 @@ def partitions_command(*, before: int, after: int | None, known: KeyChoice, as_j
     from tui.cli.key_options import known_keys
 
     keys = [_hashed_text(key) for key in known_keys(known)]
-    found = growth_view(keys, before, before if after is None else after)
-    if isinstance(found, Rejection):
-        option = "--to" if after is not None and found.error == "NotSupportedException" else "--from"
-        raise InputError(f"{option}: {found.message}")
+    growth = growth_view(keys, before, before if after is None else after)
+    if isinstance(growth, Rejection):
+        option = "--to" if after is not None and growth.error == "NotSupportedException" else "--from"
+        raise InputError(f"{option}: {growth.message}")
     if as_json:
-        write_out(json_text(growth_document(found)))
+        write_out(json_text(growth_document(growth)))
     else:
-        write_page(growth_lines(found), ascii_only=ascii_only)
+        write_page(growth_lines(growth), ascii_only=ascii_only)
     return FINE
 
 
@@ -192,7 +192,7 @@ def growth_lines(view: GrowthView) -> list[str]:
             moved = f"{scheme.moved}{share}" if view.keys else ""
             rows.append((scheme.hashing, moved, percent(scheme.expected_share), scheme.clients))
         lines += table(rows, ("<", ">", ">", "<"), indent="  ")
-        lines += wrapped("messages of a key that moves lie in two partitions, in no order between them", first="  ")
+        lines += wrapped("messages of a key that moves are in two partitions, with no order between them", first="  ")
     disagree = f"{view.disagreeing} of {counted(len(view.keys), 'key')}, " if view.keys else ""
     lines += wrapped(
         f"Java and Python put {disagree}{percent(view.expected_disagreeing)} of random keys into different partitions",
@@ -204,19 +204,19 @@ def growth_lines(view: GrowthView) -> list[str]:
 def _keys(view: GrowthView) -> Iterator[str]:
     if not view.keys:
         return
-    # Those that tell most come first, in the order given.
+    # The most telling keys come first, in the order given.
     ordered = sorted(view.keys, key=lambda key: not (key.moves or key.disagrees))
-    rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(each) for each in ordered[:KEYS_SHOWN])]
+    rows = [("key", "Java", "Murmur3", "Python", ""), *(_key_row(row) for row in ordered[:KEYS_SHOWN])]
     yield ""
     yield from table(rows, _KEY_ALIGNS, indent="  ")
     if len(ordered) > KEYS_SHOWN:
         yield f"  and {len(ordered) - KEYS_SHOWN:,} more (--json has them all)"
 
 
-def _key_row(each: KeyGrowth) -> tuple[str, ...]:
-    places = [_change(before, after) for before, after in zip(each.before, each.after, strict=True)]
-    name = shorten_middle(safe_name(each.key), _KEY_CELLS) or '""'
-    return (name, *places, "clients disagree" if each.disagrees else "")
+def _key_row(key: KeyGrowth) -> tuple[str, ...]:
+    places = [_change(before, after) for before, after in zip(key.before, key.after, strict=True)]
+    name = shorten_middle(safe_name(key.key), _KEY_CELLS) or '""'
+    return (name, *places, "clients disagree" if key.disagrees else "")
 
 
 def _change(before: int | None, after: int | None) -> str:

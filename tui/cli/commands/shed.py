@@ -68,7 +68,7 @@ def shed_command(
     """Forecast the shedding of a cluster: each cycle's unloads, all brokers they may go to, what stays, and why.
 
     FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker). With several of each broker the
-    leader's averages are computed from them. Settings come from a run-time configuration beside them, or --set.
+    leader's averages are computed from them. Settings come from a run-time configuration in FOLDER, or --set.
 
     Examples: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20;
     ringside shed --scene endless --cycles 600 --json
@@ -91,10 +91,10 @@ def shed_command(
         in_force = changed
     chosen = shedder or (TRANSFER if inputs.is_extensible else in_force.loadBalancerLoadSheddingStrategy)
     ask = _Question(inputs, in_force, rules, placement, seed, cycles)
-    found = ask.ahead(chosen)
-    if isinstance(found, Rejection):
+    forecast = ask.ahead(chosen)
+    if isinstance(forecast, Rejection):
         option = {"cycles": "--cycles", "loadBalancerLoadPlacementStrategy": "--placement"}
-        raise InputError(f"{option.get(found.field, '--shedder')}: {found.message}")
+        raise InputError(f"{option.get(forecast.field, '--shedder')}: {forecast.message}")
     compared: list[ShedAhead] = []
     for name in SHEDDERS if compare else ():
         other = ask.ahead(name)
@@ -103,9 +103,9 @@ def shed_command(
     if as_json:
         from engine.views.brokers.document import shed_document
 
-        write_out(json_text(shed_document(found, compared)))
+        write_out(json_text(shed_document(forecast, compared)))
     else:
-        write_page(shed_lines(found, compared), ascii_only=ascii_only)
+        write_page(shed_lines(forecast, compared), ascii_only=ascii_only)
     return FINE
 
 
@@ -130,8 +130,8 @@ def scene_lines() -> list[str]:
     """The shipped clusters, a line each."""
     from engine.scenarios.embedded import BROKER_SCENES
 
-    widest = max(len(each.name) for each in BROKER_SCENES)
-    return [f"{each.name:<{widest}}  {each.about}" for each in BROKER_SCENES]
+    widest = max(len(scene.name) for scene in BROKER_SCENES)
+    return [f"{scene.name:<{widest}}  {scene.about}" for scene in BROKER_SCENES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +166,26 @@ class _Question:
         return with_strategies(self.settings, shedder, self.placement)
 
 
-def shed_lines(found: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[str]:
+def shed_lines(forecast: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[str]:
     """The forecast, cycle by cycle; cycles that say the same as the one before are one line."""
     from engine.views.brokers.view import shedder_of
     from tui.brokers.words import ASSUMED_TEXTS
 
-    start = found.start
-    first = f"{shedder_of(found)} over {counted(len(start.loads), 'broker')}, {counted(len(found.cycles), 'cycle')}"
-    lines = [first, *_indented(f"before: {_even(found.before)}")]
+    start = forecast.start
+    first = (
+        f"{shedder_of(forecast)} over {counted(len(start.loads), 'broker')}, {counted(len(forecast.cycles), 'cycle')}"
+    )
+    lines = [first, *_indented(f"before: {_even(forecast.before)}")]
     last: list[str] = []
-    for cycle in found.cycles:
+    for cycle in forecast.cycles:
         said = _cycle_lines(cycle)
         if said == last and not cycle.moves:
             lines.append(f"cycle {cycle.number}: the same")
         else:
             lines += [f"cycle {cycle.number}, after {cycle.at_ms / 60_000:g} min", *said]
         last = said
-    lines += ["", *_total_lines(found), "assumed:"]
-    for assumption in found.assumptions:
+    lines += ["", *_total_lines(forecast), "assumed:"]
+    for assumption in forecast.assumptions:
         lines += _indented(ASSUMED_TEXTS[assumption])
     if compared:
         lines += ["", *_compared_lines(compared)]
@@ -243,15 +245,15 @@ def _even(even: Evenness) -> str:
     return f"the fullest broker over the mean: {', '.join(said)}" if said else "no broker has any load"
 
 
-def _total_lines(found: ShedAhead) -> list[str]:
-    topics = sum(move.topics for move in found.moves)
-    returned = sum(move.returns for move in found.moves)
-    quiet = found.quiet_after
+def _total_lines(forecast: ShedAhead) -> list[str]:
+    topics = sum(move.topics for move in forecast.moves)
+    returned = sum(move.returns for move in forecast.moves)
+    quiet = forecast.quiet_after
     ends = "still unloading in the last cycle" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
     back = f", {counted(returned, 'bundle')} back where they were" if returned else ""
     return wrapped(
-        f"{counted(len(found.moves), 'unload')} ({found.unloads_per_hour:.1f} an hour),"
-        f" {counted(topics, 'topic')} interrupted{back}; {ends}; {_even(found.after)}",
+        f"{counted(len(forecast.moves), 'unload')} ({forecast.unloads_per_hour:.1f} an hour),"
+        f" {counted(topics, 'topic')} interrupted{back}; {ends}; {_even(forecast.after)}",
         rest="  ",
     )
 
@@ -262,16 +264,16 @@ def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
     heading = ("shedder", "unloads", "an hour", "topics", "back", "quiet after", "messages", "bytes")
     rows = [
         (
-            shedder_of(each),
-            str(len(each.moves)),
-            f"{each.unloads_per_hour:.1f}",
-            str(sum(move.topics for move in each.moves)),
-            str(sum(move.returns for move in each.moves)),
-            "-" if each.quiet_after is None else str(each.quiet_after),
-            _short(each.after.msgs.max_over_mean),
-            _short(each.after.bytes.max_over_mean),
+            shedder_of(row),
+            str(len(row.moves)),
+            f"{row.unloads_per_hour:.1f}",
+            str(sum(move.topics for move in row.moves)),
+            str(sum(move.returns for move in row.moves)),
+            "-" if row.quiet_after is None else str(row.quiet_after),
+            _short(row.after.msgs.max_over_mean),
+            _short(row.after.bytes.max_over_mean),
         )
-        for each in compared
+        for row in compared
     ]
     return [*table([heading, *rows], _COMPARED), "messages and bytes: the fullest broker over the mean, at the end"]
 

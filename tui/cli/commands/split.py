@@ -1,4 +1,4 @@
-"""``split``: where each algorithm would cut a bundle, what lies on either side, and the request that does it."""
+"""``split``: where each algorithm would cut a bundle, what is on either side, and the request that does it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def split_command(
     ascii_only: bool,
     what_if: WhatIf,
 ) -> int:
-    """Show where each algorithm would cut BUNDLE, what lies on either side, and the request that does it.
+    """Show where each algorithm would cut BUNDLE, what is on either side, and the request that does it.
 
     BUNDLE is a range such as 0x00000000_0x40000000, LARGEST or HOT, or tenant/namespace/RANGE.
 
@@ -65,7 +65,7 @@ def split_command(
     if algorithm is not None:
         if algorithm not in known:
             raise InputError(f"--algorithm {algorithm}: not known; known: {', '.join(dict.fromkeys(known))}")
-        view = replace(view, options=tuple(each for each in view.options if each.algorithm == algorithm))
+        view = replace(view, options=tuple(shown for shown in view.options if shown.algorithm == algorithm))
     if as_json:
         write_out(json_text(plain_values(view)))
     else:
@@ -84,10 +84,10 @@ def _bundle(text: str, namespace: str | None, state: ClusterState) -> tuple[str,
 
 def _bundles_listed(state: ClusterState, namespace: str, *, shown: int = 8) -> str:
     """The bundles that can be named instead."""
-    found = state.namespaces.get(namespace)
-    if found is None:
+    known = state.namespaces.get(namespace)
+    if known is None:
         return f"; there is {', '.join(sorted(state.namespaces)[:shown])}"
-    ranges = [f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairwise(found.boundaries)]
+    ranges = [f"0x{lower:08x}_0x{upper:08x}" for lower, upper in pairwise(known.boundaries)]
     more = " ..." if len(ranges) > shown else ""
     return f"; its bundles: {', '.join(ranges[:shown])}{more}, or LARGEST, or HOT"
 
@@ -98,11 +98,11 @@ def _positions(text: str | None) -> tuple[int, ...] | None:
     try:
         return tuple(int(piece, 0) for piece in text.replace(" ", ",").split(",") if piece)
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no list of hash values; write 123456,0x40000000") from error
+        raise click.BadParameter(f"{text!r} is not a list of hash values; write 123456,0x40000000") from error
 
 
 def split_lines(view: SplitPreviewView, algorithm: str | None = None) -> list[str]:
-    """The bundle, then each algorithm (or the one asked for) one below the other."""
+    """The bundle, then each algorithm (or the chosen one) one below the other."""
     shown = [option for option in view.options if algorithm in (None, option.algorithm)]
     return [
         f"bundle {view.range_text} of namespace {safe_name(view.namespace)}",

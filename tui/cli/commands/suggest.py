@@ -35,7 +35,7 @@ ANY: Final = "any"
 def suggest_command() -> None:
     """Suggest names, numbers or settings for a subscription or a namespace, with what each is worth.
 
-    Exit code 1: nothing that was looked at meets the goal.
+    Exit code 1: nothing that was tried meets the goal.
 
     Example: ringside suggest names answers/ --survive 1
     """
@@ -104,7 +104,7 @@ def suggest_names(
     For a Key_Shared subscription the ring of its slots is taken, and its known keys with their messages; --mode
     key-shared says so for names that are given here. With --survive 1 also after the loss of any one consumer. The same
     --seed gives the same names. What is fitted to the topics or keys at hand is worth less on others: one half of them
-    is fitted and the other one judged, and both are told.
+    is fitted and the other one judged, and both results are printed.
 
     Example: ringside suggest names answers/ --survive 1
     """
@@ -133,7 +133,9 @@ def suggest_names(
         work = _work(state, subscription, by=how["by"])
         fitted_to = f"{len(work.hash):,} partitions of {subscription.key}"
     survive = how["survive"] == 1
-    fit = fit_names(given, work, seed=seed, goal=how["ratio"] if _asked("ratio") else 1.0, survive=survive, ring=ring)
+    fit = fit_names(
+        given, work, seed=seed, goal=how["ratio"] if _is_given("ratio") else 1.0, survive=survive, ring=ring
+    )
     if isinstance(fit, Rejection):
         raise InputError(fit.message)
     if as_json:
@@ -152,14 +154,14 @@ def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: W
 
     state, key = _state_and_key(path, what_if)
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages", how.get("most") or 0.0)
-    found = sizing_for(state, key, kind, goal, up_to=up_to, seed=how["seed"])
-    if isinstance(found, Rejection):
-        raise InputError(found.message)
+    sizing = sizing_for(state, key, kind, goal, up_to=up_to, seed=how["seed"])
+    if isinstance(sizing, Rejection):
+        raise InputError(sizing.message)
     if how["as_json"]:
-        write_out(json_text(sizing_document(kind, found, goal)))
+        write_out(json_text(sizing_document(kind, sizing, goal)))
     else:
-        write_page(sizing_lines(kind, found, goal), ascii_only=how["ascii_only"])
-    return FINE if found.smallest is not None else FAILED
+        write_page(sizing_lines(kind, sizing, goal), ascii_only=how["ascii_only"])
+    return FINE if sizing.smallest is not None else FAILED
 
 
 @suggest_command.command("consumers", short_help="The smallest number of consumers for a goal.")
@@ -203,7 +205,7 @@ def suggest_partitions(*, path: str | None, up_to: int | None, what_if: WhatIf, 
 @json_option
 @ascii_option
 def suggest_points(*, path: str | None, what_if: WhatIf, **how: Any) -> int:
-    """Suggest subscriptionKeySharedConsistentHashingReplicaPoints for a goal, for the consumers there are.
+    """Suggest subscriptionKeySharedConsistentHashingReplicaPoints for a goal, for the present consumers.
 
     More points make shares more alike, as far as chance goes; a hot key stays on one consumer whatever they are.
 
@@ -229,7 +231,7 @@ def suggest_bundles(
 ) -> int:
     """Suggest a number of equal bundles for the topics of a namespace, dealt out to the brokers in turn.
 
-    With --survive 1 also with one broker less. For topics that nobody knows yet: ringside bundles-needed.
+    With --survive 1 also with one broker less. For topics that do not exist yet, use ringside bundles-needed.
 
     Example: ringside suggest bundles answers/ --brokers 3 --max-over-mean 1.2
     """
@@ -254,14 +256,14 @@ def suggest_bundles(
     goal = Goal(how["ratio"], how["survive"] == 1, how["by"] == "messages")
     now = len(state.namespaces[owner].boundaries) - 1
     numbers = sorted({*range(1, up_to + 1), now})
-    found = bundles_for(names, rates, brokers, goal, numbers, now=now, seed=how["seed"])
-    if isinstance(found, Rejection):
-        raise InputError(found.message)
+    sizing = bundles_for(names, rates, brokers, goal, numbers, now=now, seed=how["seed"])
+    if isinstance(sizing, Rejection):
+        raise InputError(sizing.message)
     if how["as_json"]:
-        write_out(json_text(sizing_document("bundles", found, goal)))
+        write_out(json_text(sizing_document("bundles", sizing, goal)))
     else:
-        write_page(sizing_lines("bundles", found, goal), ascii_only=how["ascii_only"])
-    return FINE if found.smallest is not None else FAILED
+        write_page(sizing_lines("bundles", sizing, goal), ascii_only=how["ascii_only"])
+    return FINE if sizing.smallest is not None else FAILED
 
 
 @suggest_command.command("flag", short_help="Whether consistent hashing of Failover should be on here.")
@@ -289,7 +291,7 @@ def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only
     return FINE
 
 
-def _asked(name: str) -> bool:
+def _is_given(name: str) -> bool:
     """Whether an option was given."""
     from click.core import ParameterSource
 
@@ -321,10 +323,10 @@ def _subscription(path: str | None, what_if: WhatIf) -> tuple[ClusterState, Subs
     from engine.compare.verdict import subscription_of
 
     state, key = _state_and_key(path, what_if)
-    found = subscription_of(state, key)
-    if found is None:
+    subscription = subscription_of(state, key)
+    if subscription is None:
         raise InputError("the flag is for Failover subscriptions; --subscription NAME chooses one")
-    return state, found
+    return state, subscription
 
 
 def _key_ring(state: ClusterState, settings: BrokerSettings) -> RingKind:
@@ -376,8 +378,8 @@ def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
         f"fitted to {fitted_to}, {fit.tried:,} names tried: {worth(fit.before, fit.after, survive=survive)}"
     )
     if fit.held_out_before is not None and fit.held_out_after is not None:
-        told = worth(fit.held_out_before, fit.held_out_after, survive=survive)
-        yield from wrapped(f"on topics it was not fitted to (one half fitted, the other one judged): {told}")
+        gain = worth(fit.held_out_before, fit.held_out_after, survive=survive)
+        yield from wrapped(f"on topics it was not fitted to (one half fitted, the other one judged): {gain}")
         if fit.held_out_after.now >= fit.held_out_before.now:
             yield from wrapped(
                 "so the names are worth nothing where topics change; --for any fits them to the hash space"
@@ -398,9 +400,9 @@ def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
     surely = [row.number for row in sizing.rows if row.good and 0 < row.chance_high <= goal.max_over_mean]
     if surely and surely[0] != sizing.smallest:
         yield from wrapped(f"with {surely[0]:,} nine of ten draws of other names meet it too; fewer may be luck")
-    told = what_rules(kind, sizing)
-    if told:
-        yield from wrapped(told)
+    reason = what_rules(kind, sizing)
+    if reason:
+        yield from wrapped(reason)
     rows = _around(sizing)
     heading = ("", kind, "max/mean", "after a loss", "most msg/s", "idle", "by chance")
     yield from table([heading, *map(_size_row, rows)], _SIZE_ALIGNS)

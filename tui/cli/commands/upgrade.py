@@ -33,9 +33,9 @@ def upgrade_command(
     *, path: str | None, release: str, top: int, what_if: WhatIf, as_json: bool, ascii_only: bool
 ) -> int:
     """Say what Pulsar --to VERSION does with the same state: owners that change, ring forms, gaps that are no longer
-    served, rules and defaults that change, each with what it means here and the setting that keeps the old way.
+    served, rules and defaults that change, each with what it means here and the setting that keeps the old one.
 
-    The release it comes from is the one of the answers, else --pulsar.
+    The present release is that of the answers, else --pulsar.
 
     Example: ringside upgrade answers/ --to 5.0
     """
@@ -62,20 +62,20 @@ def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
     yield from sum_lines(view.difference)
     yield from differing_lines(view.difference, top)
     for gap in view.gaps:
-        told = (
+        text = (
             f"{safe_name(gap.subscription)}: slots without an owner {gap.before:,} → {gap.after:,}, and"
             f" {counted(gap.known_keys, 'known key')} among them; their messages wait until somebody declares them"
         )
-        yield from wrapped(told, rest="  ")
+        yield from wrapped(text, rest="  ")
     yield ""
     yield "rules that change" if view.rules else "no rule changes"
     for rule in view.rules:
-        told = f"{rule.change.name}: {rule.change.before} → {rule.change.after}; {rule.meaning}"
-        yield from wrapped(told, first="  ", rest="    ")
+        text = f"{rule.change.name}: {rule.change.before} → {rule.change.after}; {rule.meaning}"
+        yield from wrapped(text, first="  ", rest="    ")
         if rule.subscriptions:
             yield f"    here: {counted(rule.subscriptions, 'subscription')}"
         if rule.change.keep:
-            yield f"    keeps the old way: {rule.change.keep}"
+            yield f"    keeps the old behaviour: {rule.change.keep}"
     yield ""
     yield "defaults that change" if view.defaults else "no default changes"
     for default in view.defaults:
@@ -86,4 +86,4 @@ def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
         if default.in_force and not default.follows:
             yield f"    here it is {default.in_force}, which is not the default, so it stays"
         else:
-            yield f"    keeps the old way: {default.keep}"
+            yield f"    keeps the old behaviour: {default.keep}"

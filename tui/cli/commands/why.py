@@ -1,4 +1,4 @@
-"""``why``: what is wrong with a subscription in the answers of brokers, who causes it, and what mends it."""
+"""``why``: what is wrong with a subscription in the answers of brokers, who causes it, and what to do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ALIGNS: tuple[Align, ...] = ("<", "<", "<", "<", ">")
 @click.option("--keys", metavar="FILE", help="Known keys, one a line, or CSV with key,count: which is hot?")
 @click.option("--all", "lists_all", is_flag=True, help="List every subscription, the worst first.")
 @click.option("--ruled-out", is_flag=True, help="Say also which causes were ruled out, and how.")
-@click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice: it shows what stands still.")
+@click.option("--again-after", type=Duration(), metavar="TIME", help="URL: read twice, which shows what does not move.")
 @max_input_option
 @json_option
 @ascii_option
@@ -53,10 +53,10 @@ def why_command(
     ascii_only: bool,
     cluster: ClusterChoice,
 ) -> int:
-    """Say what is wrong with a subscription: who waits for whom, in numbers, which setting rules it, what mends it.
+    """Say what is wrong with a subscription: who waits for whom, in numbers, which setting is in force, what to do.
 
     FOLDER is a dump: answers of the admin API below admin/v2/..., by moments where folders are named by time. Loose
-    files are read too. Two moments some seconds apart say what stands still. Without a name the worst subscription is
+    files are read too. Two moments some seconds apart show what has stopped. Without a name the worst subscription is
     taken; without a FILE or FOLDER the embedded cluster. A URL (http://HOST:8080) is a running cluster, which is only
     read. With --keys a trace says which key makes a consumer of a Key_Shared subscription slow.
 
@@ -82,22 +82,22 @@ def why_command(
         raise InputError(f"{source}: the answers show no subscription; give stats, partitioned-stats or broker-stats")
     chosen = seen
     if subscription is not None:
-        chosen = [each for each in seen if each.name == subscription]
+        chosen = [row for row in seen if row.name == subscription]
         if not chosen:
             raise InputError(f"--subscription: the answers have no subscription {subscription!r}")
     if what is not None:
-        found = selected(chosen, what)
-        if isinstance(found, Rejection):
-            raise InputError(found.message)
-        chosen = found
+        diagnoses = selected(chosen, what)
+        if isinstance(diagnoses, Rejection):
+            raise InputError(diagnoses.message)
+        chosen = diagnoses
     shown = with_earlier(diagnose_all(chosen) if lists_all else [worst(chosen)], moments)
     if keys is not None:
         from engine.diagnosis.traces import with_trace
         from tui.cli.key_options import KeyChoice, known_keys
 
         counts = known_keys(KeyChoice((), keys, 0))
-        by_name = {(each.namespace, each.name): each for each in chosen}
-        shown = [with_trace(each, by_name[each.namespace, each.subscription], counts) for each in shown]
+        by_name = {(row.namespace, row.name): row for row in chosen}
+        shown = [with_trace(row, by_name[row.namespace, row.subscription], counts) for row in shown]
     if as_json:
         write_out(json_text(diagnoses_document(shown) if lists_all else diagnosis_document(shown[0])))
     elif lists_all:
@@ -105,11 +105,11 @@ def why_command(
     else:
         lines = why_lines(shown[0], others=len(chosen) - 1, in_full=ruled_out)
         write_page(lines, ascii_only=ascii_only)
-    return FAILED if any(each.blocks for each in shown) else FINE
+    return FAILED if any(row.blocks for row in shown) else FINE
 
 
 def _moments_at(source: Source, again_after: float | None, limit_bytes: int) -> Sequence[Moment]:
-    """One reading of a running cluster, or two that are so far apart."""
+    """One reading of a running cluster, or two at this distance."""
     import time
 
     from tui.cli.cluster import read_once
@@ -130,7 +130,7 @@ def _say_all_problems(moments: Sequence[Moment]) -> None:
 def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -> Iterator[str]:
     """One subscription: the first cause whole, the others in a line each, and what was ruled out where ``in_full``.
 
-    ``others`` is how many subscriptions there are besides.
+    ``others`` is the number of other subscriptions.
     """
     from engine.diagnosis.seen import parent_of
 
@@ -151,10 +151,10 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
     if in_full:
         yield ""
         yield "ruled out"
-        yield from table([(f"  {each.id}", safe_name(each.why)) for each in diagnosis.ruled_out], ("<", "<"))
+        yield from table([(f"  {other.id}", safe_name(other.why)) for other in diagnosis.ruled_out], ("<", "<"))
     if diagnosis.moments == 1:
         yield ""
-        yield "One moment alone does not say what stands still: take a second dump some seconds later."
+        yield "One moment alone does not show what has stopped: take a second dump some seconds later."
     if others:
         yield ""
         yield f"{counted(others, 'other subscription')}: --all lists them, worst first."

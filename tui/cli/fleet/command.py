@@ -26,7 +26,7 @@ _JOBS: Final[Mapping[str, str]] = {
     "run": "All jobs below but watch, one after another, from answers and key traces to the summary.",
     "import": "Read raw answers of brokers into tables.",
     "assign": "Assign every partition of every Failover subscription under each policy.",
-    "keys": "Fold key traces to slots and tell who gets what in every mode of Key_Shared.",
+    "keys": "Fold key traces to slots and show who gets what in every mode of Key_Shared.",
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
     "lint": "Let the doctor look at every subscription, key space and namespace.",
     "balance": "Forecast the next cycles of shedding of every cluster from its load reports.",
@@ -87,6 +87,11 @@ def _max_input(command: Callable[..., int]) -> Callable[..., int]:
     return click.option("--max-input", metavar="SIZE", help=about)(command)
 
 
+def _keep_history(command: Callable[..., int]) -> Callable[..., int]:
+    about = "Keep the last N runs in OUT/history, for fleet diff and fleet open."
+    return click.option("--keep-history", metavar="N", help=about)(command)
+
+
 def _fail_on(job: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """What makes a finished job exit with 1; only ``lint`` judges without being asked to."""
     about = {
@@ -132,7 +137,7 @@ _EXAMPLES: Final = {
 
 def _command_of(job: str, about: str) -> click.Command:
     takes_changes = job in ("run", "assign")
-    told = {"lint": _findings, "assign": _policies, "balance": _balance}.get(job, _tables)
+    lines = {"lint": _findings, "assign": _policies, "balance": _balance}.get(job, _tables)
 
     def invoke(
         *,
@@ -150,6 +155,7 @@ def _command_of(job: str, about: str) -> click.Command:
         from pipeline.session import need_pyspark
 
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
+        asked |= {"keep-history": changes["keep_history"]} if changes.get("keep_history") else {}
         need_pyspark()
         from engine.views.fleet.summary import fleet_families
         from engine.views.metrics import exposition
@@ -167,7 +173,7 @@ def _command_of(job: str, about: str) -> click.Command:
         elif job in _WITH_PAGE:
             write_page(_page(_results_of(result, target)), ascii_only=ascii_only)
         else:
-            write_page(told(result), ascii_only=ascii_only)
+            write_page(lines(result), ascii_only=ascii_only)
         figures = figures_of_result(result)
         if job in _WITH_PAGE:
             summary = _read(_results_of(result, target))
@@ -183,6 +189,7 @@ def _command_of(job: str, about: str) -> click.Command:
 
     decorated = _changes(invoke) if takes_changes else invoke
     decorated = _max_input(decorated) if job in _READING else decorated
+    decorated = _keep_history(decorated) if job == "run" else decorated
     decorated = _fail_on(job)(decorated) if job in _JUDGED else decorated
     decorated = _report_files(decorated) if job in _WITH_PAGE else decorated
     text = f"{about}\n\nExample: {_EXAMPLES[job]}"
@@ -194,7 +201,7 @@ def _tables(result: JobResult) -> Iterator[str]:
 
 
 def _policies(result: JobResult) -> Iterator[str]:
-    """What the change asked for does under each policy: no page is made of a folder that has assignments alone."""
+    """The effect of the change under each policy; a folder that has only assignments gets no page."""
     import msgspec
 
     from engine.views.fleet.summary import Agreement, GroupRules, PolicyTotals
@@ -202,9 +209,9 @@ def _policies(result: JobResult) -> Iterator[str]:
 
     yield result.sentence
     in_force: Any = result.summary["in_force"]
-    told: Any = result.summary["policies"]
-    totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in told.items()]
-    groups = [msgspec.convert(each, GroupRules) for each in result.summary["rules"]]  # type: ignore[attr-defined]
+    policies: Any = result.summary["policies"]
+    totals = [PolicyTotals(name, in_force=name in in_force, **numbers) for name, numbers in policies.items()]
+    groups = [msgspec.convert(rule, GroupRules) for rule in result.summary["rules"]]  # type: ignore[attr-defined]
     yield from rule_lines(groups, msgspec.convert(result.summary["agreement"], Agreement))
     yield from policy_lines(sorted(totals, key=lambda total: (total.what_if, total.policy)))[:-1]
 
@@ -230,24 +237,24 @@ def _findings(result: JobResult) -> Iterator[str]:
 
 
 def _counts(result: JobResult, name: str) -> Mapping[str, int]:
-    found = result.summary[name]
-    assert isinstance(found, dict)
-    return found
+    counts = result.summary[name]
+    assert isinstance(counts, dict)
+    return counts
 
 
 def _settings(texts: tuple[str, ...]) -> dict[str, str]:
     """The options as a mapping. Raises ``UsageError`` for one without a value."""
     wrong = [text for text in texts if "=" not in text]
     if wrong:
-        raise click.UsageError(f"--set wants KEY=VALUE, not {wrong[0]!r}")
+        raise click.UsageError(f"--set takes KEY=VALUE, not {wrong[0]!r}")
     return dict(text.split("=", 1) for text in texts)
 
 
 def _asked_changes(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
     prefix = "assign." if job == "run" else ""
-    found = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
-    found["consumers-from"] = changes.get("consumers_from") or ""
-    return {prefix + name: value for name, value in found.items() if value}
+    asked = {name: ",".join(changes.get(name) or ()) for name in ("add", "kill")}
+    asked["consumers-from"] = changes.get("consumers_from") or ""
+    return {prefix + name: value for name, value in asked.items() if value}
 
 
 def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
@@ -270,8 +277,8 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
     of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
     # What a watch will find is not there yet.
     small = job not in LOCAL and is_small(source)
-    with _progress(job) as (tell, show):
-        tell("starting Spark …")
+    with _progress(job) as (narrate, show):
+        narrate("starting Spark …")
         with open_session(master, of_spark, small=small) as spark:
             from pipeline.jobs import job_called
             from pipeline.jobs.result import JobOptions
@@ -279,7 +286,7 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
 
             places = place_for(spark, source), place_for(spark, target)
             with watching_tasks(spark, show) as watch:
-                return job_called(job)(spark, *places, JobOptions(own, tell, watch=watch))
+                return job_called(job)(spark, *places, JobOptions(own, narrate, watch=watch))
 
 
 @contextmanager
@@ -301,7 +308,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(job, total=None)
 
-        def tell(text: str) -> None:
+        def narrate(text: str) -> None:
             if not text.endswith("…"):
                 progress.console.print(visible(text), markup=False, highlight=False)
             progress.update(task, description=visible(text))
@@ -309,7 +316,7 @@ def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progr
         def show(seen: Progress) -> None:
             progress.update(task, description=visible(progress_text(seen)))
 
-        yield tell, show
+        yield narrate, show
 
 
 def _results_of(result: JobResult, target: str) -> ResultFolder:
@@ -366,8 +373,8 @@ def open_fleet(*, target: str, output: Output) -> int:
     results = result_folder(target)
     if output.on_screen:
         from engine.errors import InputError
+        from tui.cli.exits import why_no_screen
         from tui.cli.fleet.screen import open_fleet_screen
-        from tui.cli.terminal import why_no_screen
 
         why_not = why_no_screen()
         if why_not is not None:

@@ -10,7 +10,7 @@ import click
 from engine.errors import InputError, Rejection
 from engine.text import counted
 from tui.cli.exits import FAILED, FINE
-from tui.cli.fleet.folder import result_folder
+from tui.cli.fleet.folder import folder_of_run, result_folder
 from tui.cli.options import ascii_option, json_option
 from tui.cli.output import json_text, say, write_out, write_page
 from tui.cli.plain import Align, table
@@ -159,13 +159,13 @@ def _block(
 @json_option
 @ascii_option
 def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_json: bool, ascii_only: bool) -> int:
-    """Put two runs side by side: whose partitions moved, which subscriptions got worse and better, which findings are
+    """Compare two runs: whose partitions moved, which subscriptions got worse and better, which findings are
     new and gone, and which topics, subscriptions and brokers appeared and vanished.
 
-    A and B are result folders, as paths or URIs. Where one folder has rows of several runs, name the folder and two of
-    its run_ids: ringside fleet diff OUT RUN_ID RUN_ID. Everything is counted, and each list has the first --top rows.
-    Owners are computed by the rule in force, not what brokers reported. What one of the runs lacks is not compared,
-    and the page says so. Needs no Spark.
+    A and B are result folders, as paths or URIs. Where one folder has several runs (fleet run --keep-history), name it
+    and two of its run_ids: ringside fleet diff OUT RUN_ID RUN_ID. Everything is counted, and each list has the first
+    --top rows. Owners are computed by the rule in force, not what brokers reported. What one of the runs lacks is not
+    compared, and the page says so. Needs no Spark.
 
     --fail-on takes moved (also in %), moved_subscriptions, worse, better, verdicts, idle and lost_msg_rate (how much
     they rose in all), new_findings, gone_findings, and appeared and vanished of topics, subscriptions and brokers, such
@@ -184,7 +184,10 @@ def diff_runs(*, runs: tuple[str, ...], limits: tuple[str, ...], top: int, as_js
         wanted.append(limit)
     if len(runs) not in (2, 3):
         raise click.UsageError("give two result folders, or one folder and two of its run_ids")
-    folders = [result_folder(text) for text in (runs if len(runs) == 2 else (runs[0], runs[0]))]
+    if len(runs) == 2:
+        folders = [result_folder(text) for text in runs]
+    else:
+        folders = [folder_of_run(runs[0], run_id) for run_id in runs[1:]]
     from tui.sources.fleet_runs import RunTables, columns_of, runs_of
 
     run_ids = runs[1:] if len(runs) == 3 else ("", "")

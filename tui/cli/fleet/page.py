@@ -43,36 +43,34 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     yield rule_lines(summary.rules, summary.agreement, shown)
     yield policy_lines(summary.policies)
     modes = [
-        (each.mode + (" *" if each.in_force else ""), _ratio(each.worst_max_over_mean), _verdicts(each.verdicts))
-        for each in summary.key_modes
+        (row.mode + (" *" if row.in_force else ""), _ratio(row.worst_max_over_mean), _verdicts(row.verdicts))
+        for row in summary.key_modes
     ]  # fmt: skip
     yield _block("Key_Shared, by mode (* in force)", ("mode", "worst max/mean", "why"), modes, "<><")
     subscriptions = [
-        (f"{safe_name(each.namespace)}/{safe_name(each.subscription)}".strip("/"), each.type,
-         _ratio(each.max_over_even), f"{each.idle:,}", f"{each.consumers:,}", f"{each.partitions:,}",
-         f"{each.lost_msg_rate:,.1f}", _found(each.findings, each.worst_severity))
-        for each in summary.worst_subscriptions[:shown]
+        (f"{safe_name(row.namespace)}/{safe_name(row.subscription)}".strip("/"), row.type,
+         _ratio(row.max_over_even), f"{row.idle:,}", f"{row.consumers:,}", f"{row.partitions:,}",
+         f"{row.lost_msg_rate:,.1f}", _findings_text(row.findings, row.worst_severity))
+        for row in summary.worst_subscriptions[:shown]
     ]  # fmt: skip
     heads: tuple[str, ...] = ("subscription", "type", "max/even", "idle", "of", "topics", "lost msg/s", "findings")
     yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
-        (safe_name(each.namespace), _ratio(each.worst_max_over_even), f"{each.topics:,}", f"{each.bundles:,}",
-         f"{each.bundles_to_split:,}", f"{each.msg_rate_out:,.1f}", _found(each.findings, each.worst_severity))
-        for each in summary.worst_namespaces[:shown]
+        (safe_name(row.namespace), _ratio(row.worst_max_over_even), f"{row.topics:,}", f"{row.bundles:,}",
+         f"{row.bundles_to_split:,}", f"{row.msg_rate_out:,.1f}", _findings_text(row.findings, row.worst_severity))
+        for row in summary.worst_namespaces[:shown]
     ]  # fmt: skip
     heads = ("namespace", "max/even", "topics", "bundles", "to split", "msg/s out", "findings")
     yield _block("Worst namespaces", heads, namespaces, "<>>>>><")
     bundles = [
-        (safe_name(each.bundle), each.outcome, f"{each.topics:,}", f"{each.msgs_per_sec:,.1f}")
-        for each in summary.worst_bundles[:shown]
+        (safe_name(row.bundle), row.outcome, f"{row.topics:,}", f"{row.msgs_per_sec:,.1f}")
+        for row in summary.worst_bundles[:shown]
     ]
     yield _block("Bundles to look at first", ("bundle", "load manager", "topics", "msg/s"), bundles, "<<>>")
     yield balance_lines(summary, shown)
-    findings = [(each.severity, each.rule, f"{each.count:,}") for each in summary.findings]
+    findings = [(row.severity, row.rule, f"{row.count:,}") for row in summary.findings]
     yield _block("Findings", ("severity", "rule", "times"), findings, "<<>")
-    aside = [
-        (each.source, each.table, each.kind, f"{each.rows:,}", f"{each.problems:,}") for each in summary.quarantine
-    ]
+    aside = [(row.source, row.table, row.kind, f"{row.rows:,}", f"{row.problems:,}") for row in summary.quarantine]
     yield _block("Set aside", ("job", "table", "kind", "rows", "problems"), aside, "<<<>>")
 
 
@@ -118,24 +116,26 @@ def rule_lines(rules: Sequence[GroupRules], agreement: Agreement, shown: int = S
     """The release and the flag of each group of brokers, how they are known, and whether what was reported agrees."""
     if not rules:
         return []
-    told = f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
+    agreement_text = (
+        f"Reported active consumers: {agreement.reported:,}, {agreement.agreeing:,} agree with the rules in force"
+    )
     rows = [
-        (_folder(each.group), f"{each.release} ({each.release_basis})",
-         f"{str(each.consistent_hashing).lower()} ({each.flag_basis})",
-         f"{each.agreeing:,} of {each.reported:,}" if each.reported else "none reported")
-        for each in rules[:shown]
+        (_folder(rule.group), f"{rule.release} ({rule.release_basis})",
+         f"{str(rule.consistent_hashing).lower()} ({rule.flag_basis})",
+         f"{rule.agreeing:,} of {rule.reported:,}" if rule.reported else "none reported")
+        for rule in rules[:shown]
     ]  # fmt: skip
     heads = ("brokers", "release", "consistent hashing", "active consumers")
     more = [f"  and {len(rules) - shown:,} more groups"] if len(rules) > shown else []
-    return [told, *_block("Rules in force", heads, rows, "<<<<")[:-1], *more, ""]
+    return [agreement_text, *_block("Rules in force", heads, rows, "<<<<")[:-1], *more, ""]
 
 
 def policy_lines(policies: Sequence[PolicyTotals]) -> list[str]:
     """Failover under each policy, with an empty line at the end; nothing without any."""
     rows = [
-        (each.policy + (" *" if each.in_force else "") + (" (what-if)" if each.what_if else ""),
-         _ratio(each.worst_max_over_even), f"{each.idle:,}", f"{each.moved:,}", f"{each.least_moved:,}")
-        for each in policies
+        (policy.policy + (" *" if policy.in_force else "") + (" (what-if)" if policy.what_if else ""),
+         _ratio(policy.worst_max_over_even), f"{policy.idle:,}", f"{policy.moved:,}", f"{policy.least_moved:,}")
+        for policy in policies
     ]  # fmt: skip
     return _block("Failover, by policy (* in force)", ("policy", "worst max/even", "idle", "moved", "least"), rows)
 
@@ -163,7 +163,7 @@ def _verdicts(verdicts: Mapping[str, int]) -> str:
     return ", ".join(f"{name.lower().replace('_', ' ')} {count:,}" for name, count in sorted(verdicts.items()))
 
 
-def _found(count: int, worst: str | None) -> str:
+def _findings_text(count: int, worst: str | None) -> str:
     return "" if not count else f"{count:,} ({worst})"
 
 

@@ -30,7 +30,7 @@ BACK: Final = Binding(
 
 
 class FleetPartApp(RingsideApp):
-    """``went_back`` tells whether escape ended it; ``q`` leaves for good."""
+    """``went_back`` is true when escape ended it; ``q`` leaves for good."""
 
     BINDINGS: ClassVar[list[BindingType]] = [BACK, *RingsideApp.BINDINGS]
     went_back = False
@@ -96,7 +96,7 @@ def open_fleet_screen(target: ResultFolder, output: Output) -> int:
 
 
 def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool) -> tuple[int, bool]:
-    """Show a part in the simulator: the exit code, and whether one wants to go back to the lists."""
+    """Show a part in the simulator: the exit code, and whether escape ended it."""
     from tui.cli.screen import Begun, run_screen
 
     begun = Begun(lambda: (session, None))
@@ -119,7 +119,7 @@ def brokers_app(target: ResultFolder, cluster: str, output: Output, *, mono: boo
 def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     """What was chosen as a session of the simulator. Raises ``InputError`` where there is nothing to show."""
     from engine.cluster.timeline import Timeline
-    from engine.scenarios.fleet_opening import open_fleet_part
+    from engine.scenarios.opening import open_fleet_part
     from tui.cli.session import Session
     from tui.sources.fleet_part import part_of
 

@@ -1,4 +1,4 @@
-"""``--once``: everything the screen tells, as text. The accessible form too: no drawing, no colour, one fact a line."""
+"""``--once``: everything the screen shows, as text. The accessible form too: no drawing, no colour, one fact a line."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def _hint(view: DashboardView) -> str:
     advice = _flag_change(view)
     if alone is None or view.foot.consumers < 2:
         return advice
-    told = f"{shorten_middle(safe_name(alone.name), NAME_CELLS)} is active for all {view.foot.partitions:,} partitions"
+    text = f"{shorten_middle(safe_name(alone.name), NAME_CELLS)} is active for all {view.foot.partitions:,} partitions"
     if flag_helps(view):
-        return f"{told}; {advice}"
-    return f"{told}; ringside explain TOPIC says why"
+        return f"{text}; {advice}"
+    return f"{text}; ringside explain TOPIC says why"
 
 
 def _flag_change(view: DashboardView) -> str:
@@ -181,7 +181,7 @@ def _events(events: tuple[EventLine, ...], reported: ReportedView | None) -> Ite
     yield "events:"
     for event in events:
         effect = event_effect(event)
-        told = safe_name(event.text) + (f": {effect}" if effect else "")
-        yield from wrapped(told, first=f"  {event.step:>3}  ", rest=" " * 7)
+        text = safe_name(event.text) + (f": {effect}" if effect else "")
+        yield from wrapped(text, first=f"  {event.step:>3}  ", rest=" " * 7)
         if event.kind == "open" and reported is not None:
             yield from seen_event_lines(reported)

@@ -29,7 +29,10 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
     yield from sum_lines(view)
     if view.settings:
         yield ""
-        rows = [("setting", "A", "B"), *((f"  {each.name}", each.before, each.after) for each in view.settings)]
+        rows = [
+            ("setting", "A", "B"),
+            *((f"  {setting.name}", setting.before, setting.after) for setting in view.settings),
+        ]
         yield from table(rows, _SETTING_ALIGNS)
     for bundle in view.bundles:
         yield f"bundles of {safe_name(bundle.namespace)}: {bundle.before:,} → {bundle.after:,}"
@@ -79,11 +82,11 @@ def sum_lines(view: DifferenceView) -> Iterator[str]:
         yield "no partition is on both sides"
         return
     share = percent(sums.moved / sums.items)
-    told = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"
+    text = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"
     if sums.moved:
-        told += f": {msgs_per_sec(sums.msgs_per_sec)}, {bytes_per_sec(sums.bytes_per_sec)}"
-        told += f", {counted(sums.unacked_at_risk, 'unacknowledged message')}"
-    yield from wrapped(told)
+        text += f": {msgs_per_sec(sums.msgs_per_sec)}, {bytes_per_sec(sums.bytes_per_sec)}"
+        text += f", {counted(sums.unacked_at_risk, 'unacknowledged message')}"
+    yield from wrapped(text)
 
 
 def _subscription(one: SubscriptionDifference, top: int) -> Iterator[str]:

@@ -28,18 +28,18 @@ FORMAT: Final = "ringside.explain/1"
 _TURN_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<")
 
 
-def explanation_lines(told: TopicExplanation | TurnExplanation, place: Whereabouts | None = None) -> list[str]:
+def explanation_lines(explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None) -> list[str]:
     """The answer and its reasons, one labelled sentence each, where it is, then the dispatcher's order."""
-    if isinstance(told, TurnExplanation):
-        return _turn_lines(told)
-    lines = _labelled("full name", safe_name(told.topic))
-    lines += _labelled("of", f"subscription {safe_name(told.subscription)}")
-    for remark in remarks_of(told, others=False):
+    if isinstance(explanation, TurnExplanation):
+        return _turn_lines(explanation)
+    lines = _labelled("full name", safe_name(explanation.topic))
+    lines += _labelled("of", f"subscription {safe_name(explanation.subscription)}")
+    for remark in remarks_of(explanation, others=False):
         lines += _labelled(remark.label, remark.text)
     if place is not None:
         lines += _place_lines(place)
-    if told.why is not None:
-        lines += ["", *_order(told.why)]
+    if explanation.why is not None:
+        lines += ["", *_order(explanation.why)]
     return lines
 
 
@@ -63,37 +63,41 @@ def _place_lines(place: Whereabouts) -> list[str]:
     return lines + _labelled("unloading", text)
 
 
-def explanation_document(told: TopicExplanation | TurnExplanation, place: Whereabouts | None = None) -> dict[str, Any]:
+def explanation_document(
+    explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None
+) -> dict[str, Any]:
     """The same as plain values, with everybody who is not active or next, and why not."""
-    if isinstance(told, TurnExplanation):
+    if isinstance(explanation, TurnExplanation):
         return {
             "format": FORMAT,
             "kind": "turn",
-            **plain_values(told),
-            "next": [turn.consumer for turn in told.next_ones],
+            **plain_values(explanation),
+            "next": [turn.consumer for turn in explanation.next_ones],
         }
-    rivals = rivals_of(told.why) if told.why is not None else ()
+    rivals = rivals_of(explanation.why) if explanation.why is not None else ()
     return {
         "format": FORMAT,
         "kind": "failover",
-        **plain_values(told),
+        **plain_values(explanation),
         "not_active": plain_values(rivals),
         "broker": (place.broker or None) if place is not None else None,
         "unload": asdict(place.unload) if place is not None else None,
     }
 
 
-def _turn_lines(told: TurnExplanation) -> list[str]:
-    lines = _labelled("full name", safe_name(told.topic))
-    lines += _labelled("of", f"subscription {safe_name(told.subscription)}, of type {told.type}, as it was seen")
-    lines += _labelled("next", _next(told))
-    if told.type != EXCLUSIVE:
+def _turn_lines(explanation: TurnExplanation) -> list[str]:
+    lines = _labelled("full name", safe_name(explanation.topic))
+    lines += _labelled(
+        "of", f"subscription {safe_name(explanation.subscription)}, of type {explanation.type}, as it was seen"
+    )
+    lines += _labelled("next", _next(explanation))
+    if explanation.type != EXCLUSIVE:
         lines += _labelled(
             "rule",
             "round robin over the consumers with permits of the best priority level that has any, at most"
-            f" {told.batch} entries a turn; answers do not show levels, so all count as one here",
+            f" {explanation.batch} entries a turn; answers do not show levels, so all count as one here",
         )
-    lines += _labelled("backlog", counted(told.backlog, "message"))
+    lines += _labelled("backlog", counted(explanation.backlog, "message"))
     rows = [("consumer", "permits", "unacked", "why not")]
     rows += [
         (
@@ -102,25 +106,25 @@ def _turn_lines(told: TurnExplanation) -> list[str]:
             f"{turn.unacked:,}",
             "can be next" if turn.why_not is None else turn.why_not.value,
         )
-        for turn in told.turns[:TURNS_SHOWN]
+        for turn in explanation.turns[:TURNS_SHOWN]
     ]
-    if told.turns:
+    if explanation.turns:
         lines += ["", *table(rows, _TURN_ALIGNS, indent="  ")]
-    left = len(told.turns) - TURNS_SHOWN
+    left = len(explanation.turns) - TURNS_SHOWN
     return [*lines, f"  and {left:,} more (--json has them all)"] if left > 0 else lines
 
 
-def _next(told: TurnExplanation) -> str:
-    able = [safe_name(turn.consumer) for turn in told.next_ones]
-    if not told.turns:
+def _next(explanation: TurnExplanation) -> str:
+    able = [safe_name(turn.consumer) for turn in explanation.next_ones]
+    if not explanation.turns:
         return "nobody: no consumer is connected"
     if not able:
-        return "nobody: " + ("the only consumer cannot" if len(told.turns) == 1 else "none of them can")
-    if told.type == EXCLUSIVE:
+        return "nobody: " + ("the only consumer cannot" if len(explanation.turns) == 1 else "none of them can")
+    if explanation.type == EXCLUSIVE:
         return f"{able[0]}: the only one that may be connected"
     if len(able) == 1:
-        return f"{able[0]}, the only one of {counted(len(told.turns), 'consumer')} that can"
-    return f"one of {len(able)} of {counted(len(told.turns), 'consumer')}: {listed(able)}"
+        return f"{able[0]}, the only one of {counted(len(explanation.turns), 'consumer')} that can"
+    return f"one of {len(able)} of {counted(len(explanation.turns), 'consumer')}: {listed(able)}"
 
 
 def _labelled(label: str, text: str) -> list[str]:

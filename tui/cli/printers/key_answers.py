@@ -42,9 +42,9 @@ _REMARKS: Final = {
 }
 
 
-def explained_lines(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> list[str]:
+def explained_lines(who: Sharing, sticky: StickyKey, explanation: KeyExplanation) -> list[str]:
     """The key's way to its consumer, one labelled sentence for each step."""
-    step = told.slot
+    step = explanation.slot
     lines = _labelled("key", f"{_key(sticky.data)} ({sticky.source.value})")
     if sticky.source in _REMARKS:
         lines += _labelled("", _REMARKS[sticky.source])
@@ -56,16 +56,18 @@ def explained_lines(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> li
     lines += _labelled("slot", f"{step.slot} = {sums}{folded}")
     if not who.selector.consumers:
         return [*lines, *_labelled("owner", "nobody: name consumers with --consumers, or a recording")]
-    lines += _labelled("owner", _consumer(told.owner))
-    lines += _labelled("rule", safe_name(key_sentence(told)))
-    if told.point is not None and told.point.claimants:
-        keys = ", ".join(repr(point_key) for point_key in told.point.claimants[0].point_keys)
-        lines += _labelled("point", f"{told.point.point}, {told.point.distance} on, is the hash of {keys}")
-    heirs = ", then ".join(_consumer(heir) for heir in told.heirs)
+    lines += _labelled("owner", _consumer(explanation.owner))
+    lines += _labelled("rule", safe_name(key_sentence(explanation)))
+    if explanation.point is not None and explanation.point.claimants:
+        keys = ", ".join(repr(point_key) for point_key in explanation.point.claimants[0].point_keys)
+        lines += _labelled(
+            "point", f"{explanation.point.point}, {explanation.point.distance} on, is the hash of {keys}"
+        )
+    heirs = ", then ".join(_consumer(heir) for heir in explanation.heirs)
     lines += _labelled("heirs", heirs or "nobody: the messages would wait")
-    lines += _labelled("waits", _waiting(who, told))
+    lines += _labelled("waits", _waiting(who, explanation))
     lines += _labelled("of", _whose(who))
-    return [*lines, *_others(rivals_of(who.selector, told))]
+    return [*lines, *_others(rivals_of(who.selector, explanation))]
 
 
 def _others(rivals: tuple[Rival, ...]) -> list[str]:
@@ -80,18 +82,18 @@ def _others(rivals: tuple[Rival, ...]) -> list[str]:
     return ["", *table(rows, ("<", ">", "<")), *_more(len(rivals), RIVALS_SHOWN)]
 
 
-def explained_document(who: Sharing, sticky: StickyKey, told: KeyExplanation) -> dict[str, Any]:
+def explained_document(who: Sharing, sticky: StickyKey, explanation: KeyExplanation) -> dict[str, Any]:
     """The same as plain values."""
-    wait = _wait(who, told)
+    wait = _wait(who, explanation)
     return {
         "format": FORMAT,
         "kind": "key",
         "key": text_of_key(sticky.data),
         "source": sticky.source.value,
         **_head(who),
-        "explanation": plain_values(told),
-        "not_owner": plain_values(rivals_of(who.selector, told)),
-        "sentence": key_sentence(told) if who.selector.consumers else "nobody is connected",
+        "explanation": plain_values(explanation),
+        "not_owner": plain_values(rivals_of(who.selector, explanation)),
+        "sentence": key_sentence(explanation) if who.selector.consumers else "nobody is connected",
         "wait": None
         if wait is None
         else {
@@ -150,9 +152,9 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
     lines = _labelled("of", _whose(who))
     rows = [("consumer", "slots", "share", "pieces", "keys", "by share", "messages")]
     owned = slots_by_consumer(who.selector)
-    for consumer, each in list(zip(who.selector.consumers, luck.consumers, strict=True))[:CONSUMERS_SHOWN]:
+    for consumer, row in list(zip(who.selector.consumers, luck.consumers, strict=True))[:CONSUMERS_SHOWN]:
         pieces = owned[consumer.consumer_id]
-        expected = f"{each.expected_keys:.1f} ({each.likely_low}-{each.likely_high})"
+        expected = f"{row.expected_keys:.1f} ({row.likely_low}-{row.likely_high})"
         slots = sum(piece.count for piece in pieces)
         rows.append(
             (
@@ -160,7 +162,7 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
                 str(slots),
                 percent(slots / who.selector.slots.occurring),
                 str(len(pieces)),
-                *((str(each.keys), expected, f"{each.messages:.0f}") if luck.keys else ("", "", "")),
+                *((str(row.keys), expected, f"{row.messages:.0f}") if luck.keys else ("", "", "")),
             )
         )
     if not luck.keys:
@@ -208,12 +210,12 @@ def spread_document(who: Sharing, luck: Luck) -> dict[str, Any]:
                 "slots": sum(piece.count for piece in owned[consumer.consumer_id]),
                 "share": sum(piece.count for piece in owned[consumer.consumer_id]) / who.selector.slots.occurring,
                 "pieces": len(owned[consumer.consumer_id]),
-                "keys": each.keys,
-                "messages": each.messages,
-                "expected_keys": each.expected_keys,
-                "likely_keys": [each.likely_low, each.likely_high],
+                "keys": row.keys,
+                "messages": row.messages,
+                "expected_keys": row.expected_keys,
+                "likely_keys": [row.likely_low, row.likely_high],
             }
-            for consumer, each in zip(who.selector.consumers, luck.consumers, strict=True)
+            for consumer, row in zip(who.selector.consumers, luck.consumers, strict=True)
         ],
         "unowned": {
             "slots": gaps.slot_count,
@@ -257,23 +259,25 @@ def _whose(who: Sharing) -> str:
     )
 
 
-def _waiting(who: Sharing, told: KeyExplanation) -> str:
+def _waiting(who: Sharing, explanation: KeyExplanation) -> str:
     by_id = {consumer.consumer_id: consumer for consumer in who.selector.consumers}
-    wait = _wait(who, told)
+    wait = _wait(who, explanation)
     if wait is not None:
-        held = ", ".join(f"{_consumer(by_id.get(each.consumer_id))} holds {each.unacked}" for each in wait.holders)
+        held = ", ".join(
+            f"{_consumer(by_id.get(held_by.consumer_id))} holds {held_by.unacked}" for held_by in wait.holders
+        )
         return f"{counted(len(wait.messages), 'message')} of this slot, until {wait.reason.value}" + (
             f": {held}" if held else ""
         )
-    if told.draining is not None:
-        holder = _consumer(by_id.get(told.draining.consumer_id))
-        return f"nothing yet; the slot drains for {holder}, which holds {told.draining.unacked} unacknowledged"
-    return "nothing stands in its way" if told.owner is not None else "for a consumer that has the slot"
+    if explanation.draining is not None:
+        holder = _consumer(by_id.get(explanation.draining.consumer_id))
+        return f"nothing yet; the slot drains for {holder}, which holds {explanation.draining.unacked} unacknowledged"
+    return "nothing stands in its way" if explanation.owner is not None else "for a consumer that has the slot"
 
 
-def _wait(who: Sharing, told: KeyExplanation) -> Wait | None:
-    found = waits(who.delivery) if who.delivery is not None else ()
-    return next((each for each in found if each.slot == told.slot.slot), None)
+def _wait(who: Sharing, explanation: KeyExplanation) -> Wait | None:
+    all_waits = waits(who.delivery) if who.delivery is not None else ()
+    return next((wait for wait in all_waits if wait.slot == explanation.slot.slot), None)
 
 
 def _gaps(who: Sharing) -> Gaps:

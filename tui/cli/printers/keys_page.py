@@ -1,4 +1,4 @@
-"""``--once`` of a Key_Shared subscription: everything the screen "keys" tells, as text, one fact a line."""
+"""``--once`` of a Key_Shared subscription: everything the screen "keys" shows, as text, one fact a line."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def _gaps(view: KeysView) -> Iterator[str]:
         keys = f", keys {', '.join(map(_key, row.keys[:5]))}{more}" if row.keys else ""
         waiting = f"{counted(row.waiting, 'message')} wait{'s' if row.waiting == 1 else ''}" if row.waiting else ""
         slots = counted(row.end - row.start + 1, "slot")
-        told = f"{row.start:,}-{row.end:,}: {slots}{', ' if waiting else ''}{waiting}{keys}"
-        yield from wrapped(told, first="  ", rest="    ")
+        text = f"{row.start:,}-{row.end:,}: {slots}{', ' if waiting else ''}{waiting}{keys}"
+        yield from wrapped(text, first="  ", rest="    ")
     if len(view.gaps) > SHOWN:
         yield f"  and {len(view.gaps) - SHOWN:,} more"
 

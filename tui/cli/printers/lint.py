@@ -19,18 +19,18 @@ _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 
 
 def lint_lines(source: str, findings: Sequence[Finding], *, shown: int = SHOWN_OF_A_RULE) -> Iterator[str]:
-    """The worst first; of each rule and severity ``shown`` findings and how many there are besides.
+    """The worst first; of each rule and severity ``shown`` findings and the number of the others.
 
     What is the same in several places that follow one another is said once, behind the last of them.
     """
     yield f"{safe_name(source)}: {summary(findings)}"
-    for severity, of_severity in groupby(findings, key=lambda each: each.severity):
-        for rule, of_rule in groupby(of_severity, key=lambda each: each.rule):
+    for severity, of_severity in groupby(findings, key=lambda same: same.severity):
+        for rule, of_rule in groupby(of_severity, key=lambda same: same.rule):
             group = list(of_rule)
             yield ""
             yield f"{severity.label} {rule} ({len(group):,})"
-            for what, alike in groupby(group[:shown], key=lambda each: each.what):
-                places = [place_text(each.where) or _nowhere(rule) for each in alike]
+            for what, alike in groupby(group[:shown], key=lambda same: same.what):
+                places = [place_text(same.where) or _nowhere(rule) for same in alike]
                 for at, place in enumerate(places, 1):
                     yield from wrapped(f"{place}{':' if at == len(places) else ','}", first="  ", rest="    ")
                 yield from wrapped(safe_name(what), first="    ", rest="    ")
@@ -47,25 +47,25 @@ def summary(findings: Sequence[Finding]) -> str:
 
 def counts_text(counts: Mapping[str, int]) -> str:
     """Numbers of findings by the label of their severity, in words; the worst first, whatever their order."""
-    labels = [each.label for each in sorted(Severity, reverse=True) if counts.get(each.label)]
+    labels = [severity.label for severity in sorted(Severity, reverse=True) if counts.get(severity.label)]
     if not labels:
         return "no findings"
-    told = ", ".join(
+    text = ", ".join(
         f"{counts[label]:,} info" if label == "info" else counted(counts[label], label) for label in labels
     )
-    return f"{counted(sum(counts.values()), 'finding')} ({told})"
+    return f"{counted(sum(counts.values()), 'finding')} ({text})"
 
 
 def counts_of(findings: Iterable[Finding]) -> dict[str, int]:
     """How many findings of each severity, the worst first, zeros included."""
-    found = dict.fromkeys((each.label for each in sorted(Severity, reverse=True)), 0)
+    counts = dict.fromkeys((severity.label for severity in sorted(Severity, reverse=True)), 0)
     for finding in findings:
-        found[finding.severity.label] += 1
-    return found
+        counts[finding.severity.label] += 1
+    return counts
 
 
 def place_text(where: Where) -> str:
-    """Where a finding lies, as one phrase, "" for no place in particular."""
+    """The place of a finding in one phrase, "" for no place in particular."""
     parts = [safe_name(where.namespace)] if where.namespace else []
     if where.subscription:
         parts.append(f"subscription {safe_name(where.subscription)}")
@@ -81,7 +81,7 @@ def place_text(where: Where) -> str:
 
 
 def _nowhere(rule: str) -> str:
-    return "all brokers" if rule in {each.id for each in WORLD_RULES} else "these consumers together"
+    return "all brokers" if rule in {known.id for known in WORLD_RULES} else "these consumers together"
 
 
 def rule_lines(rules: Iterable[RuleFacts]) -> list[str]:

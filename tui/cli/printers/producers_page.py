@@ -1,4 +1,4 @@
-"""``--once`` of the producers of a topic: everything the screen "producers" tells, as text, one fact a line."""
+"""``--once`` of the producers of a topic: everything the screen "producers" shows, as text, one fact a line."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ def _partitions(view: ProducersView) -> Iterator[str]:
     failing = dict(part.failing)
     rows: list[tuple[str, ...]] = [("partition", "producers", "messages", "waiting", "")]
     for at in sorted({*busiest, *list(failing)[:SHOWN]}):
-        told = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
+        remark = f"not served: {safe_name(failing[at])}" if at in failing else "new" if at >= part.new_from else ""
         numbers = [f"{int(column[at]):,}" for column in (part.producers, part.messages, part.pending)]
-        rows.append((str(at), *numbers, told))
+        rows.append((str(at), *numbers, remark))
     busiest_has = counted(view.foot.busiest, "producer")
     yield f"partitions: {part.count:,}, busiest {busiest_has}, {view.foot.idle:,} without any"
     yield from table(rows, (">", ">", ">", ">", "<"), indent="  ")
@@ -156,8 +156,8 @@ def _statistics(view: StatisticsView) -> Iterator[str]:
     lists = (("by name", view.by_name, view.torn_by_name), ("by position", view.by_position, view.torn_by_position))
     for title, entries, torn in lists:
         mark = " (in force)" if title == view.in_force else ""
-        told = f"{counted(len(entries), 'row')}, {counted(torn, 'producer')} in more than one"
-        yield f"  {title}{mark}: {told}"
+        text = f"{counted(len(entries), 'row')}, {counted(torn, 'producer')} in more than one"
+        yield f"  {title}{mark}: {text}"
         rows = [_entry(row) for row in entries[:SHOWN]]
         yield from table([("name", "msg/s", "B/s", "mean B", "of"), *rows], ("<", ">", ">", ">", "<"), indent="    ")
         yield from _more(len(entries), indent="    ")
@@ -177,9 +177,9 @@ def _entry(row: StatisticsRow) -> tuple[str, ...]:
 def _events(view: ProducersView) -> Iterator[str]:
     yield "events:"
     for event in view.events:
-        told = [f"{event.opened:,} opened"] * bool(event.opened) + [f"{event.gone:,} gone"] * bool(event.gone)
-        told += [safe_name(event.effect)] * bool(event.effect)
-        effect = f": {', '.join(told)}" if told else ""
+        parts = [f"{event.opened:,} opened"] * bool(event.opened) + [f"{event.gone:,} gone"] * bool(event.gone)
+        parts += [safe_name(event.effect)] * bool(event.effect)
+        effect = f": {', '.join(parts)}" if parts else ""
         yield from wrapped(safe_name(event.text) + effect, first=f"  {event.step:>3}  ", rest=" " * 7)
 
 

@@ -97,7 +97,7 @@ def _draining(view: ReportedView, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def seen_event_lines(view: ReportedView) -> Iterator[str]:
-    """What happened between the moments that were seen, inferred from the answers; a star stands before the moment."""
+    """What happened between the moments that were seen, inferred from the answers; a star precedes the moment."""
     for event in view.events:
         yield from wrapped(safe_name(event.text), first=f"  {f'*{event.moment}':>3}  ", rest=" " * 7)
 
