@@ -1,16 +1,18 @@
 """A subscription on a real broker, driven step by step: what the engine predicts, then what the broker says.
 
-A prediction that fails is kept as a dump: the broker before and after the step, and the step itself.
+A prediction that fails is kept in two forms: the broker before and after the step as a dump for ``ringside``, and what
+was done from the start on as a recording for the lab (``pytest tests/lab --recordings-dir build/broker``).
 """
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from engine.admin.facts import SubscriptionFacts
@@ -28,8 +30,16 @@ from tui.sources.cluster.reading import ClusterReading, moments_read, write_mome
 from tui.sources.cluster.scope import Scope
 from tui.sources.cluster.source import Source
 
+T = TypeVar("T")
+SETTLE_S: Final = 10.0
+"""How long a broker may take to deliver what it may; statistics are asked for until then."""
 NAMESPACE: Final = "public/default"
 FOUND: Final = Path(__file__).parents[2] / "build" / "broker"
+SETTINGS_RECORDED: Final = (
+    "activeConsumerFailoverConsistentHashing",
+    "subscriptionKeySharedUseConsistentHashing",
+    "subscriptionKeySharedConsistentHashingReplicaPoints",
+)
 MOST: Final = 9
 NAMES: Final = 2_000
 """Names of each kind: every consumer has one of its own."""
@@ -59,6 +69,9 @@ class Driven:
         self._seed = seed
         self._levels = levels
         self._clients: dict[str, Client] = {}
+        self._joined: list[tuple[str, int]] = []
+        self._history: list[tuple[str, list[str]]] = []
+        """What was done, and who was connected then."""
         self._names = [f"{letter}-{number}" for number in range(1, NAMES) for letter in ("c", "C", "é", "")]
         self._draw.shuffle(self._names)
         self._partitions: dict[str, int] = {}
@@ -89,12 +102,23 @@ class Driven:
     def join(self, name: str, priority: int = 0, ranges: Sequence[tuple[int, int]] | None = None) -> None:
         """Connect a consumer to every topic, as one process of an application does. Raises ``RefusedError``."""
         client = self._clients[name] = Client(self._broker.port)
+        self._joined.append((name, priority))
         for topic in self.dispatchers:
             client.subscribe(topic, self.subscription, self._kind, name, priority=priority, ranges=ranges)
+        self._history.append((f"join {name}", self.consumers))
+
+    def client(self, name: str) -> Client:
+        """The connection of a consumer; its consumers are numbered from 1 in the order of the topics."""
+        return self._clients[name]
+
+    def new_name(self) -> str:
+        """A name that no consumer had."""
+        return self._names.pop()
 
     def kill(self, name: str) -> None:
         """Let a process die."""
         self._clients.pop(name).close()
+        self._history.append((f"kill {name}", self.consumers))
 
     def seen(self) -> dict[str, SubscriptionFacts]:
         """What the broker says of each dispatcher, once it has noticed who is there."""
@@ -106,6 +130,32 @@ class Driven:
                 return found
             time.sleep(0.02)
         raise TimeoutError(f"the broker does not show the consumers {wanted}")
+
+    def seen_as(self, observe: Callable[[SubscriptionFacts], T], expected: T) -> T:
+        """What is observed of the only dispatcher once it is as expected, else what it is in the end."""
+        until = time.monotonic() + SETTLE_S
+        while True:
+            (facts,) = self.seen().values()
+            found = observe(facts)
+            if found == expected or time.monotonic() > until:
+                return found
+            time.sleep(0.02)
+
+    def submitted(self, timeline: Timeline, *lines: str) -> Timeline:
+        """The timeline after these lines, none of which may be refused."""
+        for line in lines:
+            timeline, refused = timeline.submit(self._command(line, timeline.state))
+            assert refused is None, f"{line}: {refused}"
+        return timeline
+
+    def require(self, predicted: object, observed: object, before: ClusterReading, line: str) -> None:
+        """Keep a dump and raise where what was predicted is not what is observed."""
+        if predicted != observed:
+            place = self._kept(before, line)
+            raise AssertionError(
+                f"after {line!r} (seed {self._seed}) model and broker differ, see {place}:"
+                f" predicted {predicted}, observed {observed}"
+            )
 
     def reading(self) -> ClusterReading:
         return self._source.read()
@@ -190,12 +240,48 @@ class Driven:
         return f"/admin/v2/{domain}/{quote(rest)}"
 
     def _kept(self, before: ClusterReading, line: str) -> Path:
+        """Keep what was found in a folder, and return it."""
         folder = self.found / f"{self.subscription}-{self._seed}"
-        folder.mkdir(parents=True, exist_ok=True)
-        write_moment(folder, before)
-        place, _ = write_moment(folder, self.reading())
+        for kept in (folder / "dump", folder / "lab"):
+            kept.mkdir(parents=True, exist_ok=True)
+        after = self.reading()
+        for reading in (before, after):
+            write_moment(folder / "dump", reading)
         (folder / "step.txt").write_text(f"{line}\n")
-        return place.parent
+        self._write_recording(folder / "lab", line, after)
+        return folder
+
+    def _write_recording(self, folder: Path, line: str, after: ClusterReading) -> None:
+        """What was done from the start on, and the last statistics, in the form of recordings."""
+        answers = []
+        wanted = {f"{self._path(topic)}/{'partitioned-stats' if count else 'stats'}" for topic, count in
+                  self._partitions.items()}  # fmt: skip
+        for number, answer in enumerate(answer for answer in after.answers if answer.path in wanted):
+            file = f"{number:02d}-{answer.path.rpartition('/')[2]}.json"
+            (folder / file).write_bytes(answer.data)
+            answers.append({"request": f"GET {answer.path}", "status": 200, "file": file})
+        settings = self._broker.admin("GET", "/admin/v2/brokers/configuration/runtime")
+        topic, partitions = next(iter(self._partitions.items()))
+        steps: list[dict[str, object]] = [
+            {"step": number, "do": done, "connected": connected}
+            for number, (done, connected) in enumerate(self._history, start=1)
+        ]
+        steps[-1]["answers"] = answers
+        scenario = {
+            "scenario": f"{self.subscription}-{self._seed}",
+            "what": f"the model was wrong after: {line}",
+            "pulsar_version": after.release,
+            "broker_settings": {name: settings[name] for name in SETTINGS_RECORDED},
+            "topic": topic,
+            "partitions": partitions,
+            "subscription": self.subscription,
+            "type": self._kind,
+            "consumers_in_join_order": [
+                {"id": name, "name": name, "priority_level": level} for name, level in self._joined
+            ],
+            "steps": steps,
+        }
+        (folder / "scenario.json").write_text(json.dumps(scenario, indent=1))
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from engine.cluster.state import ClusterState
 from engine.keyshared.ownership import owned_ranges
 from tests.broker.conftest import Brokers
 from tests.broker.driving import driven
+from tests.lab.folder import find_folders
+from tests.lab.reports import compared_once
 from tests.tui.cli.conftest import Run, run
 
 __all__ = ["run"]
@@ -98,13 +100,22 @@ def test_what_is_recorded_of_a_real_broker_agrees_with_the_model(run: Run, broke
     assert len(list(Path("dump").iterdir())) == 1
 
 
-def test_a_prediction_that_fails_is_kept_for_the_readers(run: Run, brokers: Brokers, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "partitions", "compared"), [("Failover", 3, 6), ("Key_Shared", 0, 2)])
+def test_a_prediction_that_fails_is_kept_for_the_readers(
+    run: Run, brokers: Brokers, seed: int, tmp_path: Path, kind: str, partitions: int, compared: int
+) -> None:
     broker = brokers({**RING_AND_AUTO_SPLIT, **AT_ONCE})
-    with driven(broker, f"wrong-{seed}", "Failover", {f"wrong-{seed}": 3}, seed) as driving:
+    name = f"wrong-{kind}-{seed}"
+    with driven(broker, name, kind, {name: partitions}, seed) as driving:
         driving.found = tmp_path / "found"
         with pytest.raises(AssertionError, match="model and broker differ"):
             driving.drive(1, lambda state: {}, active)
     (folder,) = (tmp_path / "found").iterdir()
     assert (folder / "step.txt").read_text().startswith("add ")
-    assert run("verify", str(folder)).code == 0
-    assert json.loads(run("why", str(folder), "--json").out)["moments"] == 2
+    assert run("verify", str(folder / "dump")).code == 0
+    assert json.loads(run("why", str(folder / "dump"), "--json").out)["moments"] == 2
+    (lab,) = find_folders(tmp_path)
+    report = compared_once(lab)
+    assert report.compared >= compared
+    assert report.differences == ()
+    assert report.problems == ()
