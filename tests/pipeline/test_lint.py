@@ -79,7 +79,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, told.append))
     first = (out / "summary.json").read_bytes()
     summary = read_summary(first)
-    assert summary.jobs == ("import", "assign", "keys", "bundles", "lint")
+    assert summary.jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
     assert sum(each.count for each in summary.findings) == summary.tables[FINDINGS.name] == 24
     assert summary.totals.topics == summary.tables["topics"] == 714
     assert [each.policy for each in summary.policies] == ["flag_off", "flag_on"]
@@ -104,7 +104,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     job_called("report")(spark, out, out, JobOptions())
     assert (out / "summary.json").read_bytes() == first
     assert [text.partition(" ")[0] for text in told if text.endswith("…")] == [
-        "import", "assign", "keys", "bundles", "lint", "report",
+        "import", "assign", "keys", "bundles", "lint", "balance", "report",
     ]  # fmt: skip
 
 
