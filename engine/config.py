@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
@@ -23,12 +23,7 @@ RANGE_EQUALLY_DIVIDE: Final = "range_equally_divide"
 TOPIC_COUNT_EQUALLY_DIVIDE: Final = "topic_count_equally_divide"
 SPECIFIED_POSITIONS_DIVIDE: Final = "specified_positions_divide"
 FLOW_OR_QPS_EQUALLY_DIVIDE: Final = "flow_or_qps_equally_divide"
-SPLIT_ALGORITHMS: Final[tuple[str, ...]] = (
-    RANGE_EQUALLY_DIVIDE,
-    TOPIC_COUNT_EQUALLY_DIVIDE,
-    SPECIFIED_POSITIONS_DIVIDE,
-    FLOW_OR_QPS_EQUALLY_DIVIDE,
-)
+SPLIT_ALGORITHMS: Final[tuple[str, ...]] = get_args(SplitAlgorithmName)
 
 
 @dataclass(frozen=True, slots=True)

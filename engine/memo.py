@@ -89,7 +89,7 @@ class Remembered(Generic[V]):
     def get(self, parts: tuple[object, ...], small: tuple[Hashable, ...], compute: Callable[[], V]) -> V:
         """The remembered answer, or a new one. O(1) when remembered."""
         key = (tuple(map(id, parts)), small)
-        kept_answer = self._found(key)
+        kept_answer = self._still_valid(key)
         if kept_answer is not None:
             return kept_answer[1]
         # Unlocked: it takes long, and may ask this memory itself.
@@ -102,10 +102,10 @@ class Remembered(Generic[V]):
 
     def known(self, parts: tuple[object, ...], small: tuple[Hashable, ...]) -> V | None:
         """The remembered answer, None where it would have to be computed. O(1)."""
-        kept_answer = self._found((tuple(map(id, parts)), small))
+        kept_answer = self._still_valid((tuple(map(id, parts)), small))
         return kept_answer[1] if kept_answer is not None else None
 
-    def _found(self, key: Hashable) -> tuple[tuple[object, ...], V] | None:
+    def _still_valid(self, key: Hashable) -> tuple[tuple[object, ...], V] | None:
         with self._lock:
             # Another thread may throw out the oldest answer between the look and the move.
             kept_answer = self._answers.get(key)

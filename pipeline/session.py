@@ -167,7 +167,7 @@ def _sql_settings() -> dict[str, str]:
 
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that compiles lightly and collects with one thread: a short one never wins back what more costs."""
-_SMALL_INPUT: Final = {
+SMALL_INPUT: Final = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -198,7 +198,7 @@ def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[
         settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
         settings |= {"spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1)))}
     if small:
-        settings |= {**_SMALL_INPUT, "spark.driver.extraJavaOptions": f"{java} {_SHORT_LIVED}"}
+        settings |= {**SMALL_INPUT, "spark.driver.extraJavaOptions": f"{java} {_SHORT_LIVED}"}
     return settings
 
 

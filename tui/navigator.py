@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from textual.app import App
@@ -13,6 +14,7 @@ from engine.admin.shed_inputs import shed_inputs_of
 from engine.scenarios.embedded import DEFAULT_SCENE, embedded_brokers
 from engine.views.brokers.model import BrokersInput
 from engine.views.brokers.view import brokers_input
+from engine.views.failover.splits import SplitPreviewView
 from engine.views.finding import Found
 from themes.palettes import Palette
 from tui.brokers.screen import BrokersScreen
@@ -20,6 +22,7 @@ from tui.bundles.screen import BundlesScreen
 from tui.bundles.split_preview import SplitPreviewScreen
 from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
+from tui.kit.background import in_background, run_beside
 from tui.kit.playing import Stage
 from tui.kit.screen import DashboardScreen
 from tui.kit.shown import Kind
@@ -31,6 +34,8 @@ NO_LOAD_REPORT = (
     "no load report was read, so nothing is known of brokers: save GET /admin/v2/broker-stats/load-report"
     " of every broker beside these files (ringside record does)"
 )
+PREVIEWED_AT_ONCE: Final = 100_000
+"""Topics; what each algorithm would make of a bundle among more takes longer than a key may."""
 EMBEDDED = f"scene {DEFAULT_SCENE}"
 EMBEDDED_BROKERS = "the embedded cluster of brokers"
 AnyScreen = DashboardScreen[Any]
@@ -62,8 +67,8 @@ class Navigator:
         self._brokers: BrokersScreen | None = None
         self._brokers_of: tuple[Snapshot, ...] = ()
         self.stage = stage
-        store.tell(lambda _changed: self.turn())
-        store.tell(lambda _changed: self._renew_brokers())
+        store.listen(lambda _changed: self.turn())
+        store.listen(lambda _changed: self._renew_brokers())
 
     @property
     def screen(self) -> AnyScreen:
@@ -74,7 +79,7 @@ class Navigator:
             screen.on_front = self.turn
             screen.on_brokers = self.show_brokers
             screen.on_found = self.go_to
-            self._store.tell(screen.post_message)
+            self._store.listen(screen.post_message)
             self._app.install_screen(screen, kind.__name__)  # so that it outlives its time in front
             self._screens[kind] = screen
         return self._screens[kind]
@@ -99,12 +104,12 @@ class Navigator:
         else:
             self._app.push_screen(self.screen)
 
-    def go_to(self, found: Found) -> None:
+    def go_to(self, match: Found) -> None:
         """Show the subscription that something belongs to, and mark it there."""
-        if found.place >= 0:
-            self._store.show_subscription(found.place - self._store.shown.place)
+        if match.place >= 0:
+            self._store.show_subscription(match.place - self._store.shown.place)
         # A screen that has just been pushed is not there yet.
-        self.screen.call_after_refresh(self.screen.go_to, found)
+        self.screen.call_after_refresh(self.screen.go_to, match)
 
     def paint(self, colours: Palette) -> None:
         """Give all screens other colours."""
@@ -117,7 +122,19 @@ class Navigator:
 
     def preview_split(self, namespace: str, range_text: str) -> None:
         """Show what each algorithm would make of a bundle; what is chosen there is carried out here."""
-        view = self._store.shown.previews(namespace, range_text)
+        compute = partial(self._store.shown.previews, namespace, range_text)
+        if len(self._store.timeline.state.topics) <= PREVIEWED_AT_ONCE:
+            self._open_preview(compute())
+        else:
+            run_beside(self._app, partial(self._preview_later, compute), group="split preview", exclusive=True)
+
+    async def _preview_later(self, compute: Callable[[], SplitPreviewView]) -> None:
+        shown = self._store.shown
+        view = await in_background(compute)
+        if self._store.shown is shown and self._app.screen is self.screen:
+            self._open_preview(view)
+
+    def _open_preview(self, view: SplitPreviewView) -> None:
         main = self.screen
         self._app.push_screen(
             SplitPreviewScreen(

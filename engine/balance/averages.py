@@ -5,7 +5,7 @@ After ``BundleData`` and ``TimeAverageMessageData``. Rates are messages per seco
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from engine.balance.limits import BundleStats
@@ -46,17 +46,15 @@ class TimeAverageMessageData(BothWays):
         """
         assert self.max_samples >= 1, self.max_samples
         count = min(self.num_samples + 1, self.max_samples)
-
-        def mixed(average: float, value: float) -> float:
-            return ((count - 1) * average + value) / count
-
+        before = count - 1
+        # Written out: a leader updates every bundle of a cluster whenever a report is written.
         return TimeAverageMessageData(
             self.max_samples,
             count,
-            mixed(self.msg_rate_in, sample.msg_rate_in),
-            mixed(self.msg_rate_out, sample.msg_rate_out),
-            mixed(self.throughput_in_bytes_per_sec, sample.throughput_in_bytes_per_sec),
-            mixed(self.throughput_out_bytes_per_sec, sample.throughput_out_bytes_per_sec),
+            (before * self.msg_rate_in + sample.msg_rate_in) / count,
+            (before * self.msg_rate_out + sample.msg_rate_out) / count,
+            (before * self.throughput_in_bytes_per_sec + sample.throughput_in_bytes_per_sec) / count,
+            (before * self.throughput_out_bytes_per_sec + sample.throughput_out_bytes_per_sec) / count,
         )
 
 
@@ -70,12 +68,7 @@ class BundleData:
 
     def update(self, sample: BundleStats) -> BundleData:
         """This data with one more sample in both averages."""
-        return replace(
-            self,
-            short_term=self.short_term.update(sample),
-            long_term=self.long_term.update(sample),
-            topics=sample.topics,
-        )
+        return BundleData(self.short_term.update(sample), self.long_term.update(sample), sample.topics)
 
     @property
     def stored(self) -> BundleAverage:

@@ -87,7 +87,7 @@ def piece_ends(msgs_per_sec: NDArray[np.float64], bytes_per_sec: NDArray[np.floa
     """The first topic of each piece but the first one, as its place."""
     begin, count = 0, len(msgs_per_sec)
     if 0 < count <= AT_ONCE:
-        return _walked(0, msgs_per_sec, bytes_per_sec, limits)
+        return _step_by_step(0, msgs_per_sec, bytes_per_sec, limits)
     ends: list[int] = []
     while begin < count:
         end = _end_of_piece(begin, msgs_per_sec, bytes_per_sec, limits)
@@ -95,7 +95,7 @@ def piece_ends(msgs_per_sec: NDArray[np.float64], bytes_per_sec: NDArray[np.floa
             ends.append(end)
         begin = end
         if len(ends) == SHORT and end < SHORT * SHORT:
-            ends += _walked(end, msgs_per_sec, bytes_per_sec, limits)
+            ends += _step_by_step(end, msgs_per_sec, bytes_per_sec, limits)
             break
     return ends
 
@@ -119,7 +119,7 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
     return at
 
 
-def _walked(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float64], limits: FlowLimits) -> list[int]:
+def _step_by_step(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float64], limits: FlowLimits) -> list[int]:
     """The ends of all further pieces, topic by topic."""
     most_msgs, most_bytes = limits.max_msgs_per_sec, limits.max_bytes_per_sec
     ends: list[int] = []

@@ -76,7 +76,7 @@ def losses(state: ClusterState, subscription: Subscription) -> tuple[Loss, ...]:
     standbys = [
         Loss(standby, 0, 0.0, 0, 0, _busiest_of(failures), "even", before, before) for standby in order[len(leading) :]
     ]
-    return tuple(sorted([*_judged(leading, failures, before), *standbys], key=_badness))
+    return tuple(sorted([*_losses_of(leading, failures, before), *standbys], key=_badness))
 
 
 def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer) -> Loss:
@@ -129,7 +129,7 @@ class _Failures:
     items: int
 
 
-def _judged(leading: Sequence[Consumer], failures: _Failures, before: Evenness) -> list[Loss]:
+def _losses_of(leading: Sequence[Consumer], failures: _Failures, before: Evenness) -> list[Loss]:
     owned, rate, size = failures.items, float(failures.rates.sum()), len(leading) - 1
     losses = []
     for at, consumer in enumerate(leading):

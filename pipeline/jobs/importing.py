@@ -18,7 +18,7 @@ from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
 from pipeline.jobs.import_by_topic import ByTopic
 from pipeline.jobs.import_tasks import BOUNDARY_LISTS, WRITTEN, FileAccount, ImportAccount, read_in_tasks
-from pipeline.jobs.merging import check_sets, merge_boundary_lists, merge_consumer_sets, notices
+from pipeline.jobs.merging import bundles_of_reports, check_sets, merge_boundary_lists, merge_consumer_sets, notices
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, refuse_nameless
@@ -172,8 +172,9 @@ def _finish(this: _Import) -> Counter[str]:
     check_sets(sets)
     write_rows(CONSUMER_SETS, this.draft.table(CONSUMER_SETS), sets, this.stamp)
     bundles, replaced, count = merge_boundary_lists(this.staged / BOUNDARY_LISTS.name, this.found.files)
-    write_rows(BUNDLES, this.draft.table(BUNDLES), bundles, this.stamp)
-    rows_in["bundles"] += count
+    reported = bundles_of_reports(this.staged, {namespace for _, namespace, *_ in bundles})
+    write_rows(BUNDLES, this.draft.table(BUNDLES), sorted(bundles + reported, key=_bundle_order), this.stamp)
+    rows_in["bundles"] += count + len(reported)
     told += replaced
     write_rows(FILES, this.draft.table(FILES), _file_rows(this), this.stamp)
     by_topic = _by_topic(this)
@@ -187,6 +188,10 @@ def _finish(this: _Import) -> Counter[str]:
         if table not in (CONSUMER_SETS, BOUNDARY_LISTS) and table.name not in this.draft.tables:
             _move(this, table)
     return rows_in
+
+
+def _bundle_order(row: Row) -> tuple[str, int]:
+    return row[1], row[3]
 
 
 def _file_rows(this: _Import) -> list[Row]:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.bundles.boundaries import NamespaceBundles
+from engine.bundles.boundaries import (
+    FULL_LOWER_BOUND,
+    FULL_UPPER_BOUND,
+    BundleRange,
+    NamespaceBundles,
+    parse_range,
+)
 from engine.errors import Problem
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS, parts_of
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS, TOPICS, parts_of
 from pipeline.storage import Place, for_arrow
 
 
@@ -59,6 +66,40 @@ def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[lis
             bundles.append((f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, file))
         count += len(boundaries) - 1
     return bundles, replaced, count
+
+
+def bundles_of_reports(staged: Place, known: set[str]) -> list[Row]:
+    """The bundles of namespaces without a list, where load reports and broker-stats name every range between them.
+
+    Each names those of one broker only. Ranges that leave a gap, or overlap since one was split meanwhile, are no list.
+    """
+    named: dict[str, dict[BundleRange, str]] = {}
+    for table, text in ((BUNDLE_REPORTS, "range"), (TOPICS, "bundle")):
+        for namespace, bundle, file in sorted(_distinct(staged / table.name, ("namespace", text, "file"))):
+            found = parse_range(bundle) if bundle and namespace not in known else None
+            if isinstance(found, BundleRange):
+                named.setdefault(namespace, {}).setdefault(found, file)
+    bundles: list[Row] = []
+    for namespace, files in sorted(named.items()):
+        ranges = sorted(files, key=lambda bundle: (bundle.lower, bundle.upper))
+        ends = [FULL_LOWER_BOUND, *(bundle.upper for bundle in ranges)]
+        if ends[-1] == FULL_UPPER_BOUND and ends[:-1] == [bundle.lower for bundle in ranges]:
+            bundles += [
+                (f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, files[bundle])
+                for place, bundle in enumerate(ranges)
+            ]
+    return bundles
+
+
+def _distinct(folder: Place, columns: Sequence[str]) -> set[tuple[Any, ...]]:
+    """The different rows of some columns of few values, a row group at a time."""
+    found: set[tuple[Any, ...]] = set()
+    for part in parts_of(folder):
+        file = pq.ParquetFile(for_arrow(part), read_dictionary=list(columns))
+        for batch in file.iter_batches(columns=list(columns)):
+            rows = pa.Table.from_batches([batch]).group_by(list(columns)).aggregate([])
+            found.update(zip(*(rows[name].to_pylist() for name in columns), strict=True))
+    return {row for row in found if None not in row}
 
 
 def notices(staged: Place, claimed: Iterable[tuple[str, Sequence[str]]]) -> list[Row]:

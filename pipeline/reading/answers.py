@@ -51,12 +51,14 @@ _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"
 class FileContext:
     """What is known about a file besides its content: its broker's name, and its topic or namespace (``about``).
 
-    ``requests`` are the requests of the recording it belongs to, by file name without its folder.
+    ``requests`` are the requests of the recording it belongs to, by file name without its folder. ``broker_by_name``:
+    no load report names the broker, so the file's own name stands for it.
     """
 
     broker: str = ""
     about: str = ""
     requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+    broker_by_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
         return _take_nameless(rows, kind, data, name, context)
     match kind:
         case AnswerKind.BROKER_STATS_TOPICS:
-            take_broker_stats(rows, data, name, context.broker)
+            take_broker_stats(rows, data, name, context.broker, by_name=context.broker_by_name)
         case AnswerKind.PARTITIONED_STATS | AnswerKind.NAMED_STATS:
             take_named(rows, kind, data, name)
         case AnswerKind.LOAD_REPORT:

@@ -45,11 +45,11 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
         naming = Naming(requests, ())
         brokers = _brokers(folder, inside)
         for file in inside:
-            base = _base(file.name)
+            base, (broker, by_name) = _base(file.name), brokers[file.name]
             mirrored = request_of_path(file.name)
             if mirrored is not None:
                 about = mirrored.topic if mirrored.what not in _NAMESPACE_REQUESTS else mirrored.namespace
-                contexts[file.name] = FileContext(brokers.get(file.name, ""), about, {base: mirrored})
+                contexts[file.name] = FileContext(broker, about, {base: mirrored}, broker_by_name=by_name)
                 continue
             # A recording whose files were compressed later still lists them under their old names.
             request = requests.get(base) or requests.get(f"{_stem(base)}.json")
@@ -57,7 +57,7 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
             topic = naming.topic(base) or "" if request is None or request.what != "bundles" else ""
             about = request.namespace if request is not None and request.what in _NAMESPACE_REQUESTS else topic
             own_request = {base: request} if request is not None else {}
-            contexts[file.name] = FileContext(brokers.get(file.name, ""), about, own_request)
+            contexts[file.name] = FileContext(broker, about, own_request, broker_by_name=by_name)
     return contexts
 
 
@@ -73,8 +73,8 @@ def _requests(inside: Iterable[FoundFile]) -> Mapping[str, AdminRequest]:
     return {}
 
 
-def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, str]:
-    """Map each file name to its broker: by the load report beside it, else by its folder or its own name.
+def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, tuple[str, bool]]:
+    """Map each file name to its broker: by the load report beside it, else by its folder or (then True) its own name.
 
     Broker-stats do not name their broker. It is taken from the load report of the same name (``…-load-report-a`` for
     ``…-broker-stats-topics-a``), else from the only load report of the folder, else from the name of a folder that
@@ -83,13 +83,15 @@ def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, str]:
     reports = {_base(file.name): _report_broker(file) for file in inside if _LOAD_REPORT in _base(file.name)}
     known = {_stem(name): broker for name, broker in reversed(reports.items()) if broker}
     only_broker = next(iter(known.values())) if len(set(known.values())) == 1 else ""
-    brokers: dict[str, str] = {}
+    brokers: dict[str, tuple[str, bool]] = {}
     stats = [file for file in inside if any(word in _base(file.name) for word in _BROKER_STATS)]
     for file in inside:
         base = _base(file.name)
         twins = [_stem(base.replace(word, _LOAD_REPORT)) for word in _BROKER_STATS if word in base]
         twin = next((known[name] for name in twins if name in known), "")
-        brokers[file.name] = twin or only_broker or _broker_by_name(file.name, alone=len(stats) == 1)
+        reported = twin or only_broker
+        by_name = not reported and (len(stats) != 1 or not folder)
+        brokers[file.name] = reported or _broker_by_name(file.name, alone=len(stats) == 1), by_name
     return brokers
 
 

@@ -29,16 +29,18 @@ _ONLY_PUBLISHERS: Final = msgspec.json.Decoder(OnlyPublishers)
 _DOMAINS: Final = ("persistent", "non-persistent")
 
 
-def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str) -> None:
-    """Take ``broker-stats/topics`` of one broker. O(length)."""
+def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_name: bool = False) -> None:
+    """Take ``broker-stats/topics`` of one broker, which is the file's own name if ``by_name``. O(length)."""
     if len(data) > WHOLE_CHECK_BYTES and take_sound_document(rows, data, source, broker):
         return
     decoded = decode_broker_stats_topics(data, source)
     good = decoded.good
     lost = _rows_lost(decoded.problems, decoded.set_aside)
     rows.counts["topics"] += len(good.topics) + lost
+    if by_name and _is_cut(decoded.problems):
+        broker = ""  # half a file may be a copy under another name: it is no proof of a broker
     for name, facts in good.topics.items():
-        rows.topic(facts, good.places[name].bundle, broker)
+        rows.topic(facts, good.places[name].bundle, broker or None)
     rows.set_aside("topics", decoded.problems, lost, source)
     _take_publishers(rows, _raw_of_broker_stats(data), good.topics, source)
 
@@ -67,8 +69,11 @@ def take_one(rows: Rows, data: bytes, topic: str, source: str) -> None:
 
 def _rows_lost(problems: Sequence[Problem], set_aside: int) -> int:
     """Return how many topics are missing; a text cut short loses an unknown number, counted as at least one."""
-    cut = any(problem.line is not None for problem in problems)
-    return max(set_aside, 1) if cut else set_aside
+    return max(set_aside, 1) if _is_cut(problems) else set_aside
+
+
+def _is_cut(problems: Sequence[Problem]) -> bool:
+    return any(problem.line is not None for problem in problems)
 
 
 def _raw_of_broker_stats(data: bytes) -> dict[str, bytes | msgspec.Raw]:

@@ -26,6 +26,7 @@ def test_names_of_the_walks_are_there() -> None:
     for name, file in (
         ("ELSEWHERE", "tui/keys/bindings.py"),
         ("SPLIT_ALGORITHMS", "engine/config.py"),
+        ("SplitAlgorithmName", "engine/config.py"),
         ("BrokerSettings", "engine/config.py"),
         ("ReleaseBehaviour", "engine/config.py"),
         ("default_settings", "engine/config.py"),

@@ -1,15 +1,20 @@
 """Load balancing of a large cluster: 60 cycles of both managers, a key press, one bundle explained, every failure.
 
-The cluster is invented: a hundred brokers with a hundred bundles each, whose traffic has a long tail.
+The cluster is invented: a hundred brokers with a hundred bundles each, whose traffic has a long tail. In the busy form
+of it every tenth broker is full, so that the cycles unload hundreds of bundles.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import random
+import statistics
 from functools import partial
 from typing import Final
 
+from engine.admin.facts import WrittenLoad
+from engine.admin.shed_inputs import ShedInputs
 from engine.balance.ahead.bundle_explained import explain_bundle
 from engine.balance.ahead.forecast import shed_ahead
 from engine.balance.ahead.model import ShedStart
@@ -18,17 +23,22 @@ from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.errors import Rejection
 from engine.views.brokers.heirs import losses_from
+from engine.views.brokers.model import BrokersInput, BrokersQuestion
+from tests.bench.repaint import SIZE, Bare, Painted, press
 from tests.bench.table import Row, median_ms
+from tui.brokers.app import BrokersApp
+from tui.brokers.screen import BrokersScreen
 
 BROKERS: Final = 100
 BUNDLES: Final = 100
 CYCLES: Final = 60
 ROUNDS: Final = 3
+KEYS: Final = ("]", "]", "[", "down", "up", "z") * 3
 PEER: Final = "one cycle from the reports, as many times"
 
 
-def cluster(brokers: int = BROKERS, bundles: int = BUNDLES) -> tuple[BrokerLoad, ...]:
-    """Brokers whose usage follows from the traffic of their bundles."""
+def cluster(brokers: int = BROKERS, bundles: int = BUNDLES, *, busy: bool = False) -> tuple[BrokerLoad, ...]:
+    """Brokers whose usage follows from the traffic of their bundles; ``busy``: but for those that are full."""
     lots = random.Random(11)
     loads = []
     for number in range(brokers):
@@ -44,7 +54,7 @@ def cluster(brokers: int = BROKERS, bundles: int = BUNDLES) -> tuple[BrokerLoad,
             )
             for at in range(bundles)
         ]
-        used = min(95.0, 45.0 * factor)
+        used = 99.0 if busy and number % 10 == 0 else min(95.0, 45.0 * factor)
         loads.append(report_of(f"broker-{number}:8080", stats, cpu=ResourceUsage(used, 100.0)))
     return tuple(loads)
 
@@ -69,4 +79,46 @@ def rows(brokers: int = BROKERS, bundles: int = BUNDLES) -> list[Row]:
         found.append(
             Row(f"heirs of every broker, {manager}, {size}", failures, "one cycle for each", once * brokers, "")
         )
-    return found
+    busy = cluster(brokers, bundles, busy=True)
+    hot = LoadSettings(loadBalancerBundleUnloadMinThroughputThreshold=0.1, loadBalancerSheddingGracePeriodMinutes=10)
+    start = ShedStart(busy, hot)
+    ahead = shed_ahead(start, CYCLES)
+    assert not isinstance(ahead, Rejection)
+    once = median_ms(partial(shed_ahead, start, 1), ROUNDS)
+    many = median_ms(partial(shed_ahead, start, CYCLES), 1)
+    what = f"shed, modular: {CYCLES} cycles with {len(ahead.moves):,} unloads, {size}"
+    found.append(Row(what, many, PEER, once * CYCLES, "< 5 s"))
+    return [*found, *_presses(busy, hot, size)]
+
+
+class _Timed(Painted, BrokersApp):
+    """The screen of brokers, timed."""
+
+
+def _presses(loads: tuple[BrokerLoad, ...], settings: LoadSettings, size: str) -> list[Row]:
+    """What a key press takes on the screen of that cluster until its last paint, beside Textual with one Static."""
+    given = BrokersInput(ShedInputs(tuple(WrittenLoad(load, 1) for load in loads)), settings)
+    ours = asyncio.run(_press(_Timed(given, BrokersQuestion())))
+    peer = statistics.median(asyncio.run(press(Bare(), ["c"] * len(KEYS)))["c"].last)
+    name = "Textual with one Static that changes"
+    return [
+        Row(f"brokers, key {key!r}, {size}", statistics.median(taken), name, peer, "< 50 ms")
+        for key, taken in ours.items()
+    ]
+
+
+async def _press(app: _Timed) -> dict[str, list[float]]:
+    taken: dict[str, list[float]] = {}
+    async with app.run_test(size=SIZE) as pilot:
+        screen = app.screen
+        assert isinstance(screen, BrokersScreen)
+        while not screen.compared:  # worked out in threads
+            await pilot.pause(0.01)
+        for key in KEYS:
+            app.paints.clear()
+            begin = app.clock()
+            await pilot.press(key)
+            await pilot.pause()
+            if app.paints:
+                taken.setdefault(key, []).append((app.paints[-1] - begin) * 1000)
+    return taken

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -49,12 +50,15 @@ class Mutant:
         return (self.file, self.function, self.before, self.after)
 
 
-def mutants_of(path: Path) -> list[Mutant]:
-    """The mutants of one file in the order of its lines; each compiles."""
+def mutants_of(path: Path, functions: Container[str] | None = None) -> list[Mutant]:
+    """The mutants of one file in the order of its lines; each compiles. ``functions``: only those of these names."""
     text = path.read_text(encoding="utf-8")
-    wrapper = MetadataWrapper(cst.parse_module(text))
+    wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)  # nobody else has it
     visitor = _Sites(
-        wrapper.module, text, path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+        wrapper.module,
+        text,
+        path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name,
+        functions,
     )
     wrapper.visit(visitor)
     return sorted(visitor.mutants, key=lambda mutant: mutant.line)
@@ -63,8 +67,9 @@ def mutants_of(path: Path) -> list[Mutant]:
 class _Sites(cst.CSTVisitor):
     METADATA_DEPENDENCIES = (PositionProvider, WhitespaceInclusivePositionProvider)
 
-    def __init__(self, module: cst.Module, text: str, file: str) -> None:
+    def __init__(self, module: cst.Module, text: str, file: str, wanted: Container[str] | None) -> None:
         super().__init__()
+        self.wanted = wanted
         self.module = module
         self.file = file
         self.text = text
@@ -146,6 +151,8 @@ class _Sites(cst.CSTVisitor):
     # How a node is changed.
 
     def _mutate(self, node: cst.CSTNode) -> None:
+        if self.wanted is not None and self._function() not in self.wanted:
+            return
         for kind, operator in OPERATORS:
             if isinstance(node, kind):
                 for other in operator(node):
@@ -178,13 +185,17 @@ class _Sites(cst.CSTVisitor):
     def _place(self, node: cst.CSTNode) -> tuple[str, str | None, range]:
         """The innermost function around a node, the outermost one if the node is in its body, and ``Mutant.lines``."""
         if not self.functions:
-            return ".".join(self.names), None, self._whole(self.module) if self.private else range(0)
+            return self._function(), None, self._whole(self.module) if self.private else range(0)
         outer_name, outer = self.functions[0]
         at = self.get_metadata(PositionProvider, node).start
         body = self.get_metadata(PositionProvider, outer.body).start
         if (at.line, at.column) < (body.line, body.column):
-            return self.functions[-1][0], None, self._whole(outer)
-        return self.functions[-1][0], outer_name, self.statements[-1]
+            return self._function(), None, self._whole(outer)
+        return self._function(), outer_name, self.statements[-1]
+
+    def _function(self) -> str:
+        """The qualified name of the innermost function, else of the class."""
+        return self.functions[-1][0] if self.functions else ".".join(self.names)
 
     def _whole(self, node: cst.CSTNode) -> range:
         place = self.get_metadata(PositionProvider, node)

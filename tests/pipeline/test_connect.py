@@ -22,9 +22,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pipeline import jobs
 from pipeline.jobs.result import JobOptions
-from pipeline.session import open_session
+from pipeline.session import SMALL_INPUT, open_session
 
-settings = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false", "spark.local.dir": sys.argv[3],
+settings = {**SMALL_INPUT, "spark.ui.enabled": "false", "spark.local.dir": sys.argv[3],
             "spark.sql.warehouse.dir": sys.argv[3], "spark.driver.memory": "1g"}
 spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
 try:

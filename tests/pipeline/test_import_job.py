@@ -86,6 +86,34 @@ def put(folder: Path, name: str, value: Any) -> None:
     path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
 
 
+def test_without_a_list_bundles_are_those_that_reports_and_statistics_name_between_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Only where they name every range: half of a file leaves a gap, and what was split meanwhile overlaps."""
+    source, target = tmp_path / "in", tmp_path / "out"
+    low, high = "0x00000000_0x80000000", "0x80000000_0xffffffff"
+    whole, quarter = "0x00000000_0xffffffff", "0x00000000_0x40000000"
+    named = {
+        "b1": [f"t/both/{low}", f"t/gap/{low}", f"t/split/{whole}", f"t/list/{whole}"],
+        "b2": [f"t/both/{high}", f"t/split/{low}", f"t/split/{high}", f"t/gap/{quarter}"],
+    }
+    for broker, bundles in named.items():
+        report = {"webServiceUrl": f"http://{broker}:8080", "pulsarServiceUrl": "x", "bundles": bundles}
+        put(source, f"{broker}/load-report.json", {**report, "lastStats": {}})
+        bundle, topic = (low, "a") if broker == "b1" else (high, "b")
+        stats = {"t/stats": {bundle: {"persistent": {f"persistent://t/stats/{topic}": TOPIC}}}}
+        put(source, f"{broker}/broker-stats-topics.json", stats)
+    put(
+        source,
+        "admin/v2/namespaces/t/list/bundles.json",
+        {"boundaries": ["0x00000000", "0x80000000", "0xffffffff"], "numBundles": 2},
+    )
+    check(target, imported(spark, source, target))
+    assert query(target, "bundles", "namespace, range") == [
+        (namespace, bundle) for namespace in ("t/both", "t/list", "t/stats") for bundle in (low, high)
+    ]
+
+
 def test_bad_input_is_counted_and_told_and_never_stops_the_good_rows(spark: SparkSession, tmp_path: Path) -> None:
     source, target = tmp_path / "in", tmp_path / "out"
     whole = json.dumps(broker_stats(*(f"half-{number}" for number in range(20))))

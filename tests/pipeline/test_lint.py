@@ -79,7 +79,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, told.append))
     first = (out / "summary.json").read_bytes()
     summary = read_summary(first)
-    assert summary.jobs == ("import", "assign", "keys", "bundles", "lint")
+    assert summary.jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
     assert sum(each.count for each in summary.findings) == summary.tables[FINDINGS.name] == 24
     assert summary.totals.topics == summary.tables["topics"] == 714
     assert [each.policy for each in summary.policies] == ["flag_off", "flag_on"]
@@ -104,7 +104,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     job_called("report")(spark, out, out, JobOptions())
     assert (out / "summary.json").read_bytes() == first
     assert [text.partition(" ")[0] for text in told if text.endswith("…")] == [
-        "import", "assign", "keys", "bundles", "lint", "report",
+        "import", "assign", "keys", "bundles", "lint", "balance", "report",
     ]  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_told
     source, out, told = tmp_path / "in", tmp_path / "out", []
     for broker in range(3):
         (source / f"b-{broker}").mkdir(parents=True)
-        stats = {"t/n": {"0x00000000_0xffffffff": {"persistent": {f"persistent://t/n/o-{broker}": {"msgRateIn": 1.0}}}}}
+        stats = {"t/n": {"0x00000000_0x80000000": {"persistent": {f"persistent://t/n/o-{broker}": {"msgRateIn": 1.0}}}}}
         (source / f"b-{broker}" / "broker-stats-topics.json").write_text(json.dumps(stats))
     for job in ("import", "bundles", "report"):
         job_called(job)(spark, source if job == "import" else out, out, JobOptions({}, told.append))

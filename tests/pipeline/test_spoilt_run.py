@@ -65,7 +65,7 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
     spoil(source)
     job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, run_id="this run"))
     summary = read_summary((out / "summary.json").read_bytes())
-    assert summary.jobs == ("import", "assign", "keys", "bundles", "lint")
+    assert summary.jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
     aside: Counter[tuple[str, str]] = Counter()
     for each in summary.quarantine:
         aside[each.source, each.table] += each.rows
@@ -85,6 +85,12 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
     refused = ("negative", "endless", "no topic", "huge")
     assert not {name for name in names if any(word in name for word in refused)}
     assert aside["import", "files"] >= 2
+    # Neither half a file nor one that was packed and cut is a broker; what they tell of topics is kept.
+    assert summary.totals.brokers == 2
+    halves = [row for row in pq.read_table(out / "topics").to_pylist() if "half-" in row["topic"]]
+    assert {row["broker"] for row in halves} == {None}
+    # Both load reports name the only bundle, so nothing else has to say where it begins and ends.
+    assert [row["range"] for row in pq.read_table(out / "bundles").to_pylist()] == ["0x00000000_0xffffffff"]
     assert aside["keys", "key_events"] == 2
     assert json.loads((out / "keys.json").read_bytes())["rows_out"] == 700
     assert {row["key"] for row in pq.read_table(out / HOT_KEYS.name).to_pylist()} == {f"k{n}" for n in range(7)}

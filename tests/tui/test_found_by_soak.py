@@ -90,7 +90,7 @@ from tui.kit.themed_app import ParsedOnce, theme_name
         ),
         pytest.param(
             "keys-sticky 120x40 colon ~ paste=share%20consistent-sticky%20points%2065536 enter ~ a ~ enter ~ "
-            "left_square_bracket ~ u ~ x ~ =",
+            "left_square_bracket ~ u ~ x ~ enter ~ escape ~ f ~ ctrl+u paste=order-3 enter ~ =",
             id="steps that are computed beside the screen",
         ),
         pytest.param("demo-keys-sticky-gap 80x24 x full_stop =", id="time that passes while nobody is connected"),

@@ -18,6 +18,9 @@ _LEVELS: Final = "▁▂▃▄▅▆▇█"
 _ASCII_LEVELS: Final = ".:-=+*#@"
 _LABEL: Final = 9
 _TOTAL: Final = 8
+_NOW: Final = Style(reverse=True, bold=True)
+_BOLD: Final = Style(bold=True)
+_LATER: Final = Style()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,9 @@ class StripPanel(LineWidget):
 
     def render_line(self, y: int) -> Strip:
         width, given = self.size.width, self.strip
+        plain = self.rich_style  # worked out anew whenever it is asked for
         if given is None or y > 2:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, plain)
         label = (" unloads", " topics", " msg/s")[y].ljust(_LABEL)
         room = max(1, width - _LABEL - _TOTAL)
         count = len(given.cells)
@@ -51,21 +55,21 @@ class StripPanel(LineWidget):
         first = 0 if count <= fits else min(max(0, given.shown - fits // 2), count - fits)
         values = [(cell.unloads, cell.topics, cell.msgs_per_sec)[y] for cell in given.cells]
         most = max(values, default=0)
-        segments = [Segment(label, self.rich_style)]
+        segments = [Segment(label, plain)]
         for at in range(first, min(count, first + fits)):
             char = _digit(int(values[at])) if y == 0 else self._height(values[at], most)
-            segments.append(Segment(char, self._style(given, at, values[at])))
-            segments.append(Segment(" " * (pitch - 1), self.rich_style))
-        segments.append(Segment(f" {given.totals[y]}", self.rich_style))
-        return self.painted(Strip(segments).adjust_cell_length(width, self.rich_style))
+            segments.append(Segment(char, plain + self._style(given, at, values[at])))
+            segments.append(Segment(" " * (pitch - 1), plain))
+        segments.append(Segment(f" {given.totals[y]}", plain))
+        return self.painted(Strip(segments).adjust_cell_length(width, plain))
 
     def _style(self, given: CycleStrip, at: int, value: float) -> Style:
         colours = self.colours
-        now = Style(reverse=True, bold=True) if at == given.shown else Style()
+        now = _NOW if at == given.shown else _LATER
         if colours.mono:
-            return self.rich_style + Style(bold=value > 0) + now
+            return (_BOLD if value > 0 else _LATER) + now
         ink = colours.bad if given.cells[at].returns else colours.warn if value > 0 else colours.dim
-        return self.rich_style + Style.parse(hex_colour(ink)) + now
+        return Style.parse(hex_colour(ink)) + now
 
     def _height(self, value: float, most: float) -> str:
         levels = _ASCII_LEVELS if self.ascii_only else _LEVELS

@@ -86,7 +86,7 @@ class BundlesScreen(TableScreen):
         self.view: BalanceView | None = None
         self._state = state
         self._namespace = namespace
-        self._asked = (namespace, self.question)
+        self._latest = (namespace, self.question)
         """The last question: of which namespace, and what. The answer shown may still be that of an earlier one."""
         self._computing = False
         self._refused = ""
@@ -140,7 +140,7 @@ class BundlesScreen(TableScreen):
         Of several questions while one is computed the last is answered.
         """
         self._refused = ""
-        self._asked = asked = (namespace or self._asked[0], question)
+        self._latest = asked = (namespace or self._latest[0], question)
         known = known_balance_view(self._state, *asked)
         if known is not None:
             self._take(asked, known)
@@ -152,15 +152,15 @@ class BundlesScreen(TableScreen):
 
     async def _compute(self) -> None:
         answered, answer = None, None
-        while answer is None or answered != self._asked:
-            answered = self._asked
+        while answer is None or answered != self._latest:
+            answered = self._latest
             answer = await in_background(balance_view, self._state, *answered)
         self._computing = False
-        self._take(self._asked, answer)
+        self._take(self._latest, answer)
 
     def _take(self, asked: tuple[str, BalanceQuestion], answer: BalanceView | Rejection) -> None:
         if isinstance(answer, Rejection):
-            self._asked = (self._namespace, self.question)
+            self._latest = (self._namespace, self.question)
             self._refuse(str(answer))
             return
         first = self.view is None or self.view.namespace != answer.namespace
@@ -177,16 +177,16 @@ class BundlesScreen(TableScreen):
         self.show_all()
 
     def action_load_manager(self) -> None:
-        _, last = self._asked
+        _, last = self._latest
         other: LoadManager = "extensible" if last.load_manager == "modular" else "modular"
         self.ask(replace(last, load_manager=other))
 
     def action_brokers(self, by: int) -> None:
-        _, last = self._asked
+        _, last = self._latest
         self.ask(replace(last, brokers=min(last.brokers + by, MAX_BROKERS)))
 
     def action_growth(self) -> None:
-        _, last = self._asked
+        _, last = self._latest
         at = GROWTHS.index(last.growth_per_cycle)
         self.ask(replace(last, growth_per_cycle=GROWTHS[(at + 1) % len(GROWTHS)]))
 
@@ -195,7 +195,7 @@ class BundlesScreen(TableScreen):
         if len(names) < 2:
             self._refuse("there is no other namespace to show")
         else:
-            namespace, question = self._asked
+            namespace, question = self._latest
             self.ask(question, names[(names.index(namespace) + by) % len(names)])
 
     # what is typed
@@ -203,7 +203,7 @@ class BundlesScreen(TableScreen):
     def typed_commands(self) -> Mapping[str, Typed]:
         trees = self.view.trees if self.view is not None else ()
         algorithms = {tree.algorithm: at for at, tree in enumerate(trees)}
-        growths = {str(each): each for each in GROWTHS}
+        growths = {str(growth): growth for growth in GROWTHS}
         names = {namespace: namespace for namespace in self.namespaces}
         return {
             "algorithm": choice("algorithm NAME", "the split algorithm", algorithms, self.action_algorithm),
@@ -218,13 +218,13 @@ class BundlesScreen(TableScreen):
                 "growth X", "how traffic grows a cycle", growths, lambda growth: self._ask(growth_per_cycle=growth)
             ),
             "namespace": choice(
-                "namespace NAME", "another namespace", names, lambda name: self.ask(self._asked[1], name)
+                "namespace NAME", "another namespace", names, lambda name: self.ask(self._latest[1], name)
             ),
             "cycle": number("cycle N", "go to a cycle, 0 is now", 0, self.question.cycles, self.action_cycle),
         }
 
     def _ask(self, **changes: Any) -> None:
-        self.ask(replace(self._asked[1], **changes))
+        self.ask(replace(self._latest[1], **changes))
 
     def _take_rule(self, rule: FlowRule) -> None:
         self.rule = rule

@@ -29,8 +29,8 @@ from tui.kit.footer import KeyFooter, KeyHint
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
+from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent, quantity
 
 HEADING_LINES: Final = 1
@@ -116,7 +116,7 @@ class Cards(VerticalScroll, inherit_bindings=False):
     """Scrolls to the card in use; the arrows are for choosing one."""
 
 
-class SplitPreviewScreen(SinglePaintScreen[None]):
+class SplitPreviewScreen(RingsideScreen[None]):
     """Enter applies the marked algorithm in the model, y copies the request for a real broker."""
 
     CSS_PATH = stylesheet("split")

@@ -68,10 +68,10 @@ class AddConsumerScreen(Dialog[AddConsumer]):
     def _judge(self) -> None:
         """Say what connecting it would do, as far as what is typed can be carried out."""
         level = self.text_of("priority").strip() or "0"
-        found = None
+        verdict = None
         if re.fullmatch(r"[-+]?[0-9]+", level):
-            found = self._preview(AddConsumer(self._subscription, self.text_of("name"), int(level)))
-        text = verdict_text(found) if isinstance(found, Verdict) else ""
+            verdict = self._preview(AddConsumer(self._subscription, self.text_of("name"), int(level)))
+        text = verdict_text(verdict) if isinstance(verdict, Verdict) else ""
         self.query_one("#verdict", PlainLabel).update(text)
 
     def submit(self) -> None:

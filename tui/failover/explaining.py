@@ -125,18 +125,18 @@ def _heirs(why: FailoverExplanation) -> str:
 
 def _takeover(answer: TopicExplanation, *, moments: bool) -> list[Remark]:
     """From whom to whom the active role goes and when, with ``moments`` what the broker does at each."""
-    found = answer.takeover
-    if found is None:
+    takeover = answer.takeover
+    if takeover is None:
         return []
-    previous, active = safe_name(found.previous.name), safe_name(found.active.name)
-    taken = f"after {found.duration_ms:,} ms" if found.duration_ms else "at once"
-    again = next((step.count for step in found.steps if step.event is TakeoverEvent.REWOUND), 0)
+    previous, active = safe_name(takeover.previous.name), safe_name(takeover.active.name)
+    taken = f"after {takeover.duration_ms:,} ms" if takeover.duration_ms else "at once"
+    again = next((step.count for step in takeover.steps if step.event is TakeoverEvent.REWOUND), 0)
     label, text = ("moved", f"from {previous} in the last step") if answer.happened else ("how", f"to {active} {taken}")
     if not moments and again:
         text += f"; {counted(again, 'message')} will be sent again"
     remarks = [Remark(label, text)]
     if moments:
-        by_time = groupby(found.steps, lambda step: step.at_ms)
+        by_time = groupby(takeover.steps, lambda step: step.at_ms)
         remarks += [Remark("", f"+{at_ms:,} ms: {'; '.join(map(_takeover_step, steps))}") for at_ms, steps in by_time]
     return remarks
 

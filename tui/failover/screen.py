@@ -228,10 +228,10 @@ class MainScreen(DashboardScreen[DashboardView]):
             return None
         return explanation
 
-    def show_topic(self, found: Found) -> None:
+    def show_topic(self, match: Found) -> None:
         """Explain a topic, or the first partition of a partitioned one."""
-        refused = self.explain(found.name)
-        if refused is not None and self.explain(f"{found.name}{PARTITION_SUFFIX}0") is None:
+        refused = self.explain(match.name)
+        if refused is not None and self.explain(f"{match.name}{PARTITION_SUFFIX}0") is None:
             refused = None
         self.complain(refused)
 

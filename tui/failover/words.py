@@ -90,7 +90,7 @@ def _happened(event: EventLine, view: DashboardView) -> str:
         alone = event.verdict is not None and not event.verdict.after.consumers
         return f"{words}: {event.verdict.judgement if alone and event.verdict else unmoved_text(event)}."
     moved = f"{event.moved:,} of {counted(event.partitions, 'partition')} moved"
-    enough = "no more than had to" if event.moved == event.least else f"though {event.least:,} would do"
+    enough = "the fewest possible" if event.moved == event.least else f"{event.least:,} would be enough"
     if event.verdict is None:
         return f"{words}: {moved}, {enough}."
     return f"{words}: {event.verdict.judgement}, {shares_text(event.verdict)}. {moved}, {enough}."
@@ -111,14 +111,15 @@ def _next(event: EventLine, view: DashboardView) -> str:
         return f"Press c to use {'modulo' if status.consistent_hashing else 'the hash ring'}, u to take the step back."
     if status.rule is RuleInForce.RING:
         if event.kind == "setting":
-            return "Try x: only a killed consumer's partitions move."
+            return "Try x to kill one."
         return "Try a to add one, f to ask why." if event.kind == "kill" else "Try x to kill one, f to ask why."
     return "f says why a topic goes where it goes, u takes the step back."
 
 
 def _hint_alone(row: ConsumerRow, view: DashboardView) -> str:
     name = shorten_middle(safe_name(row.name), 30)
-    sentence = f"{name} is active for all {counted(view.foot.partitions, 'partition')}"
+    several = view.foot.partitions > 1
+    sentence = f"{name} is active for {f'all {view.foot.partitions:,} partitions' if several else 'the only partition'}"
     if view.status.rule is RuleInForce.MODULO:
         cohort = sum(not other.standby for other in view.consumers)
         if cohort == 1:

@@ -28,8 +28,8 @@ from tui.kit.help import HelpScreen
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import Prompt
+from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
-from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out, choice
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Listing, filtered, half_typed, ordered
@@ -72,7 +72,7 @@ class Place:
     spots: Mapping[str, Spot] = field(default_factory=dict)
 
 
-class FleetScreen(SinglePaintScreen[None]):
+class FleetScreen(RingsideScreen[None]):
     """The lists over one folder of results. Rows are made for what is in sight, however many there are."""
 
     CSS_PATH = stylesheet("fleet")

@@ -116,7 +116,7 @@ class ShareKeysScreen(Dialog[ShareKeys]):
             yield PlainLabel("points of each node", classes="dialog--label points")
             yield TypedLine(self._points, id="points", classes="points", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")
-            yield PlainLabel("all consumers stop and come back · enter changes, escape cancels", classes="dialog--help")
+            yield PlainLabel("up and down choose, enter changes, escape cancels; all reconnect", classes="dialog--help")
 
     def _prompt(self, mode: str, marked: bool = False) -> Content:
         """A mode and its sentence; colour is not the only mark of the chosen one."""

@@ -113,12 +113,12 @@ def key_name(typed: str) -> str:
 
 def keys_in_use(bindings: Iterable[BindingType]) -> dict[str, str]:
     """The names of all keys of some bindings, with what the first of them does."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for binding in bindings:
         if isinstance(binding, Binding):
             for key in binding.key.split(","):
-                found.setdefault(key.strip(), binding.tooltip or binding.description)
-    return found
+                texts.setdefault(key.strip(), binding.tooltip or binding.description)
+    return texts
 
 
 def more_keys(pairs: Mapping[str, str], used: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

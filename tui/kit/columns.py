@@ -135,8 +135,8 @@ def in_order(rows: Sequence[Row], order: Order, value: Callable[[Row, str], Valu
     """
     if not order.key:
         return rows
-    known = [(found, row) for row in rows if (found := value(row, order.key)) is not None]
-    known.sort(key=lambda each: _sort_key(each[0]), reverse=order.descending)
+    known = [(known_value, row) for row in rows if (known_value := value(row, order.key)) is not None]
+    known.sort(key=lambda pair: _sort_key(pair[0]), reverse=order.descending)
     return [row for _, row in known] + [row for row in rows if value(row, order.key) is None]
 
 

@@ -12,12 +12,12 @@ from textual.widgets import Input
 from engine.errors import Rejection
 from themes import stylesheet
 from tui.kit.plain_text import PlainLabel, set_title
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.screens import RingsideModal
 
 Answer = TypeVar("Answer")
 
 
-class Dialog(SinglePaintModal[Answer], Generic[Answer]):
+class Dialog(RingsideModal[Answer], Generic[Answer]):
     """Asks for one thing, such as a command, and is dismissed with it once it is accepted, or with None by escape.
 
     ``accept`` carries the answer out; what it refuses is shown below the fields, and the dialog stays open.

@@ -17,7 +17,7 @@ from engine.cluster.timeline import BranchSummary
 from engine.text import counted
 from themes import stylesheet
 from tui.kit.plain_text import EMPTY_LINE, NO_TEXT, assembled, below_each_other, plain, set_subtitle, set_title
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.screens import RingsideModal
 from tui.kit.wording import safe_name
 
 
@@ -46,7 +46,7 @@ RING_LEGEND: Final[Group] = (
 )
 
 
-class HelpScreen(SinglePaintModal[None]):
+class HelpScreen(RingsideModal[None]):
     """Groups of keys in columns; any of escape, q and ? closes it."""
 
     CSS_PATH = stylesheet("dialogs")

@@ -23,7 +23,7 @@ from tui.kit.columns import Column, Columns, NameColumn, fitting, table_lines
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.prompt import TypedLine
-from tui.kit.single_paint import SinglePaintModal
+from tui.kit.screens import RingsideModal
 from tui.kit.wording import fit, safe_name
 
 _KIND_CELLS: Final = 13
@@ -32,7 +32,7 @@ _NAME_CELLS: Final = (14, 30)
 _PLACE_CELLS: Final = 20
 
 
-class PickerScreen(SinglePaintModal[Found]):
+class PickerScreen(RingsideModal[Found]):
     """Dismissed with what was chosen, or with None.
 
     ``find`` looks for what is typed, in a thread of its own; ``title_of`` a place is what a person calls it.
@@ -81,16 +81,16 @@ class PickerScreen(SinglePaintModal[Found]):
         run_beside(self, partial(self._show, part), exclusive=True)
 
     async def _show(self, part: str) -> None:
-        found = await in_background(self._find, part)
-        self._found = found
+        matches = await in_background(self._find, part)
+        self._found = matches
         table = self.query_one(LineTable)
-        table.lines = table_lines(found, self._columns, self._cell)
+        table.lines = table_lines(matches, self._columns, self._cell)
         table.cursor = 0
         by_kind = [
-            sum(each.kind == kind for each in found) for kind in ("subscription", "consumer", "producer", "topic")
+            sum(match.kind == kind for match in matches) for kind in ("subscription", "consumer", "producer", "topic")
         ]
         more = f"; of more than {MOST_FOUND} of a kind the first" if max(by_kind) >= MOST_FOUND else ""
-        said = f"{counted(len(found), 'name')}{more}" if found else "nothing has such a name"
+        said = f"{counted(len(matches), 'name')}{more}" if matches else "nothing has such a name"
         self.query_one("#said", PlainStatic).update(said)
 
     def _columns(self, rows: Sequence[Found], width: int) -> Columns:

@@ -198,10 +198,11 @@ class RingPanel(LinePanel, can_focus=True):
         legend = "" if self.colours.mono else f"{dot} {self.dots}, "
         legend += f"{glyphs.waiting} waiting, " if self.waiting else ""
         legend += f"{glyphs.waiting} reported blocked, " if self.marks or self.blocked else ""
-        view = f"v: {self.view_mode_in_use.value}{auto}"
+        view = f"v: {self.view_mode_in_use.value}"
         room = self.size.width - 4
-        forms = (f"{legend}{facts}{view}" for facts in self._compared_texts())
-        set_subtitle(self, next((form for form in forms if len(form) <= room), f"{legend}{view}"))
+        forms = [f"{legend}{facts}{view}{auto}" for facts in (*self._compared_texts(), "")]
+        forms += [f"{legend}{view}", view]
+        set_subtitle(self, next((form for form in forms if len(form) <= room), view))
 
     def _compared_texts(self) -> tuple[str, ...]:
         """How many facts agree, or differ, the longest form first; nothing where none was compared."""

@@ -39,9 +39,9 @@ from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
 from tui.kit.saying import Noticed, Saying
+from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.side_place import SidePlace
-from tui.kit.single_paint import SinglePaintScreen
 from tui.kit.store import Store
 from tui.kit.suggesting import Question
 from tui.kit.text_panels import ExplainPanel
@@ -64,7 +64,7 @@ class View(Noticed, Protocol):
 AnyView = TypeVar("AnyView", bound=View)
 
 
-class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
+class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Holds narrow slices of one view, to which the panels are bound; messages of the panels become calls of the store.
 
     A feature gives the widgets (``compose_status``, ``compose_panels``), the view (``in_front``, ``now``, ``take``),
@@ -104,11 +104,11 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
     colours: var[Palette] = var(palette, init=False)
 
     on_front: Callable[[], object] | None = None
-    """Called when the screen comes to the front, by the one who chooses which screen that is."""
+    """Called when the screen comes to the front; the navigator chooses which one that is."""
     on_brokers: Callable[[], str] | None = None
     """Opens the screen of brokers; why it cannot be, "" where it did."""
     on_found: Callable[[Found], object] | None = None
-    """Called with what was found and chosen, by the one who knows which screen shows it."""
+    """Called with what was found and chosen; the navigator knows which screen shows it."""
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
@@ -389,7 +389,7 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self.commands.leave()
             self.sentence = self.saying.sentence
 
-    # beside the panels
+    # the side place
 
     def _set_remarks(self, remarks: tuple[Remark, ...]) -> None:
         self.remarks = remarks
@@ -509,23 +509,23 @@ class DashboardScreen(SinglePaintScreen[None], Generic[AnyView]):
             self._go_to_found,
         )
 
-    def _go_to_found(self, found: Found | None) -> None:
-        if found is not None and self.on_found is not None:
-            self.on_found(found)
+    def _go_to_found(self, match: Found | None) -> None:
+        if match is not None and self.on_found is not None:
+            self.on_found(match)
 
-    def go_to(self, found: Found) -> None:
+    def go_to(self, match: Found) -> None:
         """Mark what was found, on the screen of its subscription."""
-        if found.kind == "topic":
-            self.show_topic(found)
-        elif found.consumer_id >= 0:
-            self.selected = found.consumer_id
-        elif found.kind == "consumer":
-            self.select_text(found.name)
+        if match.kind == "topic":
+            self.show_topic(match)
+        elif match.consumer_id >= 0:
+            self.selected = match.consumer_id
+        elif match.kind == "consumer":
+            self.select_text(match.name)
 
-    def show_topic(self, found: Found) -> None:
+    def show_topic(self, match: Found) -> None:
         """Show a topic that the shown subscription has, or that none has."""
-        name = safe_name(found.name)
-        self.sentence = ("done", f"{name} is one of its topics" if found.place >= 0 else f"no subscription has {name}")
+        name = safe_name(match.name)
+        self.sentence = ("done", f"{name} is one of its topics" if match.place >= 0 else f"no subscription has {name}")
 
     def on_key(self, event: events.Key) -> None:
         """Say why a key of another screen does nothing here."""

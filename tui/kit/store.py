@@ -119,7 +119,7 @@ class Store:
         self._wanted = self._shown.key
         """The key of what was chosen last. An earlier moment may not have it."""
 
-    def tell(self, listener: Callable[[Message], object]) -> None:
+    def listen(self, listener: Callable[[Message], object]) -> None:
         """Send every message there, such as to a screen's ``post_message``."""
         self._listeners.append(listener)
 

@@ -31,7 +31,7 @@ class Question:
 
 
 def question_of(text: str) -> Question | Rejection | None:
-    """The question in a line; None for a line that is none.
+    """The question in a line; None for a line that is not a question.
 
     >>> question_of("suggest names 1.2 survive")
     Question(kind='names', goal=Goal(max_over_mean=1.2, survive=True, by_messages=False, busiest_msgs=0.0))
@@ -67,22 +67,22 @@ class _NobodyWaitsError(Exception):
 
 
 async def answer_to(
-    question: Question, state: ClusterState, key: str, told: Callable[[int, int], None]
+    question: Question, state: ClusterState, key: str, progress: Callable[[int, int], None]
 ) -> Suggestion | Rejection:
-    """The answer, looked for in a thread; ``told`` hears how many of how many names, at most, were tried.
+    """Return the answer, which a thread looks for. Cancelling this ends the search soon.
 
-    Where the one who waits is cancelled, the search ends soon.
+    ``progress`` is called with how many names were tried, and how many there are at most.
     """
     loop = asyncio.get_running_loop()
     left = False
 
-    def tell(tried: int, most: int) -> None:
+    def report(tried: int, most: int) -> None:
         if left:
             raise _NobodyWaitsError
         with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(told, tried, most)
+            loop.call_soon_threadsafe(progress, tried, most)
 
     try:
-        return await in_background(suggestion, state, key, question.kind, question.goal, progress=tell)
+        return await in_background(suggestion, state, key, question.kind, question.goal, progress=report)
     finally:
         left = True

@@ -18,12 +18,12 @@ from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
-from tui.kit.single_paint import SinglePaintModal, SinglePaintScreen
+from tui.kit.screens import RingsideModal, RingsideScreen
 from tui.kit.typed_commands import Typed, ask_for_command, carry_out
 from tui.kit.wording import shorten_middle
 
 
-class TableDialog(SinglePaintModal[str]):
+class TableDialog(RingsideModal[str]):
     """Holds a head, a table and a prompt; is dismissed with the text that ``chosen`` gives, or with ""."""
 
     CSS_PATH = stylesheet("dialogs")
@@ -46,7 +46,7 @@ class TableDialog(SinglePaintModal[str]):
         self._filter = ""
 
     def compose_head(self) -> Iterable[Widget]:
-        """Make what stands above the table."""
+        """Make the widgets above the table."""
         return ()
 
     def compose(self) -> ComposeResult:
@@ -139,7 +139,7 @@ class TableDialog(SinglePaintModal[str]):
         """Do what enter on a row means here: nothing, unless a dialog has something to open."""
 
 
-class TableScreen(SinglePaintScreen[None]):
+class TableScreen(RingsideScreen[None]):
     """Its ``compose`` yields one ``RowsTable`` and one ``Prompt``."""
 
     filename: ClassVar[str] = "rows.csv"

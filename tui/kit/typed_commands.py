@@ -16,14 +16,14 @@ from tui.kit.wording import safe_name
 
 HELP: Final = "help"
 NAMED: Final = 8
-"""So many names are told where a name is wrong."""
+"""So many names are listed where a name is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
     """A command that can be typed: how it is written, what it does, and what carries it out with the words behind it.
 
-    ``options`` are words that can stand there.
+    ``options`` are words that can follow it.
     """
 
     form: str
@@ -34,15 +34,15 @@ class Typed:
 
 def ask_for_command(prompt: Prompt, commands: Mapping[str, Typed]) -> None:
     """Open the prompt for one of these; they complete what is typed."""
-    forms = ", ".join(each.form for each in commands.values())
-    lines = [HELP, *commands, *(f"{word} {option}" for word, each in commands.items() for option in each.options)]
+    forms = ", ".join(command.form for command in commands.values())
+    lines = [HELP, *commands, *(f"{word} {option}" for word, command in commands.items() for option in command.options)]
     prompt.ask("command", ":", placeholder=f"{forms}, {HELP}", options=lines)
 
 
 def carry_out(screen: Screen[Any], commands: Mapping[str, Typed], text: str) -> Rejection | None:
     """Do what was typed, or list what there is; a refusal where it is none of these."""
     if text == HELP:
-        lines = [KeyHelp(each.form, each.about) for each in commands.values()]
+        lines = [KeyHelp(command.form, command.about) for command in commands.values()]
         groups = [("on this screen", [*lines, KeyHelp(HELP, "this list")])]
         screen.app.push_screen(HelpScreen(groups, "commands after :"))
         return None
@@ -82,10 +82,10 @@ def one_of(word: str, known: Mapping[str, Any], what: str) -> Any | Rejection:
     >>> one_of("uni", {"UniformLoadShedder": 1, "AvgShedder": 2}, "shedder")
     1
     """
-    found = [name for name in known if name.casefold() == word.casefold()]
-    found = found or [name for name in known if word and name.casefold().startswith(word.casefold())]
-    if len(found) == 1:
-        return known[found[0]]
+    matches = [name for name in known if name.casefold() == word.casefold()]
+    matches = matches or [name for name in known if word and name.casefold().startswith(word.casefold())]
+    if len(matches) == 1:
+        return known[matches[0]]
     more = f" and {len(known) - NAMED:,} more" if len(known) > NAMED else ""
     names = ", ".join(safe_name(name) for name in islice(known, NAMED))
     return Rejection("UnknownName", f"{what}: {safe_name(word)!r} is none of {names or 'none'}{more}")

@@ -19,7 +19,7 @@ def shares_text(verdict: Verdict) -> str:
 
     >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
-    >>> even, two = (evenness_of(np.array(each), np.zeros(3), 6) for each in ([2, 2, 2], [4, 2, 0]))
+    >>> even, two = (evenness_of(np.array(items), np.zeros(3), 6) for items in ([2, 2, 2], [4, 2, 0]))
     >>> shares_text(Verdict("worse", "items", even, two, 2, 2, 6, 0.0, 0.0, 0))
     'max/mean 1.00 → 2.00, 0 → 1 idle'
     """
@@ -27,15 +27,15 @@ def shares_text(verdict: Verdict) -> str:
     if verdict.judged_by == "nobody":
         return f"{before.items - before.owned:,} → {after.items - after.owned:,} without a consumer"
     if before.consumers == after.consumers:
-        told = f"max/mean {before.max_over_mean:.2f} → {after.max_over_mean:.2f}"
+        text = f"max/mean {before.max_over_mean:.2f} → {after.max_over_mean:.2f}"
         if verdict.judged_by == "messages":
-            told += f", by messages {before.max_over_mean_rate:.2f} → {after.max_over_mean_rate:.2f}"
+            text += f", by messages {before.max_over_mean_rate:.2f} → {after.max_over_mean_rate:.2f}"
     else:
         # The mean changes with the number of consumers, so the busiest one itself is what can be compared.
         by = " by messages" if verdict.judged_by == "messages" else ""
-        told = f"busiest{by} {_most(verdict, before)} → {_most(verdict, after)}"
+        text = f"busiest{by} {_most(verdict, before)} → {_most(verdict, after)}"
     idle = f", {before.idle:,} → {after.idle:,} idle" if before.idle != after.idle else ""
-    return told + idle
+    return text + idle
 
 
 def _most(verdict: Verdict, side: Evenness) -> str:
@@ -72,13 +72,13 @@ HOT: Final = 0.5
 _ROWS: Final = 12
 
 
-def suggestion_remarks(kind: str, found: Suggestion, goal: Goal, *, on: bool) -> tuple[Remark, ...]:
+def suggestion_remarks(kind: str, answer: Suggestion, goal: Goal, *, on: bool) -> tuple[Remark, ...]:
     """A suggestion for the panel beside the screen; ``on`` is the present flag."""
-    if isinstance(found, Fit):
-        return tuple(_names(found, survive=goal.survive))
-    if isinstance(found, Sizing):
-        return tuple(_numbers(kind, found, goal))
-    return _flag(found, on=on)
+    if isinstance(answer, Fit):
+        return tuple(_names(answer, survive=goal.survive))
+    if isinstance(answer, Sizing):
+        return tuple(_numbers(kind, answer, goal))
+    return _flag(answer, on=on)
 
 
 def _names(fit: Fit, *, survive: bool) -> Iterator[Remark]:
@@ -94,9 +94,9 @@ def _names(fit: Fit, *, survive: bool) -> Iterator[Remark]:
 
 def _numbers(kind: str, sizing: Sizing, goal: Goal) -> Iterator[Remark]:
     yield Remark("answer", sizing_answer(kind, sizing, goal), main=True)
-    told = what_rules(kind, sizing)
-    if told:
-        yield Remark("but", told)
+    text = what_rules(kind, sizing)
+    if text:
+        yield Remark("but", text)
     at = next((at for at, row in enumerate(sizing.rows) if row.number == (sizing.smallest or sizing.now)), 0)
     low = max(0, min(at - _ROWS // 2, len(sizing.rows) - _ROWS))
     for row in sizing.rows[low : low + _ROWS]:
@@ -117,8 +117,8 @@ def _flag(verdict: Verdict, *, on: bool) -> tuple[Remark, ...]:
 
 def worth(before: Score, after: Score, *, survive: bool) -> str:
     """How even it was and would be."""
-    told = f"max/mean {before.now:.2f} → {after.now:.2f}"
-    return told + (f", after any one loss {before.after_loss:.2f} → {after.after_loss:.2f}" if survive else "")
+    text = f"max/mean {before.now:.2f} → {after.now:.2f}"
+    return text + (f", after any one loss {before.after_loss:.2f} → {after.after_loss:.2f}" if survive else "")
 
 
 def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
@@ -135,18 +135,18 @@ def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
 
 
 def what_rules(kind: str, sizing: Sizing) -> str:
-    """What no number takes apart: a partition, a key or a topic with much of all messages; "" for nothing."""
+    """The partition, key or topic whose share of all messages no number of consumers can divide; "" for none."""
     if kind == "partitions" or not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
         return ""
     share = percent(sizing.hottest_share)
     if kind == "bundles":
         return f"{short_topic(sizing.hottest)} has {share} of all messages, and one bundle has all of it"
     if "://" in sizing.hottest:
-        told = f"{short_topic(sizing.hottest)} has {share} of all messages, and one consumer has all of it"
-        return f"{told}: more consumers take nothing off it"
+        text = f"{short_topic(sizing.hottest)} has {share} of all messages, and one consumer has all of it"
+        return f"{text}: more consumers take nothing off it"
     more = "no number of points" if kind == "points" else "more consumers: no"
-    told = f"{more}, key {safe_name(sizing.hottest)} has {share} of all messages and stays on one consumer"
+    text = f"{more}, key {safe_name(sizing.hottest)} has {share} of all messages and stays on one consumer"
     least = sizing.hottest_share * sizing.now if kind == "consumers" else 0.0
     if least > 1:
-        told += f": by messages max/mean {least:.2f} at the least with {sizing.now:,}, and more with more"
-    return told
+        text += f": by messages max/mean {least:.2f} at the least with {sizing.now:,}, and more with more"
+    return text

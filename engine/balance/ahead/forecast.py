@@ -22,7 +22,7 @@ from engine.balance.ahead.model import (
     Trail,
     evenness,
 )
-from engine.balance.averages import BundleData
+from engine.balance.averages import BundleData, TimeAverageMessageData
 from engine.balance.brokers import BrokerLoad, ReportFigures, figures_of, overload_usage, report_needed
 from engine.balance.java_maps import hash_order
 from engine.balance.leadership.placement import look_up
@@ -206,9 +206,10 @@ def _is_settled(before: BundleData | None, after: BundleData) -> bool:
     """Whether one more sample left an average where it was, but for rounding."""
     if before is None:
         return False
-    pairs = ((before.short_term, after.short_term), (before.long_term, after.long_term))
-    return all(
-        math.isclose(one.msgs_per_sec, other.msgs_per_sec, rel_tol=_ROUNDING)
-        and math.isclose(one.bytes_per_sec, other.bytes_per_sec, rel_tol=_ROUNDING)
-        for one, other in pairs
+    return _is_near(before.short_term, after.short_term) and _is_near(before.long_term, after.long_term)
+
+
+def _is_near(one: TimeAverageMessageData, other: TimeAverageMessageData) -> bool:
+    return math.isclose(one.msgs_per_sec, other.msgs_per_sec, rel_tol=_ROUNDING) and math.isclose(
+        one.bytes_per_sec, other.bytes_per_sec, rel_tol=_ROUNDING
     )

@@ -139,12 +139,21 @@ def reports_read(
             [bundle for bundle in (*state.bundles, *reported) if bundle in reported]
         ),
         data={bundle: data[bundle] for bundle in reported},
-        served={broker: frozenset((*alive[broker].bundles, *kept[broker])) for broker in brokers},
+        served={
+            broker: _same_or_new(state.served.get(broker), (*alive[broker].bundles, *kept[broker]))
+            for broker in brokers
+        },
         # They leave this table even where they stay with their broker.
         preallocations={},
         shedder=shedder,
         placement=placement,
     )
+
+
+def _same_or_new(before: frozenset[str] | None, bundles: Sequence[str]) -> frozenset[str]:
+    """The set of some bundles, the former one where it is equal: it is counted by namespace once for each object."""
+    new = frozenset(bundles)
+    return new if before is None or before != new else before
 
 
 def broker_gone(

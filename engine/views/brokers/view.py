@@ -258,7 +258,9 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     done = cycles[cycle - 1] if cycle else None
     coming = cycles[cycle] if cycle < len(cycles) else None
     loads = tuple(done.loads.values()) if done is not None else ahead.start.loads
-    leaving = {(move.source, move.bundle) for move in coming.moves} if coming is not None else set()
+    leaving: dict[str, set[str]] = {}
+    for move in coming.moves if coming is not None else ():
+        leaving.setdefault(move.source, set()).add(move.bundle)
     limits = _limits(view, coming or done)
     places = {name: at for at, name in enumerate(view.namespaces)}
     settings, rules = ahead.start.settings, ahead.start.rules
@@ -270,7 +272,7 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
             load.msgs_per_sec,
             load.bytes_per_sec,
             load.topics,
-            _marked(_kept_blocks(view, load, places), load.broker, leaving),
+            _marked(_kept_blocks(view, load, places), leaving.get(load.broker)),
             load.broker in view.born,
             view.older.get(load.broker, 0),
         )
@@ -289,10 +291,10 @@ def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int])
     return kept[id(load)]
 
 
-def _marked(blocks: tuple[Block, ...], broker: str, leaving: set[tuple[str, str]]) -> tuple[Block, ...]:
-    if not any(source == broker for source, _ in leaving):
+def _marked(blocks: tuple[Block, ...], leaving: set[str] | None) -> tuple[Block, ...]:
+    if leaving is None:
         return blocks
-    return tuple(replace(block, leaves=True) if (broker, block.bundle) in leaving else block for block in blocks)
+    return tuple(replace(block, leaves=True) if block.bundle in leaving else block for block in blocks)
 
 
 def _blocks(load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str]) -> Iterable[Block]:

@@ -9,7 +9,8 @@ from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
 from engine.admin.load_reports import all_bundles
 from engine.balance.brokers import ResourceUsage
 from engine.balance.limits import BundleStats
-from engine.bundles.boundaries import BundleRange, parse_range
+from engine.bundles.boundaries import BundleRange, namespace_bundles, parse_range
+from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.views.failover.model import BundleNode, DashboardView, NamespaceNode
 from engine.views.reported.model import ReportedBroker, ReportedLoad
@@ -135,6 +136,24 @@ def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) 
         if facts.namespace == namespace and piece.includes(crc32_hash(name))
     ]
     return Whereabouts(broker, looked_up is not None, _unload(there))
+
+
+def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | None:
+    """The range of the bundle that has a topic, by broker-stats or the boundaries of its namespace; None for neither.
+
+    >>> from engine.admin.facts import BundleList
+    >>> known = Snapshot(bundles={"t/n": BundleList((0, 2**31, 2**32 - 1))})
+    >>> reported_bundle(known, "persistent://t/n/x", "t/n"), reported_bundle(known, "persistent://t/m/x", "t/m")
+    ('0x80000000_0xffffffff', None)
+    """
+    listed = snapshot.bundle_of_topic.get(topic)
+    if listed is not None or namespace not in snapshot.bundles:
+        return listed
+    pieces = namespace_bundles(namespace, snapshot.bundles[namespace].boundaries)
+    if isinstance(pieces, Rejection):
+        return None
+    at = crc32_hash(topic)
+    return next((str(piece) for piece in pieces if piece.includes(at)), None)
 
 
 def _unload(topics: list[TopicFacts]) -> Unload:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from engine.bundles.algorithms import BYTES_PER_MBYTE, FlowLimits
-from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one
-from engine.bundles.columns import LoadColumns, PickedNames
+from engine.bundles.bulk_splits import flow_cuts_of_one, middle_cut_of_one, specified_cuts
+from engine.bundles.columns import LoadColumns, PickedNames, TopicColumns, bundle_map
+from engine.bundles.plan import hottest_rows
 from tests.oracles import bundles as oracle
 
 STEP = 10
@@ -52,6 +53,28 @@ def test_a_topic_above_the_limit_is_a_piece_of_its_own_and_the_first_one_too() -
 def test_what_fits_into_one_piece_is_not_cut() -> None:
     """The gate is passed by equality."""
     assert compare([1.0] * 3000, [0.0] * 3000, 3000, 10**9) == ()
+
+
+@pytest.mark.parametrize(("msgs", "octets"), [(5.0, 0.0), (0.0, 5.0)])
+def test_a_total_that_equals_a_limit_is_looked_at_and_a_smaller_one_is_not(msgs: float, octets: float) -> None:
+    rates = np.array([[0.0, 0.0], [msgs, msgs], [0.0, 0.0], [octets, octets]])
+    loads = LoadColumns(PickedNames("ab", np.arange(2)), np.array([10, 20]), rates, np.ones(2, dtype=bool))
+    assert flow_cuts_of_one(loads, FlowLimits(10, 10, 0)) == ()
+    assert flow_cuts_of_one(loads, FlowLimits(11, 11, 0)) is None
+
+
+def test_the_hottest_topic_is_found_though_no_limit_is_exceeded_twice() -> None:
+    rates = np.array([[0.25, 0.5, 0.0], [0.0] * 3, [0.0] * 3, [0.0] * 3])
+    loads = LoadColumns(PickedNames("abc", np.arange(3)), np.arange(3), rates, np.ones(3, dtype=bool))
+    assert hottest_rows(loads, FlowLimits(0, 0, 0)).tolist() == [1]
+
+
+@pytest.mark.parametrize("bundle", [0, 1])
+def test_positions_cut_every_bundle_that_has_two_topics(bundle: int) -> None:
+    where = np.array([bundle, bundle, 1 - bundle, -1])
+    topics = TopicColumns(where, where * 0, *np.zeros((2, 4)), np.ones(4, dtype=bool))
+    cuts = specified_cuts(bundle_map([[0, 100, 0xFFFFFFFF]]), topics, [[50], [500]])
+    assert (cuts.of(bundle), cuts.of(1 - bundle)) == (((50,), (500,))[bundle], None)
 
 
 @pytest.mark.parametrize("short", [62, 63, 64, 65, 200])

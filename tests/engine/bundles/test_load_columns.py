@@ -30,10 +30,11 @@ def test_rows_of_equal_hashes_come_by_ascending_hash_in_listing_order() -> None:
 def test_rows_are_dealt_out_to_few_and_to_many_bundles(count: int) -> None:
     """The first bundle begins at 10, the last one ends at the top, which belongs to it."""
     bundles = [BundleRange(low, high) for low, high in pairwise([*range(10, 10 * count + 1, 10), TOP])]
-    hashes = [TOP, 9, 10, 19, 20, 0, 10, 31, 59]
-    for pieces in (bundles, bundles[:-1], bundles[1:]):
-        expected = [[row for row, position in enumerate(hashes) if piece.includes(position)] for piece in pieces]
-        assert [rows.tolist() for rows in dealt_rows(np.array(hashes), pieces)] == expected
+    mixed = [TOP, 9, 10, 19, 20, 0, 10, 31, 59]
+    for hashes in (mixed, sorted(mixed)):
+        for pieces in (bundles, bundles[:-1], bundles[1:]):
+            expected = [[row for row, position in enumerate(hashes) if piece.includes(position)] for piece in pieces]
+            assert [rows.tolist() for rows in dealt_rows(np.array(hashes), pieces)] == expected
 
 
 def test_a_sum_begins_at_zero_and_adds_in_order() -> None:

@@ -45,6 +45,7 @@ def test_a_persistent_topic_is_one_by_the_beginning_of_its_name() -> None:
     assert largest_bundle(LISTS, [TopicLoad("persistent://t/n/a://b", 25)]) == LISTS[1]
     assert largest_bundle(LISTS, [TopicLoad("PERSISTENT://t/n/a", 25)]) == LISTS[1]
     assert largest_bundle(LISTS, [TopicLoad("non-persistent://t/n/a", 25), TopicLoad("persistent://t/n/b", 9)]) is None
+    assert largest_bundle(LISTS, [TopicLoad("persistent://t/n/a", 9), TopicLoad("persistent://t/n/b", 25)]) == LISTS[1]
 
 
 def test_a_partition_that_only_the_metadata_knows_has_no_statistics() -> None:

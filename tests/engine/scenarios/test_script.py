@@ -127,7 +127,7 @@ def test_an_expectation_that_holds_is_silent(expectation: str) -> None:
         ("consumers <= 1", "it is 2"),
         ("bundles public/default = 5", "it is 4"),
         ("bundles no/where = 5", "no namespace 'no/where'"),
-        ("bundle public/default/0x00000000_0x20000000", "is no bundle in force"),
+        ("bundle public/default/0x00000000_0x20000000", "is not a bundle in force"),
         ("topics public/default/0x00000000_0x20000000 = 1", "there is no bundle"),
         ("rule first connected", "the rule is modulo"),
         ("notice names-collide", "the notices are none"),
@@ -143,7 +143,7 @@ def test_a_bundle_that_was_split_is_no_bundle_in_force_any_more() -> None:
     split = SMALL + "split public/default/0x00000000_0x40000000 range_equally_divide\nexpect bundle public/default/"
     assert failures(split + "0x00000000_0x20000000") == []
     (failure,) = failures(split + "0x00000000_0x40000000")
-    assert "is no bundle in force" in failure.reason
+    assert "is not a bundle in force" in failure.reason
 
 
 def test_a_refusal_fails_the_run_unless_it_is_expected() -> None:

@@ -56,7 +56,7 @@ def test_forecast_names_bundle_reason_cycle_seconds_trees_and_loops(run: Run) ->
     assert "next split: 0x00000000_0x40000000" in out or "next split: 0x80000000_0xc0000000" in out
     assert "(900 s)" in out and "loadBalancerNamespaceBundleMaxMsgRate" in out
     assert all(algorithm in out for algorithm in SPLIT_ALGORITHMS)
-    assert "goes round in circles with flow_or_qps_equally_divide" in out and "and it goes on" in out
+    assert "repeats in vain with flow_or_qps_equally_divide" in out and "and it goes on" in out
 
 
 def test_forecast_names_the_topic_that_is_counted_and_not_listed(run: Run) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,20 @@ def test_whose_turn_it_is_is_told_of_a_recorded_shared_subscription(run: Run, tm
         assert f"{turn['consumer']} {turn['permits']:,} {turn['unacked']:,} can be next" in page
     named = run("explain", "payments", folder, "--subscription", "mailer")
     assert named == ran
+
+
+def test_the_way_from_an_exclusive_topic_to_its_broker_is_told(run: Run) -> None:
+    """Its bundle by CRC-32 among the recorded boundaries, that bundle's broker, and what unloading it interrupts."""
+    topic = "persistent://ring/shared/topic-12"
+    told = json.loads(run("explain", topic, str(RECORDINGS / "g-two-brokers"), "--json").out)
+    assert told["kind"] == "turn"
+    lower, _, upper = told["bundle"].partition("_")
+    assert int(lower, 16) <= zlib.crc32(topic.encode()) < int(upper, 16)
+    reported = gzip.decompress((RECORDINGS / "g-two-brokers" / "25-load-report-b.json.gz").read_bytes())
+    report = json.loads(reported)
+    assert f"ring/shared/{told['bundle']}" in report["bundles"]
+    assert told["broker"] == report["webServiceUrl"].removeprefix("http://")
+    assert told["unload"]["topics"] == told["unload"]["handovers"] > 0
 
 
 def test_a_subscription_that_is_stopped_has_nobody_next(run: Run, tmp_path: Path) -> None:

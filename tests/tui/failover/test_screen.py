@@ -627,3 +627,15 @@ def test_a_click_on_a_consumer_selects_it_and_a_second_one_opens_it() -> None:
         assert isinstance(app.screen, PartitionsScreen)
 
     run(app, story)
+
+
+def test_a_preview_among_very_many_topics_opens_once_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.navigator.PREVIEWED_AT_ONCE", 0)
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("s")
+        await pilot.pause()
+        assert isinstance(app.screen, SplitPreviewScreen)
+
+    run(app, story)

@@ -15,7 +15,7 @@ from tui.kit.store import Store
 
 
 class Keeper:
-    """Counts the steps it was told."""
+    """Counts the steps it was messages."""
 
     def __init__(self) -> None:
         self.lengths: list[int] = []
@@ -27,57 +27,57 @@ class Keeper:
 
 def store_of(keeper: Keeper | None = None) -> tuple[Store, list[Message]]:
     store = Store(Timeline.start(cluster(), 7, "a test"), journal=keeper)
-    told: list[Message] = []
-    store.tell(told.append)
-    return store, told
+    messages: list[Message] = []
+    store.listen(messages.append)
+    return store, messages
 
 
 def test_a_change_is_told_once_and_the_view_is_made_once() -> None:
-    store, told = store_of()
+    store, messages = store_of()
     before = store.shown.failover_view
     assert store.submit(AddConsumer("billing", "new")) is None
-    assert [type(message) for message in told] == [Store.Changed]
+    assert [type(message) for message in messages] == [Store.Changed]
     assert store.shown.failover_view is not before
     assert store.shown.failover_view is store.shown.failover_view
 
 
 def test_what_is_refused_is_an_answer_and_no_change() -> None:
-    store, told = store_of()
+    store, messages = store_of()
     before = store.shown.failover_view
     refused = store.submit(KillConsumer("billing", 99))
     assert refused is not None
     assert store.shown.failover_view is before
-    assert told == []
+    assert messages == []
     assert store.submit(Undo()) is not None
     assert store.submit_line("nonsense") is not None
 
 
 def test_a_later_change_replaces_one_that_waits() -> None:
-    store, told = store_of()
+    store, messages = store_of()
     store.submit(AddConsumer("billing", "one"))
     store.submit(AddConsumer("billing", "two"))
-    assert told[1].can_replace(told[0])
+    assert messages[1].can_replace(messages[0])
 
 
 def test_steps_are_on_disk_before_they_are_shown() -> None:
     keeper = Keeper()
-    store, told = store_of(keeper)
+    store, messages = store_of(keeper)
     lengths_at_telling: list[int] = []
-    store.tell(lambda _message: lengths_at_telling.append(keeper.lengths[-1]))
+    store.listen(lambda _message: lengths_at_telling.append(keeper.lengths[-1]))
     store.submit(AddConsumer("billing", "one"))
     store.step_by(-1)
     assert keeper.lengths == [0, 1, 1]
     assert lengths_at_telling == [1, 1]
     assert store.saved == "saved 1"
-    assert len(told) == 2
+    assert len(messages) == 2
 
 
 def test_moving_nowhere_is_silent() -> None:
-    store, told = store_of()
+    store, messages = store_of()
     store.step_by(5)
     store.step_by(-5)
     store.show_subscription(1)
-    assert told == []
+    assert messages == []
 
 
 POINTS = 2_000
@@ -87,11 +87,11 @@ POINTS = 2_000
 def beside() -> tuple[Store, list[Message], list[Work]]:
     """A store of a Key_Shared subscription, its messages, and what it wants to have computed beside a screen."""
     store = Store(Timeline.start(in_mode("sticky"), 7, "a test"))
-    told: list[Message] = []
+    messages: list[Message] = []
     works: list[Work] = []
-    store.tell(told.append)
+    store.listen(messages.append)
     store.computing.start = works.append
-    return store, told, works
+    return store, messages, works
 
 
 def do(works: list[Work]) -> None:
@@ -99,7 +99,7 @@ def do(works: list[Work]) -> None:
 
 
 def test_a_long_step_is_computed_beside_the_screen_and_shown_with_its_view() -> None:
-    store, told, works = beside()
+    store, messages, works = beside()
     before = store.shown
     assert store.submit(ShareKeys("orders", "consistent-sticky", POINTS)) is None
     assert store.shown is before
@@ -108,7 +108,7 @@ def test_a_long_step_is_computed_beside_the_screen_and_shown_with_its_view() -> 
     assert store.shown is not before
     assert "keys_view" in vars(store.shown)
     assert not store.computing.what
-    assert isinstance(told[-1], Store.Changed)
+    assert isinstance(messages[-1], Store.Changed)
     assert store.shown.keys_view is not None
     assert store.shown.keys_view.status.points == POINTS
 
@@ -127,10 +127,10 @@ def test_nothing_else_is_carried_out_while_a_step_is_computed_and_escape_ends_it
 
 
 def test_a_long_step_that_is_refused_says_so_later() -> None:
-    store, told, works = beside()
+    store, messages, works = beside()
     assert store.submit(ShareKeys("orders", "consistent-sticky", 10**9)) is None
     do(works)
-    assert isinstance(told[-1], Store.Refused)
+    assert isinstance(messages[-1], Store.Refused)
     assert store.timeline.length == 0
 
 

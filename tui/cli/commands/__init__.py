@@ -53,7 +53,7 @@ _COMMANDS: Final = (
     (
         "forecast",
         "commands.forecast:forecast_command",
-        "Say which bundle splits next, why, when, and what goes round in circles.",
+        "Say which bundle splits next, why, when, and which splits repeat in vain.",
     ),
     (
         "brokers",

@@ -46,8 +46,8 @@ def demo_command(*, script: str | None, headless: bool, max_input: int, output: 
         _list(output)
         return FINE
     if not headless and output.on_screen:
-        return show_session(lambda: demo_session(_found(script), max_input), output, journal)
-    return _run(_found(script), output, max_input, every_line=headless)
+        return show_session(lambda: demo_session(_script(script), max_input), output, journal)
+    return _run(_script(script), output, max_input, every_line=headless)
 
 
 def _list(output: Output) -> None:
@@ -60,7 +60,7 @@ def _list(output: Output) -> None:
         write_page(list_lines(scripts), ascii_only=output.ascii_only)
 
 
-def _found(script: str) -> Script:
+def _script(script: str) -> Script:
     """The script of that name, or in that file. Raises ``InputError`` with what may have been meant."""
     from engine.scenarios.script.run import SHIPPED_SCRIPTS, load_script, shipped_script
 

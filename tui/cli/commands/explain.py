@@ -149,20 +149,23 @@ def explain_topic(
     else:
         session = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
     explanation = topic_or_turn(session, topic, what_if)
-    place = None
-    if isinstance(explanation, TopicExplanation) and session.seen:
+    place = bundle = None
+    if session.seen:
         from engine.admin.moments import combined
-        from engine.views.reported.bundles import whereabouts_of
+        from engine.views.reported.bundles import reported_bundle, whereabouts_of
 
-        place = whereabouts_of(combined(session.seen), explanation.topic, explanation.namespace, explanation.bundle)
+        name, namespace, snapshot = explanation.topic, explanation.namespace, combined(session.seen)
+        computed = explanation.bundle if isinstance(explanation, TopicExplanation) else None
+        bundle = computed or reported_bundle(snapshot, name, namespace)
+        place = whereabouts_of(snapshot, name, namespace, bundle) if bundle else None
     if as_json:
         from tui.cli.printers.explanation import explanation_document
 
-        write_out(json_text(explanation_document(explanation, place)))
+        write_out(json_text(explanation_document(explanation, place, bundle)))
     else:
         from tui.cli.printers.explanation import explanation_lines
 
-        write_page(explanation_lines(explanation, place), ascii_only=ascii_only)
+        write_page(explanation_lines(explanation, place, bundle), ascii_only=ascii_only)
     return FINE
 
 

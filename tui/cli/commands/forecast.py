@@ -288,7 +288,7 @@ def _loops(view: BalanceView) -> Iterator[str]:
         for place, loop in enumerate(tree.loops):
             if not place:
                 yield ""
-                yield f"goes round in circles with {tree.algorithm}:"
+                yield f"repeats in vain with {tree.algorithm}:"
             yield from wrapped(f"! {loop.sentence}", first="  ", rest="    ")
 
 

@@ -54,7 +54,7 @@ def keys_command(
         raise InputError(what)
     counts = known_keys(known) if known.named else dict(who.keys)
     if consumer is not None:
-        owned = owned_by(who, _found(who, consumer), counts)
+        owned = owned_by(who, _consumer_named(who, consumer), counts)
         if as_json:
             write_out(json_text(printer.owned_document(who, owned)))
         else:
@@ -70,7 +70,7 @@ def keys_command(
     return FINE
 
 
-def _found(who: Sharing, wanted: str) -> Consumer:
+def _consumer_named(who: Sharing, wanted: str) -> Consumer:
     """The consumer of that name or #ID. Raises ``InputError``, which names what is near."""
 
     consumers = who.selector.consumers

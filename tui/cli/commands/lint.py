@@ -219,7 +219,7 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         from engine.scenarios.linting import reported_facts
         from tui.cli.session import overruled
 
-        snapshot, opened, clients = _found(paths, what_if, given, piped)
+        snapshot, opened, clients = _answers_of(paths, what_if, given, piped)
         reported = findings_of(why(opened.seen), given["causes"], namespace=given["namespace"])
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
         from_answers = reported_facts(snapshot, state, clients)
@@ -233,7 +233,9 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
     return _Checked(source, in_order((*findings, *reported)), problems)
 
 
-def _found(paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped: bytes | None) -> tuple[Any, Any, Any]:
+def _answers_of(
+    paths: tuple[str, ...], what_if: WhatIf, given: dict[str, Any], piped: bytes | None
+) -> tuple[Any, Any, Any]:
     """As ``_read``, of files or of a running cluster. Raises ``InputError`` and ``ClusterOutOfReachError``."""
     from tui.sources.cluster.access import is_url
 

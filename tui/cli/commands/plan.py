@@ -120,7 +120,7 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
             answer = f"one that starts too early is refused ({plan.too_early.error}): {plan.too_early.message}"
             yield from wrapped(answer, first="   ", rest="   ")
     keys = f", and with them all {counted(plan.keys, 'known key')}" if plan.keys else ""
-    yield from _told(
+    yield from _labelled(
         "meanwhile",
         f"all {RANGE_SIZE:,} slots stall from the last stop on{keys}; what a node declares is served again as soon as"
         " it has started, the rest goes on waiting",
@@ -129,7 +129,7 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
     if stays:
         parts = [f"stop {_named(stops)}"] if stops else []
         parts += [f"restart {_named(stays)} one by one with the new count", f"then start {_named(starts)}"]
-        yield from _told(
+        yield from _labelled(
             "in turns",
             f"only where somebody sees to the order, fewer stall: {', '.join(parts if starts else parts[:-1])};"
             " then only what moves and the node that is just restarted wait",
@@ -258,7 +258,7 @@ def _named(nodes: Sequence[int]) -> str:
     return f"node{'s' if len(nodes) != 1 else ''} {', '.join(texts)}"
 
 
-def _told(label: str, sentence: str) -> list[str]:
+def _labelled(label: str, sentence: str) -> list[str]:
     return wrapped(sentence, first=f"{label}: ", rest="   ")
 
 

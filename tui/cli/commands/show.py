@@ -38,13 +38,13 @@ def open_command(path: str | None, what_if: WhatIf, output: Output, journal: Jou
     Example: ringside open dump/ --flag on
     """
 
-    def made() -> Opened:
+    def load() -> Opened:
         from tui.sources.answers import opened
 
         return opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
 
     name = "the embedded cluster" if path is None else ""
-    return show(made, what_if, output, journal, name=name)
+    return show(load, what_if, output, journal, name=name)
 
 
 @click.command("new")
@@ -100,7 +100,7 @@ def new_command(
     _no_others("--keys" if keys is not None else "--producers" if producers is not None else "")
     named = click.get_current_context().get_parameter_source("partitions")
 
-    def made() -> Opened:
+    def load() -> Opened:
         from tui.cli.options import as_typed
 
         try:
@@ -135,7 +135,7 @@ def new_command(
         return synthetic_state(topics, partitions, consumers, seed, bundles, release=release)
 
     name = f"an invented cluster of {counted(topics, 'topic')}" if keys is None else counted(keys, "key")
-    return show(made, what_if, output, journal, name=name)
+    return show(load, what_if, output, journal, name=name)
 
 
 _OF_TOPICS: Final = {"--keys": ("topics", "partitions", "bundles"), "--producers": ("topics", "consumers", "bundles")}

@@ -133,7 +133,9 @@ def suggest_names(
         work = _work(state, subscription, by=how["by"])
         fitted_to = f"{len(work.hash):,} partitions of {subscription.key}"
     survive = how["survive"] == 1
-    fit = fit_names(given, work, seed=seed, goal=how["ratio"] if _asked("ratio") else 1.0, survive=survive, ring=ring)
+    fit = fit_names(
+        given, work, seed=seed, goal=how["ratio"] if _is_given("ratio") else 1.0, survive=survive, ring=ring
+    )
     if isinstance(fit, Rejection):
         raise InputError(fit.message)
     if as_json:
@@ -289,7 +291,7 @@ def suggest_flag(*, path: str | None, what_if: WhatIf, as_json: bool, ascii_only
     return FINE
 
 
-def _asked(name: str) -> bool:
+def _is_given(name: str) -> bool:
     """Whether an option was given."""
     from click.core import ParameterSource
 

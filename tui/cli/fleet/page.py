@@ -50,14 +50,14 @@ def _parts(summary: FleetSummary, shown: int) -> Iterator[list[str]]:
     subscriptions = [
         (f"{safe_name(row.namespace)}/{safe_name(row.subscription)}".strip("/"), row.type,
          _ratio(row.max_over_even), f"{row.idle:,}", f"{row.consumers:,}", f"{row.partitions:,}",
-         f"{row.lost_msg_rate:,.1f}", _found(row.findings, row.worst_severity))
+         f"{row.lost_msg_rate:,.1f}", _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_subscriptions[:shown]
     ]  # fmt: skip
     heads: tuple[str, ...] = ("subscription", "type", "max/even", "idle", "of", "topics", "lost msg/s", "findings")
     yield _block("Worst subscriptions", heads, subscriptions, "<<>>>>><")
     namespaces = [
         (safe_name(row.namespace), _ratio(row.worst_max_over_even), f"{row.topics:,}", f"{row.bundles:,}",
-         f"{row.bundles_to_split:,}", f"{row.msg_rate_out:,.1f}", _found(row.findings, row.worst_severity))
+         f"{row.bundles_to_split:,}", f"{row.msg_rate_out:,.1f}", _findings_text(row.findings, row.worst_severity))
         for row in summary.worst_namespaces[:shown]
     ]  # fmt: skip
     heads = ("namespace", "max/even", "topics", "bundles", "to split", "msg/s out", "findings")
@@ -163,7 +163,7 @@ def _verdicts(verdicts: Mapping[str, int]) -> str:
     return ", ".join(f"{name.lower().replace('_', ' ')} {count:,}" for name, count in sorted(verdicts.items()))
 
 
-def _found(count: int, worst: str | None) -> str:
+def _findings_text(count: int, worst: str | None) -> str:
     return "" if not count else f"{count:,} ({worst})"
 
 

@@ -28,10 +28,12 @@ FORMAT: Final = "ringside.explain/1"
 _TURN_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", "<")
 
 
-def explanation_lines(explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None) -> list[str]:
+def explanation_lines(
+    explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None, bundle: str | None = None
+) -> list[str]:
     """The answer and its reasons, one labelled sentence each, where it is, then the dispatcher's order."""
     if isinstance(explanation, TurnExplanation):
-        return _turn_lines(explanation)
+        return _turn_lines(explanation, place, bundle)
     lines = _labelled("full name", safe_name(explanation.topic))
     lines += _labelled("of", f"subscription {safe_name(explanation.subscription)}")
     for remark in remarks_of(explanation, others=False):
@@ -64,7 +66,7 @@ def _place_lines(place: Whereabouts) -> list[str]:
 
 
 def explanation_document(
-    explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None
+    explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None, bundle: str | None = None
 ) -> dict[str, Any]:
     """The same as plain values, with everybody who is not active or next, and why not."""
     if isinstance(explanation, TurnExplanation):
@@ -73,6 +75,8 @@ def explanation_document(
             "kind": "turn",
             **plain_values(explanation),
             "next": [turn.consumer for turn in explanation.next_ones],
+            "bundle": bundle,
+            **_place_document(place),
         }
     rivals = rivals_of(explanation.why) if explanation.why is not None else ()
     return {
@@ -80,12 +84,18 @@ def explanation_document(
         "kind": "failover",
         **plain_values(explanation),
         "not_active": plain_values(rivals),
+        **_place_document(place),
+    }
+
+
+def _place_document(place: Whereabouts | None) -> dict[str, Any]:
+    return {
         "broker": (place.broker or None) if place is not None else None,
         "unload": asdict(place.unload) if place is not None else None,
     }
 
 
-def _turn_lines(explanation: TurnExplanation) -> list[str]:
+def _turn_lines(explanation: TurnExplanation, place: Whereabouts | None, bundle: str | None) -> list[str]:
     lines = _labelled("full name", safe_name(explanation.topic))
     lines += _labelled(
         "of", f"subscription {safe_name(explanation.subscription)}, of type {explanation.type}, as it was seen"
@@ -98,6 +108,8 @@ def _turn_lines(explanation: TurnExplanation) -> list[str]:
             f" {explanation.batch} entries a turn; answers do not show levels, so all count as one here",
         )
     lines += _labelled("backlog", counted(explanation.backlog, "message"))
+    lines += _labelled("bundle", f"{safe_name(explanation.namespace)}/{bundle}") if bundle else []
+    lines += _place_lines(place) if place is not None else []
     rows = [("consumer", "permits", "unacked", "why not")]
     rows += [
         (

@@ -23,7 +23,7 @@ from tests.tui.screens_under_test import run
 from themes.palettes import DEPTHS, Depth
 from tui.app import RingsideApp
 from tui.kit.dialog import Dialog
-from tui.kit.single_paint import POSTPONED_AT_MOST, DimmedScreen, SinglePaintScreen, tinted
+from tui.kit.screens import POSTPONED_AT_MOST, DimmedScreen, RingsideScreen, tinted
 
 SIZE = (120, 40)
 
@@ -37,7 +37,7 @@ class Watched(RingsideApp):
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         if renderable is not None:
             self.paints += 1
-            self.too_early += screen._layout_required and isinstance(screen, SinglePaintScreen)
+            self.too_early += screen._layout_required and isinstance(screen, RingsideScreen)
         super()._display(screen, renderable)
 
 
@@ -77,7 +77,7 @@ def test_another_size_is_arranged_and_painted() -> None:
     run(app, story, SIZE)
 
 
-class Restless(SinglePaintScreen[None]):
+class Restless(RingsideScreen[None]):
     """Something in it asks to be arranged as soon as it was arranged."""
 
     arranged = 0

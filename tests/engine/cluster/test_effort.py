@@ -1,0 +1,43 @@
+"""How much there is to compute for a command."""
+
+from __future__ import annotations
+
+from engine.cluster.commands import AddConsumer, AddTopic, SetSetting, ShareKeys, SplitBundle
+from engine.cluster.effort import effort_of, pieces_of
+from engine.cluster.keys.subscriptions import POINTS_SETTING
+from engine.cluster.timeline import Timeline
+from tests.tui.key_scenes import in_mode
+from tests.tui.screens_under_test import NAMESPACE, cluster
+
+
+def test_points_count_for_every_consumer_that_has_them() -> None:
+    state = in_mode("auto-split", consumers=4)
+    assert pieces_of(state) == 0
+    assert effort_of(state, AddConsumer("orders", "new")) == 0
+    assert effort_of(state, ShareKeys("orders", "consistent-sticky", 1_000)) == 4_000
+    assert effort_of(state, ShareKeys("orders", "sticky", 1_000)) == 0
+    assert effort_of(state, ShareKeys("unknown", "consistent-sticky", 1_000)) == 0
+    assert effort_of(state, SetSetting(POINTS_SETTING, "1000")) == 4_000
+
+
+def test_what_a_subscription_has_counts_for_every_later_step() -> None:
+    timeline = Timeline.start(in_mode("auto-split", consumers=4))
+    timeline, refused = timeline.submit(ShareKeys("orders", "consistent-sticky", 500))
+    assert refused is None
+    (subscription,) = timeline.state.key_subscriptions
+    declared = sum(len(consumer.declared or ()) for consumer in subscription.consumers)
+    assert pieces_of(timeline.state) == declared > 1_000
+    assert effort_of(timeline.state, AddConsumer("orders", "new")) == declared
+    assert pieces_of(in_mode("consistent-auto-split", consumers=4)) == 400
+
+
+def test_numbers_that_nobody_could_mean_are_no_effort() -> None:
+    state = in_mode("auto-split", consumers=4)
+    for text in ("", "-1", "x", "9" * 4_000):
+        assert effort_of(state, SetSetting(POINTS_SETTING, text)) == 0
+
+
+def test_partitions_count_where_they_are_made_and_where_they_are_cut() -> None:
+    state = cluster(topics=12, partitions=3)
+    assert effort_of(state, AddTopic(f"persistent://{NAMESPACE}/new", 5_000)) == 5_000
+    assert effort_of(state, SplitBundle(NAMESPACE, "LARGEST")) == 12 + 36
