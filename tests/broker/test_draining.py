@@ -18,6 +18,8 @@ from tests.patience import HANG_S
 KEYS = 40
 PERMITS = 1_000
 MOST = 5
+LEAST = 20
+"""Changes after which something drained and something waited."""
 SETTLED_MS = 1_000
 Held = dict[str, tuple[int, dict[int, int]]]
 """Of each consumer how many messages it holds, and how many of each slot that drains."""
@@ -127,7 +129,7 @@ def test_what_drains_and_what_waits(
         messages.join(driving.new_name())
         driving.seen()
         timeline = driving.opened()
-        for _ in range(2 * steps):
+        for _ in range(max(LEAST, 2 * steps)):
             before = driving.reading()
             line = step(driving, messages, predicted(timeline.state, name)[0], draw)
             timeline = driving.submitted(timeline, line, f"wait {SETTLED_MS}")
