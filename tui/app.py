@@ -54,9 +54,9 @@ TYPING_S = 0.03
 class RingsideApp(ThemedApp):
     """A view of one timeline, which is there already or (``Opening``) is loaded once the empty frame is painted.
 
-    ``subscription`` is the place of the one to show first, ``problems`` and ``notes`` are what opening the state had to
-    tell. With ``animate=False`` nothing moves by itself, so ``space`` starts a ``script``; otherwise it plays from the
-    beginning. Theme, colours and ASCII are those of ``ThemedApp``.
+    ``subscription`` is the place of the one to show first, ``problems`` and ``notes`` are what was found when the
+    state was opened. With ``animate=False`` nothing moves by itself, so ``space`` starts a ``script``; otherwise it
+    plays from the beginning. Theme, colours and ASCII are those of ``ThemedApp``.
     """
 
     TITLE = "Ringside"
@@ -68,7 +68,7 @@ class RingsideApp(ThemedApp):
 
     store: Store
     opens_demos = False
-    """Whether who runs this app opens the demo that is wanted when it ends."""
+    """Whether the caller opens ``wanted_demo`` when this app ends."""
     wanted_demo = ""
     """The name of a shipped demo that is to be opened in place of this."""
     _navigator: Navigator | None = None

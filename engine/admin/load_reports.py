@@ -27,10 +27,14 @@ TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgR
 
 @dataclass(frozen=True, slots=True)
 class BundleReport:
-    """The bundles in the order of the report; ``totals`` are the sums that the broker reported, by name."""
+    """The bundles in the order of the report; ``totals`` are the sums that the broker reported, by name.
+
+    ``listed`` is how many bundles it lists without their statistics.
+    """
 
     bundles: tuple[BundleStats, ...]
     totals: Mapping[str, float]
+    listed: int = 0
 
 
 class _BundleWire(msgspec.Struct):
@@ -45,6 +49,7 @@ class _BundleWire(msgspec.Struct):
 
 class _ReportWire(msgspec.Struct):
     lastStats: dict[str, _BundleWire]
+    bundles: object = None
     numTopics: Count = 0
     numBundles: Count = 0
     numConsumers: Count = 0
@@ -63,7 +68,8 @@ def decode_bundle_report(data: bytes, source: str = "", path: str = "$") -> Deco
         return Decoded(None, (value_problem(source, path, fault),))
     bundles, problems = _valid_bundles(wire.lastStats, source, path)
     totals = {name: getattr(wire, name) for name in TOTALS} | {"numBundles": wire.numBundles}
-    return Decoded(BundleReport(bundles, totals), problems)
+    listed = len(wire.bundles) if isinstance(wire.bundles, list) else 0
+    return Decoded(BundleReport(bundles, totals, listed), problems)
 
 
 def _valid_bundles(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, CursorFacts, LedgerFacts, Snapshot, SubscriptionFacts, TopicFacts
@@ -83,11 +83,11 @@ class Dispatcher:
     last: Reading
     before: Reading | None = None
 
-    @cached_property
+    @property
     def topic(self) -> str:
         return self.last.topic.name
 
-    @cached_property
+    @property
     def sub(self) -> SubscriptionFacts:
         return self.last.subscription
 
@@ -124,7 +124,7 @@ class Dispatcher:
     def _grown(self, old: int | None, new: int | None) -> int | None:
         return None if old is None or new is None or self.restarted else new - old
 
-    @cached_property
+    @property
     def backlog(self) -> int:
         return self.sub.msg_backlog_entries
 
@@ -244,7 +244,7 @@ class SubscriptionSeen:
         types = [dispatcher.sub.type for dispatcher in self.dispatchers if dispatcher.sub.type != NOBODY]
         return types[0] if types else NOBODY
 
-    @cached_property
+    @property
     def backlog(self) -> int:
         return sum(dispatcher.backlog for dispatcher in self.dispatchers)
 
@@ -264,6 +264,7 @@ class SubscriptionSeen:
         return tuple(dict.fromkeys(parent_of(dispatcher.topic) for dispatcher in self.dispatchers))
 
 
+@lru_cache(maxsize=1 << 16)
 def parent_of(topic: str) -> str:
     """Return a topic's name without the suffix of a partition.
 
@@ -273,61 +274,98 @@ def parent_of(topic: str) -> str:
     return topic.rpartition(PARTITION_SUFFIX)[0] if partition_index(topic) >= 0 else topic
 
 
-def subscriptions_seen(moments: Sequence[Moment]) -> list[SubscriptionSeen]:
+Key = tuple[str, str, str]
+"""Namespace, subscription, topic or partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class MomentReadings:
+    """The dispatchers of one moment. ``listed`` are those of lists of loaded topics, which say less than statistics."""
+
+    full: Mapping[Key, Reading]
+    listed: Mapping[Key, Reading]
+
+
+def readings_of(moment: Moment) -> MomentReadings:
+    """All dispatchers that a moment shows. Internal topics and subscriptions of brokers are left out."""
+    full: dict[Key, Reading] = {}
+    listed: dict[Key, Reading] = {}
+    ledgers = moment.snapshot.ledgers
+    for topic in moment.snapshot.topics.values():
+        into = listed if topic.kind == "broker-stats" else full
+        for sub in topic.subscriptions:
+            if not _is_internal(topic.name, sub.name):
+                reading = Reading(moment.at_ms, topic, sub, ledgers.get(topic.name))
+                into[topic.namespace, sub.name, topic.name] = reading
+    return MomentReadings(full, listed)
+
+
+def subscriptions_seen(
+    moments: Sequence[Moment], readings: Callable[[Moment], MomentReadings] = readings_of
+) -> list[SubscriptionSeen]:
     """Collect each subscription from moments in the order of time. O(dispatchers x moments).
 
-    The last two moments of a dispatcher count. Internal topics and subscriptions of brokers are left out.
+    The last two moments of a dispatcher count. ``readings`` may remember those of a moment.
     """
     snapshots = [moment.snapshot for moment in moments]
     version = next((snapshot.version for snapshot in reversed(snapshots) if snapshot.version), None)
     known = behaviour_of(version) if version is not None else CURRENT
     behaviour = CURRENT if isinstance(known, Rejection) else known
     limits = limits_of(snapshots, behaviour)
-    readings: defaultdict[tuple[str, str, str], list[Reading]] = defaultdict(list)
-    for moment in moments:
-        for topic in moment.snapshot.topics.values():
-            # Lists of loaded topics are less complete than statistics, and must not replace earlier ones.
-            for sub in topic.subscriptions:
-                ledger = moment.snapshot.ledgers.get(topic.name)
-                key = (topic.namespace, sub.name, topic.name)
-                readings[key].append(Reading(moment.at_ms, topic, sub, ledger))
     grouped: defaultdict[tuple[str, str], list[Dispatcher]] = defaultdict(list)
-    for (namespace, name, topic_name), reading in readings.items():
-        if not _is_internal(topic_name, name):
-            grouped[namespace, name].append(_dispatcher(reading))
+    for (namespace, name, _), dispatcher in _dispatchers([readings(moment) for moment in moments]):
+        grouped[namespace, name].append(dispatcher)
     return [
         SubscriptionSeen(
             namespace,
             name,
-            tuple(
-                sorted(
-                    dispatchers, key=lambda dispatcher: (parent_of(dispatcher.topic), partition_index(dispatcher.topic))
-                )
-            ),
+            tuple(sorted(dispatchers, key=_place)),
             limits,
             behaviour,
             len(moments),
-            _unloaded(snapshots, (dispatcher.topic for dispatcher in dispatchers)),
+            _unloaded(snapshots, {dispatcher.topic for dispatcher in dispatchers}),
         )
         for (namespace, name), dispatchers in grouped.items()
     ]
 
 
-def _dispatcher(readings: Sequence[Reading]) -> Dispatcher:
-    fuller = [reading for reading in readings if reading.topic.kind != "broker-stats"]
-    readings = fuller or readings
-    return Dispatcher(readings[-1], readings[-2] if len(readings) > 1 else None)
+def _place(dispatcher: Dispatcher) -> tuple[str, int]:
+    """Sorts dispatchers by topic, then by partition."""
+    topic = dispatcher.last.topic
+    return parent_of(topic.name), topic.partition_index
+
+
+def _dispatchers(moments: Sequence[MomentReadings]) -> Iterator[tuple[Key, Dispatcher]]:
+    """Each dispatcher at its last two moments, in the order in which they were first seen.
+
+    Lists of loaded topics are less complete than statistics, and must not replace earlier ones.
+    """
+    full, listed = (_last_two([getattr(each, kind) for each in moments]) for kind in ("full", "listed"))
+    seen: dict[Key, object] = {}
+    for moment in moments:
+        seen.update(moment.full)
+        seen.update(moment.listed)
+    for key in seen:
+        last, before = full if key in full[0] else listed
+        yield key, Dispatcher(last[key], before.get(key))
+
+
+def _last_two(moments: Sequence[Mapping[Key, Reading]]) -> tuple[Mapping[Key, Reading], Mapping[Key, Reading]]:
+    """The last readings, and the ones before them."""
+    last: dict[Key, Reading] = {}
+    before: dict[Key, Reading] = {}
+    for readings in reversed(moments):
+        for key in readings.keys() - before.keys():
+            (before if key in last else last)[key] = readings[key]
+    return last, before
 
 
 def _is_internal(topic: str, subscription: str) -> bool:
     return subscription in INTERNAL_SUBSCRIPTIONS or topic.rpartition("/")[2].startswith(SYSTEM_TOPICS)
 
 
-def _unloaded(snapshots: Sequence[Snapshot], topics: Iterable[str]) -> frozenset[str]:
+def _unloaded(snapshots: Sequence[Snapshot], topics: Set[str]) -> frozenset[str]:
     """Return the topics missing from a list of loaded topics while another answer of the same moment has them."""
-    return frozenset(
-        topic
-        for topic in topics
-        for snapshot in snapshots
-        if snapshot.loaded is not None and topic not in snapshot.loaded and topic in snapshot.known_names
+    return frozenset().union(
+        *((topics & snapshot.known_names) - snapshot.loaded for snapshot in snapshots if snapshot.loaded is not None)
     )

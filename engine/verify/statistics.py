@@ -233,14 +233,21 @@ def _lines_that_differ(recorded: Sequence[str], modelled: Sequence[str]) -> tupl
     return tuple(recorded[at] for at in places), tuple(modelled[at] for at in places)
 
 
+HALF_A_REPORT: Final = "load reports of the instant in which a broker counted its bundles anew"
 RELATIVE: Final = 1e-9
 """Sums of the same numbers may differ by this part: another serialiser may cut the last digits."""
 _MOST_BUCKETS: Final = 2**16
 
 
 def compare_report(ledger: Ledger, broker: str, report: BundleReport) -> None:
-    """Compare the totals of a report with the sums over its bundles, and their order with that of a Java map."""
+    """Compare the totals of a report with the sums over its bundles, and their order with that of a Java map.
+
+    A broker empties its map of bundles and fills it again once a minute, and a report of that instant has only some.
+    """
     bundles = report.bundles
+    if len(bundles) < report.listed:
+        ledger.skip(HALF_A_REPORT)
+        return
     sums = {
         "numTopics": sum(bundle.topics for bundle in bundles),
         "numBundles": len(bundles),

@@ -68,4 +68,4 @@ def steps() -> int:
 
 @pytest.fixture
 def seed() -> int:
-    return int(os.environ.get(SEED_VARIABLE, "1"))
+    return int(os.environ.get(SEED_VARIABLE) or "1")

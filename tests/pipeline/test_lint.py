@@ -114,7 +114,7 @@ def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_told
     source, out, told = tmp_path / "in", tmp_path / "out", []
     for broker in range(3):
         (source / f"b-{broker}").mkdir(parents=True)
-        stats = {"t/n": {"0x00000000_0xffffffff": {"persistent": {f"persistent://t/n/o-{broker}": {"msgRateIn": 1.0}}}}}
+        stats = {"t/n": {"0x00000000_0x80000000": {"persistent": {f"persistent://t/n/o-{broker}": {"msgRateIn": 1.0}}}}}
         (source / f"b-{broker}" / "broker-stats-topics.json").write_text(json.dumps(stats))
     for job in ("import", "bundles", "report"):
         job_called(job)(spark, source if job == "import" else out, out, JobOptions({}, told.append))

@@ -205,7 +205,7 @@ async def _painted(app: App[Any]) -> None:
     for _ in range(PAINTS_WAITED_FOR):
         screen = app.screen
         owed = screen._layout_required or screen._dirty_widgets or screen._repaint_required
-        if not owed:
+        if not (owed or getattr(screen, "_owes_paint", False) or getattr(screen, "_postponed", 0)):
             return
         await asyncio.sleep(PAINT_SECONDS)
 

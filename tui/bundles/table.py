@@ -172,7 +172,7 @@ def _colour(row: BundleRow, colours: Palette) -> Rgb:
 
 
 def _guides(row: BundleRow, cells: int) -> str:
-    """Lines from parents to children; what lies deeper than there is room for stands at the last place."""
+    """Lines from parents to children; what is deeper than there is room for is put at the last place."""
     parts = ["  " if last else "│ " for last in row.last_of[1:-1]]
     if row.depth:
         parts.append("└ " if row.last_of[-1] else "├ ")

@@ -163,7 +163,7 @@ def curve_title(curve: FlowCurve | Rejection, range_text: str) -> str:
 
 
 PAST_ANY_LIMIT: Final = 2.0
-"""How high traffic stands over a limit of 0 or less."""
+"""How high traffic is over a limit of 0 or less."""
 
 
 def share_of(value: float, limit: float) -> float:

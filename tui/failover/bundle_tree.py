@@ -202,7 +202,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
             node.add_leaf(Text(words, self._part("number")), data=None)
 
     def mark(self, bundle: BundleKey) -> None:
-        """Put the cursor on a bundle, opening what it lies in; nothing when it is not there."""
+        """Put the cursor on a bundle and open what it is in; do nothing where it is not there."""
         node = self._find(self.root, bundle)
         if node is not None:
             parent = node.parent
@@ -236,7 +236,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
             self.move_cursor(node.parent)
 
     def marked_bundle(self) -> BundleNode | None:
-        """The bundle the cursor stands on or in; where it stands elsewhere, the one with most messages a second."""
+        """The bundle that the cursor is on or in; elsewhere, the one with most messages a second."""
         node = self.cursor_node
         while node is not None:
             if isinstance(node.data, BundleNode) and not node.data.children:

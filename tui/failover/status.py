@@ -16,7 +16,7 @@ class StatusLine(RankedLine[StatusView]):
 
 
 def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:
-    """Text and style of each part that fits ``width`` cells, in the order they stand.
+    """Text and style of each part that fits ``width`` cells, in their order.
 
     Rule, flag, step and that steps are not saved stay longest; a long subscription is shortened before they go.
     """

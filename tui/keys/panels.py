@@ -87,7 +87,7 @@ class KeysStatusLine(RankedLine[KeysStatus]):
 
 
 def keys_status_parts(status: KeysStatus, saved: str, width: int) -> list[Part]:
-    """Text and style of each part that fits ``width`` cells; the mode by its name always stands."""
+    """Text and style of each part that fits ``width`` cells; the name of the mode is always one of them."""
     return fitted_parts(lambda cells: _parts(status, saved, cells, width), width)
 
 

@@ -234,7 +234,7 @@ RIVALS_SHOWN: Final = 4
 
 
 def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
-    """The answer first, then what stands in its way, then the numbers in the order they are checked by hand."""
+    """The answer, then what is in its way, then the numbers in the order in which they are checked by hand."""
     why = answer.explanation
     owner = safe_name(why.owner.name) if why.owner is not None else "nobody: its messages wait"
     remarks = [

@@ -48,7 +48,7 @@ GAP = "  "
 
 
 class Timed(Protocol):
-    """What the status of a model with a clock tells."""
+    """What the status of a model with a clock says."""
 
     @property
     def release(self) -> str: ...

@@ -31,7 +31,7 @@ class Question:
 
 
 def question_of(text: str) -> Question | Rejection | None:
-    """The question in a line; None for a line that is none.
+    """The question in a line; None for a line that is not a question.
 
     >>> question_of("suggest names 1.2 survive")
     Question(kind='names', goal=Goal(max_over_mean=1.2, survive=True, by_messages=False, busiest_msgs=0.0))

@@ -46,7 +46,7 @@ class TableDialog(RingsideModal[str]):
         self._filter = ""
 
     def compose_head(self) -> Iterable[Widget]:
-        """Make what stands above the table."""
+        """Make the widgets above the table."""
         return ()
 
     def compose(self) -> ComposeResult:

@@ -44,7 +44,7 @@ def depth_of(colour_system: str | None, *, mono: bool) -> Depth:
 
 
 def theme_name(theme: ThemeName) -> str:
-    """The name under which our theme stands in Textual's list."""
+    """The name of our theme in Textual's list."""
     return f"ringside-{theme}"
 
 

@@ -135,7 +135,7 @@ def sizing_answer(kind: str, sizing: Sizing, goal: Goal) -> str:
 
 
 def what_rules(kind: str, sizing: Sizing) -> str:
-    """What no number takes apart: a partition, a key or a topic with much of all messages; "" for nothing."""
+    """The partition, key or topic whose share of all messages no number of consumers can divide; "" for none."""
     if kind == "partitions" or not sizing.hottest or sizing.hottest_share <= HOT / max(sizing.now, 1):
         return ""
     share = percent(sizing.hottest_share)

@@ -77,7 +77,7 @@ def _last_cells(text: str, cells: int) -> str:
 
 
 def cut_end(text: str, cells: int) -> str:
-    """The beginning of a text that is too long for so many cells: what counts stands first.
+    """The beginning of a text that is too long for so many cells: what counts comes first.
 
     >>> cut_end("knows 28 partitions, 4 opened", 24)
     'knows 28 partitions, 4…'
@@ -154,12 +154,12 @@ def saved_text(saved: str, steps: int) -> str:
 
 
 def not_saved(saved: str) -> bool:
-    """Whether the keeper of the steps tells of trouble (and not merely that nobody keeps them)."""
+    """Whether the steps could not be saved (rather than that nobody wants them saved)."""
     return saved.startswith(f"{NOT_SAVED}: ")
 
 
 def event_effect(event: EventLine, noun: str = "partition") -> str:
-    """What a step did: moves beside the least that would do, and what may be delivered twice."""
+    """What a step did: how much moved, the least that had to, and what may be delivered twice."""
     if event.partitions == 0 or event.kind in _MOVES_NOTHING:
         return ""
     if event.moved == 0:

@@ -58,7 +58,7 @@ class MatrixPanel(LinePanel, can_focus=True):
 
     @dataclass
     class Column(Message):
-        """The cursor stands on another partition."""
+        """The cursor is on another partition."""
 
         partition: int
 
@@ -219,7 +219,7 @@ class ProducersStatusLine(RankedLine[ProducersStatus]):
 
 
 def producers_status_parts(status: ProducersStatus, saved: str, width: int) -> list[Part]:
-    """Text and style of each part that fits ``width`` cells; the topic always stands."""
+    """Text and style of each part that fits ``width`` cells; the topic is always one of them."""
     return fitted_parts(lambda cells: _parts(status, saved, cells), width)
 
 

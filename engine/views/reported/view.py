@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from operator import is_
 from typing import Final
 
 from engine.admin.between import Change, changes_between
@@ -16,7 +17,16 @@ from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import Subscription
 from engine.cluster.timeline import Timeline
-from engine.diagnosis.seen import EXCLUSIVE, FAILOVER, Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
+from engine.diagnosis.seen import (
+    EXCLUSIVE,
+    FAILOVER,
+    Dispatcher,
+    MomentReadings,
+    SubscriptionSeen,
+    parent_of,
+    readings_of,
+    subscriptions_seen,
+)
 from engine.keyshared.model import Selector
 from engine.views.failover.model import DashboardView
 from engine.views.keys.model import KeysView
@@ -91,8 +101,15 @@ class Reported:
         self.moments: Final = tuple(moments)
         self.agreements: Final = tuple(agreements)
         self._between: Final[dict[tuple[int, int], tuple[Change, ...]]] = {}
+        self._readings: Final[dict[int, MomentReadings]] = {}
+        # What was made last of each subscription, with all that it was made of.
+        self._views_made: Final[dict[str, tuple[list[object], ReportedView]]] = {}
+        self._comparisons_made: Final[dict[str, tuple[list[object], Comparison]]] = {}
         if before is not None:
             here = {id(moment) for moment in self.moments}
+            self._readings.update((key, known) for key, known in before._readings.items() if key in here)
+            self._views_made.update(before._views_made)
+            self._comparisons_made.update(before._comparisons_made)
             for (one, other), changes in zip(pairwise(before.moments), before._changes, strict=True):
                 if id(one) in here and id(other) in here:
                     self._between[id(one), id(other)] = changes
@@ -113,9 +130,15 @@ class Reported:
     def subscriptions(self, moment: int) -> Mapping[tuple[str, str], SubscriptionSeen]:
         """All subscriptions up to a moment, by namespace and name. O(dispatchers x moments) once."""
         if moment not in self._seen:
-            seen = subscriptions_seen(self.moments[: moment + 1])
+            seen = subscriptions_seen(self.moments[: moment + 1], self._readings_of)
             self._seen[moment] = {(subscription.namespace, subscription.name): subscription for subscription in seen}
         return self._seen[moment]
+
+    def _readings_of(self, moment: Moment) -> MomentReadings:
+        """The dispatchers of one of the moments, found once."""
+        if id(moment) not in self._readings:
+            self._readings[id(moment)] = readings_of(moment)
+        return self._readings[id(moment)]
 
     def prepare(self) -> None:
         """Find what happened between the moments, so that nobody has to wait for it later."""
@@ -139,18 +162,35 @@ class Reported:
             return None
         key = (moment, subject.key, bool(step))
         if key not in self._views:
-            rows = () if step else subject.rows
-            reported_view = _view(
-                seen, replace(subject, rows=rows), self._time(moment, seen), self._events(moment, seen)
-            )
-            self._views[key] = replace(reported_view, computed_from=1 if step else 0)
+            shown = replace(subject, rows=() if step else subject.rows)
+            made = self._made(seen, shown) if moment == self.last and not step else _view(seen, shown)
+            time, events = self._time(moment, seen), self._events(moment, seen)
+            self._views[key] = replace(made, time=time, events=events, computed_from=1 if step else 0)
         return self._views[key]
+
+    def _made(self, seen: SubscriptionSeen, subject: Subject) -> ReportedView:
+        """The view of the newest moment: the one before, where brokers reported just the same."""
+        made_of = [subject.topics, *(dispatcher.last.topic for dispatcher in seen.dispatchers)]
+        known = self._views_made.get(subject.key)
+        rows = [] if subject.rows is None else [*subject.rows]
+        if known is None or not _are_same(known[0][1:], made_of) or known[0][0] != rows:
+            known = [rows, *made_of], _view(seen, subject)
+            self._views_made[subject.key] = known
+        return known[1]
 
     def comparison(self, moment: int, subject: Subject, view: DashboardView | KeysView) -> Comparison:
         """What was reported of a subscription beside the view of it, before any step of the simulation; made once."""
         key = (moment, subject.key)
         if key not in self._comparisons:
             seen = self.subscriptions(moment)[subject.namespace, subject.name]
+            made_of: list[object] = [subject.selector, view.ring.topic_names, view.ring.topic_owners]
+            for dispatcher in seen.dispatchers:
+                before = dispatcher.before
+                made_of += (dispatcher.last.topic, None if before is None else before.topic)
+            known = self._comparisons_made.get(subject.key)
+            if known is not None and _are_same(known[0], made_of):
+                self._comparisons[key] = known[1]
+                return known[1]
             dispatchers = _dispatchers_of(seen, subject)
             if self._settled_only:
                 dispatchers = tuple(dispatcher for dispatcher in dispatchers if is_settled(dispatcher))
@@ -165,6 +205,7 @@ class Reported:
                 ]
                 made = compare_ranges(dispatchers, given, view.ring.space_size, subject.name, view.status.rule_text)
             self._comparisons[key] = made
+            self._comparisons_made[subject.key] = made_of, made
         return self._comparisons[key]
 
     def _time(self, moment: int, seen: SubscriptionSeen) -> SeenTime:
@@ -262,7 +303,16 @@ def _dispatchers_of(seen: SubscriptionSeen, subject: Subject) -> tuple[Dispatche
     return tuple(dispatcher for dispatcher in seen.dispatchers if parent_of(dispatcher.topic) in topics)
 
 
-def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tuple[SeenEvent, ...]) -> ReportedView:
+def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether two lists hold the same objects."""
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
+_NO_TIME: Final = SeenTime(-1, -1, 0, 0)
+
+
+def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
+    """What was reported, without its time and what happened."""
     dispatchers = _dispatchers_of(seen, subject)
     named = [_named(dispatcher.sub.consumers) for dispatcher in dispatchers]
     rows = (
@@ -290,7 +340,7 @@ def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tupl
             owner.obstacles.add(DRAINING)
     waits.sort(key=lambda wait: (-wait.blocked_attempts, wait.topic, wait.slot))
     return ReportedView(
-        time=time,
+        time=_NO_TIME,
         type=seen.type,
         dispatchers=len(dispatchers),
         backlog=sum(dispatcher.backlog for dispatcher in dispatchers),
@@ -304,7 +354,6 @@ def _view(seen: SubscriptionSeen, subject: Subject, time: SeenTime, events: tupl
         waits=tuple(waits),
         pairs=_pairs(waits),
         blocked_topics=tuple(blocked_topics),
-        events=events,
     )
 
 

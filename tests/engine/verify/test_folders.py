@@ -11,6 +11,7 @@ import pytest
 
 from engine.errors import InputError
 from engine.verify import FactKind, VerifyReport, verify_folder
+from engine.verify.statistics import HALF_A_REPORT
 from tests.engine.verify.copies import RECORDINGS, edit, saved
 
 
@@ -306,3 +307,16 @@ def test_recordings_agree_as_plain_answers_too() -> None:
         if not name.endswith(("-modulo", "-flag-off")):
             report = verify_folder(RECORDINGS / name)
             assert (name, report.differences, report.problems) == (name, (), ())
+
+
+def test_a_report_of_the_instant_in_which_bundles_are_counted_anew_is_not_compared(tmp_path: Path) -> None:
+    folder = saved("g-autosplit-modular-range", tmp_path, "03-load-report-a.json")
+
+    def change(report: Any) -> None:
+        assert len(report["bundles"]) == len(report["lastStats"]) > 1
+        report["lastStats"].popitem()
+
+    edit(folder, "03-load-report-a.json", change)
+    report = verify_folder(folder)
+    assert report.differences == ()
+    assert dict(report.not_compared)[HALF_A_REPORT] == 1

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -44,17 +44,43 @@ _SECRET: Final = re.compile(
 _CHANGES_OFTEN: Final = ("/stats", "/partitioned-stats", "/internalStats")
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked of topics, for as long as the lists of topics and of loaded ones stay the same.
+
+    ``asked`` are topics and partitions with their names, ``wanted`` how many there are with those that nobody loaded.
+    ``counts`` are numbers of partitions.
+    """
+
+    wanted: int
+    asked: Mapping[str, TopicName]
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsRequest:
+    """One request for statistics; ``topics`` are how many topics and partitions it is about."""
+
+    path: str
+    broker: str
+    topics: int
+    loads: bool = False
+
+
 @dataclass(slots=True)
 class Earlier:
     """What the reading before brought, by request and broker. ``answers`` are not asked for again if they are kept.
 
     ``loaded`` are the brokers' lists of topics, decoded; a list whose bytes are the same is not decoded again.
-    ``names`` are those of topics, by their texts.
+    ``names`` are those of topics, by their texts. ``plan`` is what was asked of topics, and ``statistics`` the requests
+    for them, for the topics that have more to say than their lists.
     """
 
     answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
     loaded: dict[str, tuple[bytes, Decoded[BrokerStats]]] = field(default_factory=dict)
     names: dict[str, TopicName | Rejection] = field(default_factory=dict)
+    plan: Plan | None = None
+    statistics: tuple[list[str], list[StatisticsRequest]] | None = None
 
 
 def changes_rarely(path: str) -> bool:
@@ -124,14 +150,20 @@ class _Reading:
             self._read_everything()
         knows_loaded = not self._silent_brokers
         namespaces = await self._namespaces()
-        listed: set[str] = set()
-        parents: set[str] = set()
-        await self._all(self._of_namespace(name, listed, parents) for name in namespaces)
-        wanted = self._wanted(listed | self._loaded.keys())
-        asked = [name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded]
-        counts = await self._partition_counts(parents)
-        unread = await self._statistics([name for name in asked if self._says_more(str(name))], counts)
-        busy = topics_with_backlog(self._loaded, [str(name) for name in asked], self._scope.details)
+        asked_before = self._total
+        lists = await asyncio.gather(*(self._of_namespace(name) for name in namespaces))
+        plan = self._earlier.plan if self._keeps and self._total == asked_before else None
+        if plan is None:
+            listed, parents = (_names_in(of_all) for of_all in zip(*lists, strict=True)) if lists else (set(), set())
+            wanted = self._wanted(listed | self._loaded.keys())
+            loaded = {text: name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded}
+            plan = Plan(len(wanted), loaded, await self._partition_counts(parents))
+            self._earlier.plan, self._earlier.statistics = plan, None
+        else:
+            await self._partition_counts(plan.counts)
+        asked = plan.asked
+        unread = await self._statistics(plan)
+        busy = topics_with_backlog(self._loaded, asked, self._scope.details)
         await self._all(self._ask(path, broker=self._broker_of.get(topic, "")) for topic, path in detail_requests(busy))
         self._require_something(namespaces)
         return ClusterReading(
@@ -144,7 +176,7 @@ class _Reading:
             tuple(self._gaps),
             topics=len(asked),
             topics_read=len(asked) - unread,
-            not_loaded=len(wanted) - len(asked),
+            not_loaded=plan.wanted - len(asked),
             knows_loaded=knows_loaded or self._scope.loads_topics,
             requests=self._client.requests - self._requests_before,
             took_s=self._client.clock.now_s() - self._began_s,
@@ -273,17 +305,18 @@ class _Reading:
         found = (name for answer in answers for name in _texts(answer))
         return [name for name in found if refuse_namespace(name) is None and name not in SYSTEM_NAMESPACES]
 
-    async def _of_namespace(self, name: str, listed: set[str], parents: set[str]) -> None:
+    async def _of_namespace(self, name: str) -> tuple[list[Answer | Gap], list[Answer | Gap]]:
+        """The lists of topics that a namespace has, and of partitioned ones; what else there is about it on the way."""
         await self._ask(paths.policies_of(name), hides=True)
         await self._ask(paths.bundles_of(name))
         await self._ask(paths.anti_affinity_of(name), json=False)
+        topics, partitioned = [], []
         for domain in paths.DOMAINS:
-            topics = await self._ask(paths.topics_of(domain, name))
-            partitioned = await self._ask(paths.partitioned_topics_of(domain, name))
-            listed.update(decode_topic_list(topics.data).good if isinstance(topics, Answer) else ())
-            parents.update(decode_topic_list(partitioned.data).good if isinstance(partitioned, Answer) else ())
+            topics.append(await self._ask(paths.topics_of(domain, name)))
+            partitioned.append(await self._ask(paths.partitioned_topics_of(domain, name)))
+        return topics, partitioned
 
-    def _wanted(self, names: set[str]) -> dict[str, TopicName]:
+    def _wanted(self, names: Iterable[str]) -> dict[str, TopicName]:
         known = self._earlier.names
         parsed = {text: known[text] if text in known else parse_topic_name(text) for text in sorted(names)}
         known.update(parsed)
@@ -293,7 +326,7 @@ class _Reading:
             if not isinstance(name, Rejection) and self._scope.has_topic(name)
         }
 
-    async def _partition_counts(self, parents: set[str]) -> dict[str, int]:
+    async def _partition_counts(self, parents: Iterable[str]) -> dict[str, int]:
         names = self._wanted(parents)
         answers = await asyncio.gather(*(self._ask(paths.of_topic(name, "partitions")) for name in names.values()))
         counts: dict[str, int] = {}
@@ -307,28 +340,39 @@ class _Reading:
         """Whether statistics of a topic say more than the list of loaded topics did."""
         return not self._scope.skips_idle or topic not in self._loaded or bool(self._loaded[topic].subscriptions)
 
-    async def _statistics(self, asked: list[TopicName], counts: dict[str, int]) -> int:
-        """All partitions in one request where all of them are loaded, else one by one. Of how many nothing came."""
-        names = {str(name) for name in asked}
+    async def _statistics(self, plan: Plan) -> int:
+        """Ask for statistics of what has more to say than lists did. Of how many topics nothing came."""
+        telling = [text for text in plan.asked if self._says_more(text)]
+        known = self._earlier.statistics
+        if known is None or known[0] != telling:
+            known = telling, list(self._requests(telling, plan))
+            self._earlier.statistics = known
+        requests = known[1]
+        outcomes = await asyncio.gather(
+            *(self._ask(request.path, broker=request.broker, loads=request.loads) for request in requests)
+        )
+        return sum(
+            request.topics for request, outcome in zip(requests, outcomes, strict=True) if isinstance(outcome, Gap)
+        )
+
+    def _requests(self, telling: Sequence[str], plan: Plan) -> Iterator[StatisticsRequest]:
+        """All partitions in one request where all of them are loaded, else one by one."""
+        names, asked = set(telling), [plan.asked[text] for text in telling]
         whole = {
             parent
-            for parent, count in counts.items()
+            for parent, count in plan.counts.items()
             if self._scope.loads_topics or all(partition_name(parent, index) in names for index in range(count))
         }
         sizes = Counter(name.partitioned_topic for name in asked if name.partition_index >= 0)
-        requests, topics = [], []
         for parent in sorted(whole):
             name = parse_topic_name(parent)
             if not isinstance(name, Rejection):
-                requests.append(self._ask(paths.of_topic(name, "partitioned-stats"), broker=self._at(parent)))
-                topics.append(sizes[parent])
+                path = paths.of_topic(name, "partitioned-stats")
+                yield StatisticsRequest(path, self._at(parent), sizes[parent])
         for name in asked:
-            if name.partitioned_topic not in whole and str(name) not in counts:
+            if name.partitioned_topic not in whole and str(name) not in plan.counts:
                 path, broker = paths.of_topic(name, "stats"), self._at(str(name))
-                requests.append(self._ask(path, broker=broker, loads=self._scope.loads_topics))
-                topics.append(1)
-        outcomes = await asyncio.gather(*requests)
-        return sum(size for size, outcome in zip(topics, outcomes, strict=True) if isinstance(outcome, Gap))
+                yield StatisticsRequest(path, broker, 1, self._scope.loads_topics)
 
     def _at(self, topic: str) -> str:
         """The broker that has it loaded; of a partitioned topic any broker puts it together."""
@@ -346,6 +390,12 @@ class _Reading:
 
 
 _OF_CLUSTERS: Final = ("/admin/v2/namespaces/", "/admin/v2/persistent/", "/admin/v2/non-persistent/")
+
+
+def _names_in(lists: Iterable[Iterable[Answer | Gap]]) -> set[str]:
+    """The names in lists of topics."""
+    answers = (answer for of_one in lists for answer in of_one if isinstance(answer, Answer))
+    return {name for answer in answers for name in decode_topic_list(answer.data).good}
 
 
 def _object(outcome: Answer | Gap) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Only topics in trouble are asked for positions of cursors and the limits in forc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -58,7 +58,7 @@ def require_namespaces(names: tuple[str, ...]) -> None:
             raise InputError(f"--namespace {name}: {refusal.message}")
 
 
-def topics_with_backlog(loaded: Mapping[str, TopicFacts], asked: Sequence[str], most: int) -> list[TopicName]:
+def topics_with_backlog(loaded: Mapping[str, TopicFacts], asked: Iterable[str], most: int) -> list[TopicName]:
     """Topics and partitions in which messages wait, the most first; at most so many of them."""
     waiting = [name for name in asked if name in loaded and loaded[name].msg_backlog_entries > 0]
     waiting.sort(key=lambda name: (-loaded[name].msg_backlog_entries, name))
