@@ -1,0 +1,60 @@
+"""Figures of a broker by hand: Java's division by zero, totals of a report, heap memory in old releases, averages."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from engine.balance.averages import TimeAverageMessageData, new_bundle_data
+from engine.balance.brokers import (
+    BrokerLoad,
+    ResourceUsage,
+    divided,
+    figures_of,
+    report_of,
+    time_average,
+    weighted_usage,
+)
+from engine.balance.limits import BundleStats
+from engine.balance.settings import LoadSettings
+from engine.load_rules import LoadRules
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "expected"),
+    [(1.0, -0.0, -math.inf), (-1.0, -0.0, math.inf), (2.0, 0.0, math.inf), (-2.0, 0.0, -math.inf)],
+)
+def test_division_by_zero_has_the_sign_of_both(dividend: float, divisor: float, expected: float) -> None:
+    assert divided(dividend, divisor) == expected
+
+
+def test_the_totals_of_a_report_are_the_sums_of_its_bundles() -> None:
+    stats = [BundleStats(f"t/n/0x{at}", at, 1, 1, 1.0 * at, 10.0 * at, 100.0 * at, 1000.0 * at) for at in (1, 2)]
+    load = report_of("b:1", stats)
+    assert (load.msg_rate_in, load.msg_rate_out) == (3.0, 30.0)
+    assert (load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec) == (300.0, 3000.0)
+    empty = report_of("b:2", [])
+    assert (empty.msgs_per_sec, empty.bytes_per_sec, empty.topics) == (0.0, 0.0, 0)
+
+
+def test_heap_memory_takes_part_by_its_weight_where_the_release_counts_it() -> None:
+    load = BrokerLoad("b:1", cpu=ResourceUsage(5, 100), memory=ResourceUsage(80, 100))
+    settings = LoadSettings(loadBalancerMemoryResourceWeight=0.5)
+    old = LoadRules(heap_memory_counts=True)
+    assert weighted_usage(load, settings, old, heap=True) == pytest.approx(0.4)
+    assert weighted_usage(load, settings, old) == pytest.approx(0.05)
+    assert weighted_usage(load, settings, LoadRules(heap_memory_counts=False), heap=True) == pytest.approx(0.05)
+
+
+def test_the_average_of_a_broker_starts_with_no_sample_and_counts_unknown_bundles_as_new_ones() -> None:
+    """A new bundle has 50 messages/s and 50000 bytes/s each way."""
+    known = new_bundle_data().update(BundleStats("a", msg_rate_in=3.0, throughput_out_bytes_per_sec=8.0))
+    average = time_average(["a", "nobody knows"], {"a": known})
+    assert average == TimeAverageMessageData(1, 0, 53.0, 50.0, 50_000.0, 50_008.0)
+
+
+def test_what_is_compared_of_a_report_has_the_number_of_its_bundles() -> None:
+    load = report_of("b:1", [BundleStats(f"t/n/0x{at}", msg_rate_in=2.0) for at in range(3)])
+    figures = figures_of(load, 0.25)
+    assert (figures.usage, figures.bundles, figures.msgs_per_sec) == (0.25, 3, 6.0)
