@@ -184,7 +184,9 @@ def worst_of(
     judged = map(decide, seen.dispatchers if also_quiet else seen.busy)
     causes = [judgement for judgement in judged if isinstance(judgement, Cause)]
     if not causes:
-        return decide(seen.largest)
+        reason = decide(seen.largest)
+        # Of a quiet dispatcher only the reason counts, or ``worst`` would have to judge all of them.
+        return reason if isinstance(reason, str) else "nothing waits, and no consumer is stopped"
     worst = min(causes, key=lambda cause: (cause.verdict.rank, -cause.waiting))
     same = [cause for cause in causes if cause.verdict is worst.verdict]
     return replace(

@@ -263,6 +263,8 @@ def test_ranges_that_no_rule_gives() -> None:
         "keyHashRangeArrays", "keyHashRanges", "consumers[].consumerName", by="ab",
         setting=("subscriptionKeySharedConsistentHashingReplicaPoints", None, 100, ""),
     )  # fmt: skip
+    quiet = of_stats(stats("Key_Shared", [first, second], keySharedMode="AUTO_SPLIT"))
+    assert "keyshared_ranges_differ" not in ids(quiet)
 
 
 def test_consumers_count_in_the_order_of_connecting_where_all_say_it() -> None:
