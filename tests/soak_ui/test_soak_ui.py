@@ -47,7 +47,7 @@ def test_a_planted_exception_is_found_shrunk_and_replayed(
         raise LookupError("planted")
 
     monkeypatch.setattr(AddConsumerScreen, "submit", fail)
-    finding = shrunk_finding("b")
+    finding = shrunk_finding("i")
     assert finding.failure.kind == "raises LookupError"
     assert_replayed(finding, capsys)
 
@@ -57,7 +57,7 @@ def test_a_planted_loss_of_a_step_is_found_shrunk_and_replayed(
 ) -> None:
     """What is said to be saved is not."""
     monkeypatch.setattr(Keeping, "record", lambda *_: "saved")
-    finding = shrunk_finding("b")
+    finding = shrunk_finding("h")
     assert (finding.failure.kind, finding.failure.place) == ("disagrees", "journal")
     assert_replayed(finding, capsys)
 

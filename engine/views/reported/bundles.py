@@ -142,9 +142,9 @@ def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | Non
     """The range of the bundle that has a topic, by broker-stats or the boundaries of its namespace; None for neither.
 
     >>> from engine.admin.facts import BundleList
-    >>> known = Snapshot(bundles={"t/n": BundleList((0, 2**31, 2**32 - 1))})
+    >>> known = Snapshot("here", {}, bundles={"t/n": BundleList((0, 2**31, 2**32 - 1))})
     >>> reported_bundle(known, "persistent://t/n/x", "t/n"), reported_bundle(known, "persistent://t/m/x", "t/m")
-    ('0x80000000_0xffffffff', None)
+    ('0x00000000_0x80000000', None)
     """
     listed = snapshot.bundle_of_topic.get(topic)
     if listed is not None or namespace not in snapshot.bundles:
