@@ -130,7 +130,7 @@ _several: Final[list[Place]] = []
 
 @contextmanager
 def _writing(target: Place) -> Iterator[None]:
-    """Alone in OUT, which is made where it is missing; what the disk refuses is told in a sentence."""
+    """Alone in OUT, which is made where it is missing; what the disk refuses is an error for people."""
     try:
         if isinstance(target, StorePath) or target in _several:
             yield

@@ -18,7 +18,7 @@ from engine.admin.facts import LARGEST
 from engine.admin.text import child
 from engine.errors import Problem
 
-_BARE: Final = re.compile(rb"(?<=[:\[,\s])(-?(?:NaN|Infinity))(?=[\s,}\]])")
+_TEXT_OR_BARE: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=[:\[,\s])(-?(?:NaN|Infinity))(?=[\s,}\]])', re.DOTALL)
 _NO_NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _ZERO: Final = "it is taken as 0"
 
@@ -29,7 +29,9 @@ def quoted_numbers(data: bytes) -> bytes:
     >>> quoted_numbers(b'{"cpu": NaN, "x": [-Infinity]}')
     b'{"cpu": "NaN", "x": ["-Infinity"]}'
     """
-    return _BARE.sub(rb'"\1"', data) if b"NaN" in data or b"Infinity" in data else data
+    if b"NaN" not in data and b"Infinity" not in data:
+        return data
+    return _TEXT_OR_BARE.sub(lambda match: b'"%s"' % match[1] if match[1] else match[0], data)
 
 
 @dataclass(slots=True)

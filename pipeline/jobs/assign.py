@@ -68,7 +68,7 @@ class AssignOptions:
     lists_file: str = ""
 
 
-def asked_of(settings: Mapping[str, str]) -> AssignOptions:
+def read_options(settings: Mapping[str, str]) -> AssignOptions:
     """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
     unknown = [name for name in settings if name not in KNOWN]
     if unknown:
@@ -98,7 +98,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
     """
     need_tables(source, (SUBSCRIPTIONS, CONSUMER_SETS))
-    asked = asked_of(options.settings)
+    asked = read_options(options.settings)
     groups = broker_groups(source)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         rows = failover_rows(load(spark, source, SUBSCRIPTIONS), groups)

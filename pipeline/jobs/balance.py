@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,7 +64,7 @@ class BalanceOptions:
     grouping: Grouping
 
 
-def asked_of(given: Mapping[str, str]) -> BalanceOptions:
+def read_options(given: Mapping[str, str]) -> BalanceOptions:
     """Read the options. Raises ``InputError`` for a word that means nothing."""
     check_options(JOB, given)
     grouping = next((known for known in GROUPINGS if known == given.get("clusters")), GROUPINGS[0])
@@ -92,13 +92,13 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
     Raises ``InputError`` where there is no load report, or an option means nothing.
     """
-    asked = asked_of(options.settings)
+    asked = read_options(options.settings)
     from_tables = has_table(source / FILES.name)
     if from_tables:
         need_tables(source, (LOAD_ANSWERS, BUNDLE_REPORTS))
         stamp = options.stamp_of(source)
     else:
-        files, _ = importing.asked_of(source, target, _of_import(options))
+        files, _ = importing.files_to_import(source, target, _of_import(options))
         stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in files.files]))
     with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
         tables = source
@@ -109,7 +109,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             advice = "save GET /admin/v2/broker-stats/load-report of every broker"
             raise InputError(f"{source}: no answer is a load report; {advice}")
         clusters = _clusters(tables, asked.grouping)
-        options.say(f"balance: {len(set(clusters.values())):,} clusters found")
+        options.say(f"balance: {len(set(clusters.values())):,} clusters")
         summary = _forecast(spark, tables, draft, clusters, asked)
         write_json(draft.folder, f"{JOB}.json", summary)
     totals: Any = summary["totals"]
@@ -148,11 +148,12 @@ def _forecast(
 ) -> dict[str, object]:
     answers = load(spark, tables, LOAD_ANSWERS).mapInArrow(by_cluster(clusters), BALANCE_ANSWERS.ddl)
     # Given a number of partitions, Spark puts no two of them together: each cluster is worth a task.
-    tasks = min(2 * len(set(clusters.values())), _MOST_TASKS)
+    expected = len(set(clusters.values()))
+    tasks = min(2 * expected, _MOST_TASKS)
     rows = answers.repartition(tasks, "cluster").sortWithinPartitions("cluster", "file")
     accounts = write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), BalanceAccount, aside=True)
-    counted = sum(account.clusters for account in accounts)
-    assert counted == len(set(clusters.values())), f"{counted} of {len(set(clusters.values()))} clusters were forecast"
+    done = sum(account.clusters for account in accounts)
+    assert done == expected, f"{done} of {expected} clusters were forecast"
     staged = draft.aside("tables")
     for table in WRITTEN:
         _write(spark, staged, draft, table)
@@ -175,17 +176,16 @@ def _write(spark: SparkSession, staged: Place, draft: Draft, table: Table) -> No
     ensure_part(table, place, draft.stamp)
 
 
-def _summary(draft: Draft, accounts: Iterable[BalanceAccount], asked: BalanceOptions) -> dict[str, object]:
-    done = list(accounts)
-    counts = ("clusters", "refused", "reports", "brokers", "unloads", "next_unloads", "topics_interrupted", "loops",
-              "swaps")  # fmt: skip
+def _summary(draft: Draft, accounts: Sequence[BalanceAccount], asked: BalanceOptions) -> dict[str, object]:
+    usage = "max_usage"
+    counts = [name for name in BalanceAccount.__struct_fields__ if name != usage]
     question = asked.question
     return {
         "job": JOB,
         "tables": {table.name: check_folder(table, draft.folder / table.name) for table in WRITTEN},
         "totals": {
-            **{name: sum(getattr(account, name) for account in done) for name in counts},
-            "max_usage": max((account.fullest for account in done), default=0.0),
+            **{name: sum(getattr(account, name) for account in accounts) for name in counts},
+            usage: max((account.max_usage for account in accounts), default=0.0),
             "cycles": question.cycles,
         },
         "question": {

@@ -19,7 +19,7 @@ from engine.balance.brokers import weighted_usage
 from engine.balance.leadership.state import namespace_of
 from engine.errors import Problem, Rejection
 from engine.text import natural_key
-from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView
+from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuestion, BrokersView
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
 from pipeline.batches import whole_groups
 from pipeline.clusters import related_to
@@ -72,7 +72,7 @@ def by_cluster(clusters: Mapping[str, str]) -> Callable[[Iterator[Any]], Iterato
 
 
 class BalanceAccount(msgspec.Struct):
-    """What one task forecast."""
+    """What one task forecast: numbers to add up, but for ``max_usage`` of the fullest broker."""
 
     clusters: int = 0
     refused: int = 0
@@ -83,7 +83,7 @@ class BalanceAccount(msgspec.Struct):
     topics_interrupted: int = 0
     loops: int = 0
     swaps: int = 0
-    fullest: float = 0.0
+    max_usage: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ class BalanceWork:
             parts.write(BALANCE_ANSWERS, table.select(BALANCE_ANSWERS.names))
             for cluster, files in answers.items():
                 rows = forecast_rows(cluster, files, self.question, self.release)
-                for written, found in rows.tables.items():
-                    parts.write(written, written.columns_of(found))
+                for written, its_rows in rows.tables.items():
+                    parts.write(written, written.columns_of(its_rows))
                 rows.count(account)
         return account
 
@@ -123,8 +123,8 @@ class ForecastRows:
         account.clusters += 1
         account.reports += len(self.given.inputs.written)
         account.brokers += len(self.tables[BALANCE_BROKERS])
-        usages = [row[2] for row in self.tables[BALANCE_BROKERS] if row[2] is not None]
-        account.fullest = max(account.fullest, *usages) if usages else account.fullest
+        usage = BALANCE_BROKERS.names.index("usage")
+        account.max_usage = max([account.max_usage, *(row[usage] or 0.0 for row in self.tables[BALANCE_BROKERS])])
         if view is None:
             account.refused += 1
             return
@@ -147,35 +147,38 @@ def forecast_rows(
         answer = Rejection("NoBrokers", "no answer of this folder is a load report that can be read")
     else:
         answer = brokers_view(given, question)
-    view = None if isinstance(answer, Rejection) else answer
-    refusal = answer.message if isinstance(answer, Rejection) else None
-    tables: dict[Table, list[Row]] = {
-        BALANCE_CLUSTERS: [_cluster_row(cluster, given, view, question, refusal)],
-        BALANCE_BROKERS: _broker_rows(cluster, given, view),
-        BALANCE_UNLOADS: _unload_rows(cluster, view) if view is not None else [],
-        BALANCE_LOOPS: _loop_rows(cluster, view) if view is not None else [],
-        BALANCE_QUARANTINE: [_problem_row(cluster, problem) for problem in given.problems],
-    }
-    return ForecastRows(given, view, tables)
+    tables: dict[Table, list[Row]] = {BALANCE_QUARANTINE: [_problem_row(cluster, one) for one in given.problems]}
+    if isinstance(answer, Rejection):
+        tables[BALANCE_CLUSTERS] = [_refused_cluster_row(cluster, given, question, answer.message)]
+        tables[BALANCE_BROKERS] = _reported_broker_rows(cluster, given)
+        return ForecastRows(given, None, tables)
+    before, after = brokers_frame(answer, 0), brokers_frame(answer, len(answer.ahead.cycles))
+    tables[BALANCE_CLUSTERS] = [_cluster_row(cluster, given, answer, before, after)]
+    tables[BALANCE_BROKERS] = _broker_rows(cluster, answer, before, after)
+    tables[BALANCE_UNLOADS] = _unload_rows(cluster, answer)
+    tables[BALANCE_LOOPS] = _loop_rows(cluster, answer)
+    return ForecastRows(given, answer, tables)
+
+
+def _refused_cluster_row(cluster: str, given: BrokersInput, question: BrokersQuestion, refusal: str) -> Row:
+    manager = "extensible" if given.inputs.is_extensible else "modular"
+    shedder = question.shedder or given.settings.loadBalancerLoadSheddingStrategy
+    nothing: Row = (0, 0.0, 0, 0.0, 0, 0, 0, None, None, None, None, None, [])
+    return (cluster, manager, shedder, None, given.release, *_counts(given), question.cycles, *nothing, refusal)
+
+
+def _counts(given: BrokersInput) -> Row:
+    loads = given.inputs.loads
+    bundles = {name for load in loads for name in load.bundles}
+    return (len(given.inputs.written), len(loads), len(bundles), sum(load.topics for load in loads))
 
 
 def _cluster_row(
-    cluster: str, given: BrokersInput, view: BrokersView | None, question: BrokersQuestion, refusal: str | None
+    cluster: str, given: BrokersInput, view: BrokersView, before: BrokersFrame, after: BrokersFrame
 ) -> Row:
-    loads = given.inputs.loads
-    counts = (
-        len(given.inputs.written), len(loads), len({name for load in loads for name in load.bundles}),
-        sum(load.topics for load in loads), question.cycles,
-    )  # fmt: skip
-    if view is None:
-        manager = "extensible" if given.inputs.is_extensible else "modular"
-        shedder = question.shedder or given.settings.loadBalancerLoadSheddingStrategy
-        nothing: Row = (0, 0.0, 0, 0.0, 0, 0, 0, None, None, None, None, None, [])
-        return (cluster, manager, shedder, None, given.release, *counts, *nothing, refusal)
     ahead = view.ahead
-    before, after = brokers_frame(view, 0), brokers_frame(view, len(ahead.cycles))
     return (
-        cluster, view.load_manager, view.shedder, view.placement, given.release, *counts,
+        cluster, view.load_manager, view.shedder, view.placement, given.release, *_counts(given), view.question.cycles,
         len(ahead.moves), ahead.unloads_per_hour, sum(move.topics for move in ahead.moves),
         math.fsum(move.msgs_per_sec for move in ahead.moves), sum(move.returns for move in ahead.moves),
         len(view.loops), len(view.swaps), ahead.quiet_after,
@@ -185,19 +188,21 @@ def _cluster_row(
     )  # fmt: skip
 
 
-def _broker_rows(cluster: str, given: BrokersInput, view: BrokersView | None) -> list[Row]:
-    if view is None:
-        return [
-            (cluster, load.broker, _finite(weighted_usage(load, given.settings, given.rules, heap=True)), None,
-             fullest_resource(load, given.settings, given.rules), len(load.bundles), len(load.bundles), load.topics,
-             _finite(load.msgs_per_sec) or 0.0, _finite(load.bytes_per_sec) or 0.0, 0, 0, 0, 0, 0, NO_FORECAST, None,
-             None, "")
-            for load in given.inputs.loads
-        ]  # fmt: skip
+def _reported_broker_rows(cluster: str, given: BrokersInput) -> list[Row]:
+    """The brokers of a cluster without a forecast."""
+    return [
+        (cluster, load.broker, _finite(weighted_usage(load, given.settings, given.rules, heap=True)), None,
+         fullest_resource(load, given.settings, given.rules), len(load.bundles), len(load.bundles), load.topics,
+         _finite(load.msgs_per_sec) or 0.0, _finite(load.bytes_per_sec) or 0.0, 0, 0, 0, 0, 0, NO_FORECAST, None,
+         None, "")
+        for load in given.inputs.loads
+    ]  # fmt: skip
+
+
+def _broker_rows(cluster: str, view: BrokersView, before: BrokersFrame, after: BrokersFrame) -> list[Row]:
     ahead = view.ahead
-    before, after = brokers_frame(view, 0), brokers_frame(view, len(ahead.cycles))
     at_end = {row.broker: row for row in after.rows}
-    outcomes = next_outcomes(view)
+    outcomes = _next_outcomes(before)
     loads = {load.broker: load for load in ahead.start.loads}
     leaving = Counter(move.source for move in ahead.moves)
     gained = Counter(move.destination for move in ahead.moves)
@@ -218,10 +223,9 @@ def _broker_rows(cluster: str, given: BrokersInput, view: BrokersView | None) ->
     ]  # fmt: skip
 
 
-def next_outcomes(view: BrokersView) -> dict[str, tuple[str, float | None, float | None]]:
+def _next_outcomes(before: BrokersFrame) -> dict[str, tuple[str, float | None, float | None]]:
     """What the next cycle does with every broker: an outcome, and the figure and the limit that decided it, if any."""
-    coming = brokers_frame(view, 0).next
-    brokers = [load.broker for load in view.loads]
+    coming, brokers = before.next, [row.broker for row in before.rows]
     assert coming is not None, "a forecast has at least one cycle"
     if coming.skipped is not None:
         return dict.fromkeys(brokers, (coming.skipped, None, None))

@@ -64,7 +64,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     given = settings_by_job(options.settings)
     summaries: dict[str, object] = {}
     failed: dict[str, str] = {}
-    importing.asked_of(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
+    importing.files_to_import(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
     with one_after_another(target):
         for job in _wanted(source, target, options):
             options.say(f"{job} …")

@@ -70,7 +70,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
     """
-    found, limit_bytes = asked_of(source, target, options)
+    found, limit_bytes = files_to_import(source, target, options)
     options.say(f"import: {len(found.files):,} files found")
     options.watch.expect(files=len(found.files))
     stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in found.files]))
@@ -89,7 +89,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     return JobResult(JOB, summary)
 
 
-def asked_of(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
+def files_to_import(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
     """What is to be read, and how many bytes of a file at most. Raises ``InputError``; nothing is written."""
     check_options(JOB, options.settings)
     if source.is_dir() and str(target.resolve()) == str(source.resolve()):

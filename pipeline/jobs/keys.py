@@ -94,7 +94,7 @@ class KeyOptions:
         return next((self.lists[key] for key in keys if key in self.lists), None)
 
 
-def asked_of(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
+def read_options(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
     """Read the options; ``setting`` has those of Spark. Raises ``InputError`` for a word that means nothing."""
     own = {name: value for name, value in given.items() if name in KNOWN}
     tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
@@ -142,7 +142,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     Key_Shared subscriptions that tables of an import tell, and no trace, get their shares of the slots. Raises
     ``InputError`` when there is neither a trace nor such a subscription, or an option means nothing.
     """
-    asked = asked_of(options.settings, target, settings_of_session(spark))
+    asked = read_options(options.settings, target, settings_of_session(spark))
     pieces: list[TracePiece] = []
     problems: list[Problem] = []
     if not any(key[1] for key in asked.lists) or has_traces(source):

@@ -76,9 +76,9 @@ def bundles_of_reports(staged: Place, known: set[str]) -> list[Row]:
     named: dict[str, dict[BundleRange, str]] = {}
     for table, text in ((BUNDLE_REPORTS, "range"), (TOPICS, "bundle")):
         for namespace, bundle, file in sorted(_distinct(staged / table.name, ("namespace", text, "file"))):
-            found = parse_range(bundle) if bundle and namespace not in known else None
-            if isinstance(found, BundleRange):
-                named.setdefault(namespace, {}).setdefault(found, file)
+            piece = parse_range(bundle) if bundle and namespace not in known else None
+            if isinstance(piece, BundleRange):
+                named.setdefault(namespace, {}).setdefault(piece, file)
     bundles: list[Row] = []
     for namespace, files in sorted(named.items()):
         ranges = sorted(files, key=lambda bundle: (bundle.lower, bundle.upper))
@@ -93,33 +93,33 @@ def bundles_of_reports(staged: Place, known: set[str]) -> list[Row]:
 
 def _distinct(folder: Place, columns: Sequence[str]) -> set[tuple[Any, ...]]:
     """The different rows of some columns of few values, a row group at a time."""
-    found: set[tuple[Any, ...]] = set()
+    distinct: set[tuple[Any, ...]] = set()
     for part in parts_of(folder):
         file = pq.ParquetFile(for_arrow(part), read_dictionary=list(columns))
         for batch in file.iter_batches(columns=list(columns)):
             rows = pa.Table.from_batches([batch]).group_by(list(columns)).aggregate([])
-            found.update(zip(*(rows[name].to_pylist() for name in columns), strict=True))
-    return {row for row in found if None not in row}
+            distinct.update(zip(*(rows[name].to_pylist() for name in columns), strict=True))
+    return {row for row in distinct if None not in row}
 
 
 def notices(staged: Place, claimed: Iterable[tuple[str, Sequence[str]]]) -> list[Row]:
     """What no single answer shows: bundles that two brokers claim, and brokers of different releases."""
-    told: list[Row] = []
+    notes: list[Row] = []
     by_bundle: dict[str, dict[str, str]] = {}
     for bundle, broker, file in _rows(staged / BUNDLE_REPORTS.name, ("bundle", "broker", "file")):
         by_bundle.setdefault(str(bundle), {})[str(broker)] = str(file)
     for bundle, brokers in sorted(by_bundle.items()):
         if len(brokers) > 1:
-            told.append(_claim(bundle, sorted(brokers), f"load reports ({', '.join(sorted(brokers.values()))})"))
-    told += [_claim(bundle, brokers, "statistics") for bundle, brokers in claimed]
+            notes.append(_claim(bundle, sorted(brokers), f"load reports ({', '.join(sorted(brokers.values()))})"))
+    notes += [_claim(bundle, brokers, "statistics") for bundle, brokers in claimed]
     versions: dict[str, list[str]] = {}
     for broker, version in _rows(staged / BROKERS.name, ("broker", "version")):
         versions.setdefault(str(version) or "unknown", []).append(str(broker))
     if len(versions) > 1:
         words = "; ".join(f"{version}: {', '.join(sorted(set(names)))}" for version, names in sorted(versions.items()))
         problem = Problem("", "$", f"the brokers have different releases: {words}", "rules may differ between them")
-        told.append(quarantine_row(problem, "brokers"))
-    return told
+        notes.append(quarantine_row(problem, "brokers"))
+    return notes
 
 
 def _claim(bundle: str, brokers: Sequence[str], where: str) -> Row:

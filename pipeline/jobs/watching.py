@@ -78,7 +78,7 @@ class WatchOptions:
     reading: dict[str, str]
 
 
-def asked_of(options: JobOptions) -> WatchOptions:
+def read_options(options: JobOptions) -> WatchOptions:
     """Read the options. Raises ``InputError`` for a word that is not known or is not a number."""
     given = options.settings
     check_options(JOB, given)
@@ -99,7 +99,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     ``InputError`` for a missing folder or a result that lies in it, ``RingsideError`` when the checkpoint under
     ``target`` is not that of its tables.
     """
-    asked = asked_of(options)
+    asked = read_options(options)
     if not source.is_dir():
         raise InputError(f"{source} is not a folder; watch looks at a folder in which dumps arrive")
     if target.resolve().is_relative_to(source.resolve()):

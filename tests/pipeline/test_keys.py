@@ -21,7 +21,7 @@ from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer, owner_of_key
 from engine.keyshared.ownership import slots_by_consumer
 from pipeline.jobs import job_called
-from pipeline.jobs.keys import asked_of
+from pipeline.jobs.keys import read_options
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.key_policies import KeyPolicy, selector_of
 from pipeline.schemas import (
@@ -230,6 +230,6 @@ def test_the_release_is_the_one_that_brokers_reported(
     with replacing(tmp_path, "import") as draft:
         brokers = [("b1:8080", "3.2.3", 0, 0, "c/b1.json"), ("b2:8080", "3.0.2", 0, 0, "c/b2.json")]
         write_rows(BROKERS, draft.table(BROKERS), brokers)
-    asked = asked_of(given, tmp_path)
+    asked = read_options(given, tmp_path)
     assert (asked.behaviour.label, asked.rules.release_basis.value) == expected
     assert (asked.behaviour.key_shared_ring == "name_nul_i") is (expected[0] == "3.2.3")

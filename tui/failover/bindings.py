@@ -52,8 +52,8 @@ BINDINGS: Final = (*CHANGE, *ASK, *TIME, *TABLE, *PLACE)
 GROUPS: Final = grouped(CHANGE, ASK, PLACE)
 ELSEWHERE: Final = {
     "m": "m is for Key_Shared subscriptions (how keys are shared) and for producers (more partitions)",
-    **same_reason("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are told"),
-    **same_reason("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are told"),
+    **same_reason("tT", "messages are sent to Key_Shared subscriptions and by producers; here rates are given"),
+    **same_reason("oO", "messages are acknowledged on Key_Shared subscriptions; here rates are given"),
     **same_reason(".>", "time passes for Key_Shared subscriptions and producers; here nothing waits"),
 }
 """Keys of the sister screens, and why they do nothing here."""

@@ -44,7 +44,7 @@ class FleetList:
 
     ``hot``: the number from which it is no longer fine, and the one from which it is as bad as can be.
     ``table`` is its name among the results, ``hint`` what a newcomer reads above it, ``first`` what comes first as the
-    result has it.
+    result has it, ``filter_example`` a filter that means something here.
     """
 
     table: str
@@ -56,6 +56,7 @@ class FleetList:
     first: str = "the worst first"
     opens: bool = True
     hot: tuple[float, float] = (1.0, MANY_TIMES)
+    filter_example: str = "idle>2"
 
     @property
     def sortable(self) -> tuple[FleetColumn, ...]:
@@ -142,6 +143,7 @@ FINDINGS: Final = FleetList(
     ),
     "",
     "What the doctor found, worst first; below in full, with what to change.",
+    filter_example="topics>1",
 )
 SET_ASIDE: Final = FleetList(
     "quarantine",
@@ -160,6 +162,7 @@ SET_ASIDE: Final = FleetList(
     "What could not be used: file, place and reason; what to do is below.",
     first="as the jobs met them",
     opens=False,
+    filter_example="kind=bad",
 )
 BROKERS: Final = FleetList(
     "balance_brokers",
@@ -187,6 +190,7 @@ BROKERS: Final = FleetList(
     "Fullest first, by load reports. enter opens the brokers of its cluster.",
     first="the fullest first",
     hot=(0.5, 1.0),
+    filter_example="next>0",
 )
 LISTS: Final = (SUBSCRIPTIONS, NAMESPACES, FINDINGS, SET_ASIDE, BROKERS)
 

@@ -222,10 +222,10 @@ class FleetSpread(PlainStatic):
             self._spread = spread = listing.histogram(self._column, bars)
             hot = shown.hot if self._column == shown.heat else None
             self._bars = histogram_lines(spread, self._high, self._colours, hot=hot, ascii_only=self._ascii_only)
-            untold = f", {spread.untold:,} without a number" if spread.untold else ""
+            missing = f", {spread.without_number:,} without a number" if spread.without_number else ""
             label = shown.column(self._column).label
             tallest = int(spread.counts.max(initial=0))
-            set_title(self, f"{label} of {counted(len(listing), shown.noun)}{untold}")
+            set_title(self, f"{label} of {counted(len(listing), shown.noun)}{missing}")
             set_subtitle(self, f"tallest bar: {tallest:,} (heights by square root)" if tallest else "")
         self._draw()
 

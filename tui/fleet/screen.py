@@ -261,15 +261,7 @@ class FleetScreen(RingsideScreen[None]):
         self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, w goes back.")
 
     def action_filter(self) -> None:
-        hint = "part of a name, or like " + (
-            "next>0"
-            if self._shown.table == BROKERS.table
-            else "idle>2"
-            if self._shown.heat
-            else "topics>1"
-            if self._shown.opens
-            else "kind=bad"
-        )
+        hint = f"part of a name, or like {self._shown.filter_example}"
         self.query_one(Prompt).ask("filter", "/", text=self._listing.filter_text, placeholder=hint)
 
     def action_export(self) -> None:

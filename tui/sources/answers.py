@@ -104,15 +104,15 @@ def answer_about(
     reason = missing(path) if path != STANDARD_INPUT else None
     if reason is not None:
         raise InputError(reason)
-    data, told = (piped, ()) if piped is not None else _one_file(path, limit_bytes)
+    data, unpacking = (piped, ()) if piped is not None else _one_file(path, limit_bytes)
     name_of_file = STDIN_NAME if path == STANDARD_INPUT else Path(path).name
     text, problems = plain_json(data, name_of_file, limit=limit_bytes)
     # Looked at before it is put into another text, where its lines and columns would be others.
     members, faults = raw_object(text, name_of_file, check_names=False) if text.strip() else ({}, ())
     if not members:
-        raise InputError(f"{path}: this is not an answer of a broker", (*told, *problems, *faults))
+        raise InputError(f"{path}: this is not an answer of a broker", (*unpacking, *problems, *faults))
     named = AnswerFile(name_of_file, b"{%s:%s}" % (json.dumps(topic).encode(), text))
-    return named, f"{path} about {topic}", (*told, *problems)
+    return named, f"{path} about {topic}", (*unpacking, *problems)
 
 
 def _one_file(path: str, limit_bytes: int) -> tuple[bytes, tuple[Problem, ...]]:

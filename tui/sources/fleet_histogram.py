@@ -19,13 +19,13 @@ class Histogram:
     """``counts`` (bars,) of the pieces between ``edges`` (bars + 1,).
 
     ``by_factors``: each piece is so many times as wide as the one before; then numbers that are not above 0 stand in
-    the first one. ``untold`` rows have no number.
+    the first one. ``without_number`` counts the rows that have none.
     """
 
     counts: NDArray[np.int64]
     edges: NDArray[np.float64]
     by_factors: bool
-    untold: int
+    without_number: int
 
     def bar_of(self, value: float | None) -> int | None:
         """The piece that a number lies in."""
@@ -51,20 +51,20 @@ def histogram_of(numbers: NDArray[np.float64], bars: int) -> Histogram:
     >>> histogram_of(np.array([1.0, 1.5, 4.0, np.nan]), 3).counts.tolist()
     [2, 0, 1]
     """
-    told = numbers[np.isfinite(numbers)]
-    untold = len(numbers) - len(told)
-    if not len(told):
-        return Histogram(np.zeros(bars, dtype=np.int64), np.linspace(0.0, 1.0, bars + 1), False, untold)
-    low, high = float(told.min()), float(told.max())
-    above = told[told > 0.0] if low <= 0.0 else told
+    known = numbers[np.isfinite(numbers)]
+    without_number = len(numbers) - len(known)
+    if not len(known):
+        return Histogram(np.zeros(bars, dtype=np.int64), np.linspace(0.0, 1.0, bars + 1), False, without_number)
+    low, high = float(known.min()), float(known.max())
+    above = known[known > 0.0] if low <= 0.0 else known
     least = float(above.min()) if len(above) else 0.0
     if low >= 0.0 and least > 0.0 and high / least > WIDE:
         edges = np.geomspace(least, high, bars + 1)
-        scaled = np.log(np.maximum(told, least) / least) * (bars / np.log(high / least))
+        scaled = np.log(np.maximum(known, least) / least) * (bars / np.log(high / least))
         by_factors = True
     else:
         edges = np.linspace(low, high if high > low else low + 1.0, bars + 1)
-        scaled = (told - low) * (bars / (edges[-1] - edges[0]))
+        scaled = (known - low) * (bars / (edges[-1] - edges[0]))
         by_factors = False
     counts = np.bincount(np.clip(scaled.astype(np.int64), 0, bars - 1), minlength=bars)
-    return Histogram(counts.astype(np.int64), edges, by_factors, untold)
+    return Histogram(counts.astype(np.int64), edges, by_factors, without_number)

@@ -222,13 +222,13 @@ def _number(text: str) -> float | None:
 def _sort_keys(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
     bits = (numbers + 0.0).view(np.int64)  # -0.0 and 0.0 have other bits
     keys = np.where(bits < 0, ~bits, bits | np.int64(-(2**63))).view(np.uint64)
-    untold = np.isnan(numbers)
+    without_number = np.isnan(numbers)
     low = _low_bits(len(keys))
-    if np.any(keys[~untold] & ((np.uint64(1) << low) - np.uint64(1))):
-        # Numbers with more digits than there is room for are told by their ranks.
-        ranks = np.unique(numbers[~untold], return_inverse=True)[1]
-        keys[~untold] = ranks.astype(np.uint64) << low
-    keys[untold] = np.uint64(2**64 - 1)
+    if np.any(keys[~without_number] & ((np.uint64(1) << low) - np.uint64(1))):
+        # Numbers with more digits than there is room for are replaced by their ranks.
+        ranks = np.unique(numbers[~without_number], return_inverse=True)[1]
+        keys[~without_number] = ranks.astype(np.uint64) << low
+    keys[without_number] = np.uint64(2**64 - 1)
     return keys
 
 
@@ -252,8 +252,8 @@ def _order(keys: NDArray[np.uint64], *, descending: bool) -> NDArray[np.int64]:
 
 
 def _highest(numbers: NDArray[np.float64]) -> float:
-    told = numbers[np.isfinite(numbers)]
-    return float(told.max()) if len(told) else 0.0
+    ranked = numbers[np.isfinite(numbers)]
+    return float(ranked.max()) if len(ranked) else 0.0
 
 
 def _one(column: Any) -> Any:

@@ -89,24 +89,24 @@ def _topics(
 
 
 def _subscriptions(folder: ResultFolder, namespace: str, rows: Any) -> dict[str, tuple[SubscriptionFacts, ...]]:
-    """The subscriptions of each topic. Of many dispatchers with one list of consumers the first one tells them whole.
+    """The subscriptions of each topic. Of many dispatchers with one list of consumers the first one has them in full.
 
-    Those of a Key_Shared topic are told by its first partition with consumers, since each has ranges of its own.
+    Those of a Key_Shared topic are the ones of its first partition with consumers, since each has ranges of its own.
     """
     names = _consumer_sets(folder, rows.column("consumer_set"))
-    told = list(zip(*(rows.column(name).to_pylist() for name in _DISPATCHER), strict=True))
+    dispatchers = list(zip(*(rows.column(name).to_pylist() for name in _DISPATCHER), strict=True))
     first: dict[tuple[object, ...], _Key] = {}
-    for subscription, topic, parent, kind, number, *_ in told:
+    for subscription, topic, parent, kind, number, *_ in dispatchers:
         if names.get(number):
             first.setdefault(_like(subscription, parent, kind, number), (subscription, topic))
-    keyed = {teller for (*_, kind), teller in first.items() if kind == KEY_SHARED}
+    keyed = {source for (*_, kind), source in first.items() if kind == KEY_SHARED}
     consumers, unacked = _consumers(folder, namespace, set(first.values()), keyed)
     shared = {number: tuple(ConsumerFacts(name=name) for name in listed) for number, listed in names.items()}
     found: dict[str, list[SubscriptionFacts]] = {}
-    for subscription, topic, parent, kind, number, active, rate, throughput, backlog, waiting, _ in told:
-        teller = first.get(_like(subscription, parent, kind, number))
-        listed = consumers.get(teller) if teller is not None else None
-        if kind == KEY_SHARED and teller != (subscription, topic):
+    for subscription, topic, parent, kind, number, active, rate, throughput, backlog, waiting, _ in dispatchers:
+        source = first.get(_like(subscription, parent, kind, number))
+        listed = consumers.get(source) if source is not None else None
+        if kind == KEY_SHARED and source != (subscription, topic):
             listed = None
         facts = SubscriptionFacts(
             subscription,
@@ -135,13 +135,13 @@ def _consumer_sets(folder: ResultFolder, numbers: Any) -> dict[int, tuple[str, .
 
 
 def _consumers(
-    folder: ResultFolder, namespace: str, tellers: set[_Key], keyed: set[_Key]
+    folder: ResultFolder, namespace: str, sources: set[_Key], keyed: set[_Key]
 ) -> tuple[dict[_Key, tuple[ConsumerFacts, ...]], dict[_Key, int]]:
     """The consumers of some dispatchers, and how many messages wait for an acknowledgement at each of all.
 
     ``keyed`` are those of type Key_Shared.
     """
-    if not tellers or not parts_of(folder, "consumers"):
+    if not sources or not parts_of(folder, "consumers"):
         return {}, {}
     topic = pc.field("topic")
     inside = [
@@ -149,7 +149,7 @@ def _consumers(
         (topic >= f"{domain}://{namespace}/") & (topic < f"{domain}://{namespace}0")
         for domain in ("persistent", "non-persistent")
     ]
-    subscriptions = pa.array(sorted({name for name, _ in tellers}), pa.string())
+    subscriptions = pa.array(sorted({name for name, _ in sources}), pa.string())
     columns = ("subscription", "topic", "position", "consumer", "connected_since", "unacked_messages",
                "key_hash_ranges")  # fmt: skip
     rows = read_table(
@@ -157,14 +157,14 @@ def _consumers(
     )
     sums = rows.group_by(["subscription", "topic"]).aggregate([("unacked_messages", "sum")])
     waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] for row in sums.to_pylist()}
-    told = pa.array(sorted({name for _, name in tellers}), pa.string())
-    rows = rows.filter(pc.is_in(rows.column("topic"), told)).sort_by("position")
+    topics = pa.array(sorted({name for _, name in sources}), pa.string())
+    rows = rows.filter(pc.is_in(rows.column("topic"), topics)).sort_by("position")
     found: dict[_Key, list[ConsumerFacts]] = {}
     for row in rows.to_pylist():
         key = (row["subscription"], row["topic"])
         ranges = tuple((each["start"], each["end"]) for each in row["key_hash_ranges"])
-        if key in tellers:
-            # Dispatchers tell what waits: unless of Key_Shared, these facts stand for consumers of other ones too.
+        if key in sources:
+            # Dispatchers say what waits: unless of Key_Shared, these facts are used for other dispatchers too.
             held = row["unacked_messages"] if key in keyed else 0
             facts = ConsumerFacts(
                 name=row["consumer"],
@@ -186,7 +186,7 @@ def _bundles(folder: ResultFolder, namespace: str) -> dict[str, BundleList]:
 
 
 def _settings(folder: ResultFolder) -> BrokerSettings | None:
-    """The brokers' settings, None where no answer told any: then they are inferred."""
+    """The brokers' settings, None where no answer has any: then they are inferred."""
     if not parts_of(folder, "settings"):
         return None
     rows: Iterable[Mapping[str, str]] = read_table(folder, "settings", ("name", "value")).to_pylist()

@@ -89,10 +89,10 @@ class FleetResults:
         return self._lists[name]
 
     def listed_flag(self, policy: str | None = None) -> bool | None:
-        """The flag of the rule ``policy``, else of the one that the lists are of; None where that is untold."""
+        """The flag of the rule ``policy``, else of the one that the lists are of; None where that is unknown."""
         if policy not in (FLAG_ON, FLAG_OFF):
-            told = self.summary.policies if self.summary is not None else ()
-            policy = next((each.policy for each in told if each.in_force), None)
+            policies = self.summary.policies if self.summary is not None else ()
+            policy = next((judged.policy for judged in policies if judged.in_force), None)
         return None if policy not in (FLAG_ON, FLAG_OFF) else policy == FLAG_ON
 
     def warm(self, name: str) -> None:

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _KNOWN: Final = "abcdefghijklmnopqrstuvwxyz0123456789-_./:"
-"""Letters of which each row tells at once whether it has them: the first letter that is typed fits most of the rows."""
+"""Letters for which it is known which rows have them: the first one that is typed fits most of the rows."""
 _ROWS: Final = 1 << 16
 _PIECE: Final = 1 << 20
 """Bytes looked through at a time: what fits the processor's cache."""
 _MANY: Final = 3
-"""From one hit in so many rows on, rows are told from hits by reducing over all bytes, which costs the same always."""
+"""From one hit in so many rows on, all bytes are reduced to find the rows of hits, which costs the same always."""
 
 
 class Haystack:

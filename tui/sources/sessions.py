@@ -129,7 +129,7 @@ def _is_running(pid: int) -> bool:
 
 
 class Keeping:
-    """Saves timelines to one journal. What the disk refuses is told, tried again with the next step, and never raised.
+    """Saves timelines to one journal. What the disk refuses is said, tried again with the next step, and never raised.
 
     Either ``journal`` is open already, or ``place`` is asked for a path once there is a first step: a session in which
     nothing was done leaves no file.

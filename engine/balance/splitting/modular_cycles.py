@@ -26,7 +26,7 @@ from engine.errors import Rejection
 
 
 @dataclass(slots=True, eq=False)
-class _Told:
+class _Measured:
     """A decision, and what follows from it in every run that decides the same."""
 
     decision: ModularDecision
@@ -46,7 +46,7 @@ class ModularCycles:
     at_ms: int = 0
     _moves: list[Move] = field(default_factory=list)
     _idle: dict[str, BalanceRun] = field(default_factory=dict)
-    _told: _Told | None = None
+    _measured: _Measured | None = None
     _plans: dict[tuple[BundleRange, int], SplitPlan | Rejection] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -114,32 +114,32 @@ class ModularCycles:
         no_run = why_no_run(start.settings, is_leader=True, known_brokers=len(start.brokers))
         if no_run is not None:
             return self._idle.setdefault(broker, BalanceRun(broker, (), (), no_run=no_run))
-        told = self._judged(self.leader.decision(start.bundles.namespace, len(self.world.bundles)))
-        if not told.chosen:
-            return BalanceRun(broker, told.verdicts, (), told.full)
+        measured = self._judged(self.leader.decision(start.bundles.namespace, len(self.world.bundles)))
+        if not measured.chosen:
+            return BalanceRun(broker, measured.verdicts, (), measured.full)
         # Of a bundle that two brokers report the later verdict counts; its measure is the same in both.
-        last = {verdict.bundle: verdict for verdict in told.verdicts}
+        last = {verdict.bundle: verdict for verdict in measured.verdicts}
         attempts = tuple(
             self._attempt(bundle, owner, last[bundle].reason, last[bundle].measure)
-            for bundle, owner in told.chosen.items()
+            for bundle, owner in measured.chosen.items()
         )
-        return BalanceRun(broker, told.verdicts, attempts, told.full)
+        return BalanceRun(broker, measured.verdicts, attempts, measured.full)
 
-    def _judged(self, decision: ModularDecision) -> _Told:
-        """A decision with its measures; the same objects again while nothing they tell has changed."""
-        told = self._told
-        known = told is not None and told.decision is decision
-        if told is None or not known:
+    def _judged(self, decision: ModularDecision) -> _Measured:
+        """A decision with its measures; the same objects again while nothing in them has changed."""
+        measured = self._measured
+        known = measured is not None and measured.decision is decision
+        if measured is None or not known:
             by_averages = [
                 at for at, verdict in enumerate(decision.verdicts) if verdict.reason in ("MsgRate", "Bandwidth")
             ]
-            told = _Told(decision, decision.chosen, decision.full_namespaces, by_averages)
-            self._told = told
-        places = told.by_averages if known else range(len(decision.verdicts))
+            measured = _Measured(decision, decision.chosen, decision.full_namespaces, by_averages)
+            self._measured = measured
+        places = measured.by_averages if known else range(len(decision.verdicts))
         if not places:
-            return told
+            return measured
         rates, octets = self.leader.rates()
-        found = list(told.verdicts)
+        found = list(measured.verdicts)
         for at in places:
             verdict = decision.verdicts[at]
             place = self.leader.averages.place[verdict.bundle]
@@ -150,8 +150,8 @@ class ModularCycles:
                 found.append(judged)
             elif judged != found[at]:
                 found[at] = judged
-        told.verdicts = tuple(found)
-        return told
+        measured.verdicts = tuple(found)
+        return measured
 
     def _loads_now(self) -> tuple[BundleLoad, ...]:
         loads = []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from operator import is_
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from engine.admin.between import Change, changes_between
 from engine.admin.facts import ConsumerFacts, Snapshot
@@ -80,6 +80,33 @@ def subject_of(timeline: Timeline, key: str) -> Subject | None:
     return None
 
 
+V = TypeVar("V")
+
+
+class _Latest(Generic[V]):
+    """The latest answer about each subscription: the same again while it would be computed from the same objects.
+
+    ``before`` has those of an earlier refresh. One that is not asked for at a refresh is forgotten at the next.
+    """
+
+    def __init__(self, before: _Latest[V] | None) -> None:
+        self._answers: Final[dict[str, tuple[Sequence[object], object, V]]] = {}
+        self._earlier: Final = {} if before is None else before._answers
+
+    def get(self, key: str, parts: Sequence[object], small: object, compute: Callable[[], V]) -> V:
+        """The known answer where all ``parts`` are the same objects and ``small`` is equal, else a new one."""
+        known = self._answers.get(key) or self._earlier.get(key)
+        if known is not None and known[1] == small and _are_same(known[0], parts):
+            self._answers[key] = known
+        else:
+            self._answers[key] = parts, small, compute()
+        return self._answers[key][2]
+
+
+def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
 class Reported:
     """What brokers reported in moments in the order of time. A view of one subscription is made once.
 
@@ -102,14 +129,13 @@ class Reported:
         self.agreements: Final = tuple(agreements)
         self._between: Final[dict[tuple[int, int], tuple[Change, ...]]] = {}
         self._readings: Final[dict[int, MomentReadings]] = {}
-        # What was made last of each subscription, with all that it was made of.
-        self._views_made: Final[dict[str, tuple[list[object], ReportedView]]] = {}
-        self._comparisons_made: Final[dict[str, tuple[list[object], Comparison]]] = {}
+        self._newest_views: Final[_Latest[ReportedView]] = _Latest(None if before is None else before._newest_views)
+        self._newest_comparisons: Final[_Latest[Comparison]] = _Latest(
+            None if before is None else before._newest_comparisons
+        )
         if before is not None:
             here = {id(moment) for moment in self.moments}
             self._readings.update((key, known) for key, known in before._readings.items() if key in here)
-            self._views_made.update(before._views_made)
-            self._comparisons_made.update(before._comparisons_made)
             for (one, other), changes in zip(pairwise(before.moments), before._changes, strict=True):
                 if id(one) in here and id(other) in here:
                     self._between[id(one), id(other)] = changes
@@ -163,50 +189,45 @@ class Reported:
         key = (moment, subject.key, bool(step))
         if key not in self._views:
             shown = replace(subject, rows=() if step else subject.rows)
-            made = self._made(seen, shown) if moment == self.last and not step else _view(seen, shown)
+            is_newest = moment == self.last and not step
+            computed = self._newest_view(seen, shown) if is_newest else _view(seen, shown)
             time, events = self._time(moment, seen), self._events(moment, seen)
-            self._views[key] = replace(made, time=time, events=events, computed_from=1 if step else 0)
+            self._views[key] = replace(computed, time=time, events=events, computed_from=1 if step else 0)
         return self._views[key]
 
-    def _made(self, seen: SubscriptionSeen, subject: Subject) -> ReportedView:
-        """The view of the newest moment: the one before, where brokers reported just the same."""
-        made_of = [subject.topics, *(dispatcher.last.topic for dispatcher in seen.dispatchers)]
-        known = self._views_made.get(subject.key)
-        rows = [] if subject.rows is None else [*subject.rows]
-        if known is None or not _are_same(known[0][1:], made_of) or known[0][0] != rows:
-            known = [rows, *made_of], _view(seen, subject)
-            self._views_made[subject.key] = known
-        return known[1]
+    def _newest_view(self, seen: SubscriptionSeen, subject: Subject) -> ReportedView:
+        """The view of the newest moment: that of the one before, where brokers reported just the same."""
+        parts = [subject.topics, *(dispatcher.last.topic for dispatcher in seen.dispatchers)]
+        rows = None if subject.rows is None else tuple(subject.rows)
+        return self._newest_views.get(subject.key, parts, rows, lambda: _view(seen, subject))
 
     def comparison(self, moment: int, subject: Subject, view: DashboardView | KeysView) -> Comparison:
-        """What was reported of a subscription beside the view of it, before any step of the simulation; made once."""
+        """What was reported of a subscription beside the view of it, before any step of the simulation."""
         key = (moment, subject.key)
         if key not in self._comparisons:
             seen = self.subscriptions(moment)[subject.namespace, subject.name]
-            made_of: list[object] = [subject.selector, view.ring.topic_names, view.ring.topic_owners]
+            parts: list[object] = [subject.selector, view.ring.topic_names, view.ring.topic_owners]
             for dispatcher in seen.dispatchers:
                 before = dispatcher.before
-                made_of += (dispatcher.last.topic, None if before is None else before.topic)
-            known = self._comparisons_made.get(subject.key)
-            if known is not None and _are_same(known[0], made_of):
-                self._comparisons[key] = known[1]
-                return known[1]
-            dispatchers = _dispatchers_of(seen, subject)
-            if self._settled_only:
-                dispatchers = tuple(dispatcher for dispatcher in dispatchers if is_settled(dispatcher))
-            if isinstance(view, DashboardView):
-                names = [row.name for row in view.consumers]
-                made = compare_actives(dispatchers, view.ring, names, subject.name, view.status.rule_text)
-            else:
-                printed = {} if subject.selector is None else subject.selector.ranges()
-                given = [
-                    (row.name, tuple((piece.start, piece.end) for piece in printed.get(row.consumer_id, ())))
-                    for row in view.consumers
-                ]
-                made = compare_ranges(dispatchers, given, view.ring.space_size, subject.name, view.status.rule_text)
-            self._comparisons[key] = made
-            self._comparisons_made[subject.key] = made_of, made
+                parts += (dispatcher.last.topic, None if before is None else before.topic)
+            self._comparisons[key] = self._newest_comparisons.get(
+                subject.key, parts, None, lambda: self._compared(seen, subject, view)
+            )
         return self._comparisons[key]
+
+    def _compared(self, seen: SubscriptionSeen, subject: Subject, view: DashboardView | KeysView) -> Comparison:
+        dispatchers = _dispatchers_of(seen, subject)
+        if self._settled_only:
+            dispatchers = tuple(dispatcher for dispatcher in dispatchers if is_settled(dispatcher))
+        if isinstance(view, DashboardView):
+            names = [row.name for row in view.consumers]
+            return compare_actives(dispatchers, view.ring, names, subject.name, view.status.rule_text)
+        ranges = {} if subject.selector is None else subject.selector.ranges()
+        given = [
+            (row.name, tuple((piece.start, piece.end) for piece in ranges.get(row.consumer_id, ())))
+            for row in view.consumers
+        ]
+        return compare_ranges(dispatchers, given, view.ring.space_size, subject.name, view.status.rule_text)
 
     def _time(self, moment: int, seen: SubscriptionSeen) -> SeenTime:
         at_ms = self.moments[moment].at_ms
@@ -301,11 +322,6 @@ def _dispatchers_of(seen: SubscriptionSeen, subject: Subject) -> tuple[Dispatche
         return seen.dispatchers
     topics = frozenset(subject.topics)
     return tuple(dispatcher for dispatcher in seen.dispatchers if parent_of(dispatcher.topic) in topics)
-
-
-def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether two lists hold the same objects."""
-    return len(one) == len(other) and all(map(is_, one, other))
 
 
 _NO_TIME: Final = SeenTime(-1, -1, 0, 0)

@@ -57,6 +57,14 @@ def test_a_usage_that_is_not_a_number_stays_one_and_is_named(tmp_path: Path, bar
     assert places(inputs) == [("load-report-a.json", "$.cpu.usage")]
 
 
+@pytest.mark.parametrize("name", ["a, NaN, b", "[NaN ]", 'said "x, NaN, y', "\\\\, -Infinity,"])
+def test_texts_keep_what_looks_like_such_a_number(tmp_path: Path, name: str) -> None:
+    text = json.dumps({"cluster": name, **report("a:1", cpu={"usage": "NaN", "limit": 100.0})})
+    inputs = read(tmp_path, load_report_a=text.replace('"NaN"', "NaN"), load_report_b=idle("b:1"))
+    assert sorted(load.broker for load in inputs.loads) == ["a:1", "b:1"]
+    assert math.isnan(inputs.loads[0].cpu.usage)
+
+
 def test_a_rate_that_is_not_a_number_stays_one_and_is_named(tmp_path: Path) -> None:
     stats = {LOW: {"msgRateIn": "NaN", "msgThroughputOut": "Infinity", "topics": 2}, HIGH: {"msgRateIn": 7.0}}
     inputs = read(tmp_path, load_report_a=report("a:1", lastStats=stats))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import pytest
@@ -45,7 +49,29 @@ def test_what_may_never_end_is_not_tried(pattern: str) -> None:
 def test_any_pattern_that_is_tried_ends(pattern: str) -> None:
     """Thirty equal letters are enough for the slow ones to run for hours."""
     if pattern_problem(pattern) is None:
-        re.compile(pattern).fullmatch("a" * 30 + "!")
+        with cpu_seconds(5):
+            re.compile(pattern).fullmatch("a" * 30 + "!")
+
+
+def test_a_pattern_that_runs_for_hours_is_noticed() -> None:
+    with pytest.raises(TimeoutError), cpu_seconds(0.05):
+        re.compile("(a+)+$").fullmatch("a" * 30 + "!")
+
+
+@contextmanager
+def cpu_seconds(most: float) -> Iterator[None]:
+    """Raise ``TimeoutError`` in what takes more time of the processor; ``re`` listens to signals on its way."""
+
+    def stop(*_: object) -> NoReturn:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, most)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def test_a_policy_with_such_a_pattern_is_left_out_with_its_place(tmp_path: Path) -> None:

@@ -54,8 +54,10 @@ def test_a_million_rows_are_sorted_filtered_and_counted_without_a_row_made(
     assert all(each.columns is million.columns for each in (by_idle, worst, found)), "columns are shared, not copied"
     numbers = found.values("max_over_mean")
     told = numbers[~np.isnan(numbers)]
-    assert (np.diff(told) <= 0).all() and np.isnan(numbers[len(told) :]).all(), "the worst first, the untold last"
-    assert spread.counts.sum() == len(told) and spread.untold == len(numbers) - len(told)
+    assert (np.diff(told) <= 0).all() and np.isnan(numbers[len(told) :]).all(), (
+        "the worst first, the without_number last"
+    )
+    assert spread.counts.sum() == len(told) and spread.without_number == len(numbers) - len(told)
     assert (spread.edges[0], spread.edges[-1]) == (told.min(), told.max()) and million.columns.highest("idle") == 4.0
 
 
@@ -88,8 +90,8 @@ def test_texts_are_sorted_by_their_bytes_coded_or_not(values: list[str | None], 
     column = pa.array(values, pa.string())
     listing = whole(Columns(pa.table({"name": column.dictionary_encode() if coded else column}), ("name",)))
     told = sorted((at for at in range(len(values)) if values[at] is not None), key=lambda at: str(values[at]).encode())
-    untold = [at for at in range(len(values)) if values[at] is None]
-    assert ordered(listing, "name", descending=False).rows.tolist() == [*told, *untold]
+    without_number = [at for at in range(len(values)) if values[at] is None]
+    assert ordered(listing, "name", descending=False).rows.tolist() == [*told, *without_number]
 
 
 @settings(max_examples=100, deadline=None)
@@ -139,7 +141,7 @@ def test_a_histogram_grows_by_factors_where_numbers_are_far_apart() -> None:
     """Every number lies in the bar that is told for it; what is not above 0 lies in the first one."""
     values = [0.0, 0.5, 1.0, 30.0, 4_000.0, None]
     spread = whole(Columns(pa.table({"v": pa.array(values)}), ())).histogram("v", 10)
-    assert spread.by_factors and spread.untold == 1 and spread.counts.sum() == 5
+    assert spread.by_factors and spread.without_number == 1 and spread.counts.sum() == 5
     assert spread.bar_of(0.0) == spread.bar_of(0.5) == 0 and spread.bar_of(4_000.0) == 9 and spread.bar_of(None) is None
     even = whole(Columns(pa.table({"v": pa.array([2.0, 2.0])}), ())).histogram("v", 10)
     assert not even.by_factors and even.counts.tolist() == [2, *[0] * 9]

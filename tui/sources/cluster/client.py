@@ -244,9 +244,13 @@ class AdminClient:
                         raise _TooLargeError
                     break
                 pieces.append(piece)
-            told = response.headers
+            answered = response.headers
             return _Response(
-                response.status_code, b"".join(pieces), told.get("location", ""), told.get("retry-after"), origin
+                response.status_code,
+                b"".join(pieces),
+                answered.get("location", ""),
+                answered.get("retry-after"),
+                origin,
             )
 
     def _unconnected(self, path: str, origin: str, error: BaseException) -> Gap:
