@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.fleet_scenes import installation, large_result, small_result
+from tests.tui.fleet_scenes import installation, large_result, small_result, with_brokers
 from themes.palettes import Depth
 from tui.fleet.app import FleetApp
 from tui.sources.fleet_results import read_results
@@ -33,12 +33,17 @@ class TestFleet:
         assert snap_compare(app, press=["pagedown", "down"], terminal_size=size)
 
     def test_the_first_screen(self, snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
-        """What the fleet is, four lists with their counts, the worst row in words, the keys in the last line."""
+        """What the fleet is, five lists with their counts, the worst row in words, the keys in the last line."""
         assert snap_compare(app_on(small_result(tmp_path / "result")), terminal_size=size)
 
     def test_namespaces(self, snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
         """Two namespaces, one without any number, the worst subscription of the other named where there is room."""
         assert snap_compare(app_on(small_result(tmp_path / "result")), press=["tab"], terminal_size=size)
+
+    def test_brokers(self, snap_compare: Compare, tmp_path: Path, size: tuple[int, int]) -> None:
+        """The fullest first, bars by usage, "(all)" for the top folder, a dash where nothing is known."""
+        app = app_on(with_brokers(small_result(tmp_path / "result")))
+        assert snap_compare(app, press=["5"], terminal_size=size)
 
 
 def test_fleet_without_colours(snap_compare: Compare, tmp_path: Path) -> None:

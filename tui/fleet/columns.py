@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from themes.palettes import Palette, hex_colour
+from tui.kit.wording import ONE_CLUSTER
 
 HEAT_CELLS: Final = 10
 MANY_TIMES: Final = 4.0
@@ -22,7 +23,8 @@ class FleetColumn:
     """One column: its name in the table, its heading, its kind and its least width with the gap behind it.
 
     ``kind``: name, text, word and severity stand left; count, times and share are numbers; heat is a bar.
-    Of those that do not fit, the ones with the highest ``rank`` are left out. ``about`` says what it is, for the help.
+    Of those that do not fit, the ones with the highest ``rank`` are left out. ``about`` says what it is, for the help,
+    ``empty`` what is shown where there is no text.
     """
 
     name: str
@@ -31,6 +33,7 @@ class FleetColumn:
     width: int
     rank: int
     about: str = ""
+    empty: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -169,7 +172,7 @@ BROKERS: Final = FleetList(
     "brokers",
     "broker",
     (
-        FleetColumn("cluster", "cluster", "name", _NAME_CELLS, 1, "the folder of its answers"),
+        FleetColumn("cluster", "cluster", "name", _NAME_CELLS, 1, "the folder of its answers", empty=ONE_CLUSTER),
         FleetColumn("broker", "broker", "name", _NAME_CELLS, 0),
         FleetColumn("usage", "usage", "share", 9, 0, "weighted usage, as placement and shedding see it"),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 2),
@@ -183,7 +186,7 @@ BROKERS: Final = FleetList(
         FleetColumn("fullest", "by", "word", 14, 7, "the resource that makes its usage"),
         FleetColumn("topics", "topics", "count", 9, 8, "topics as reported"),
         FleetColumn("msg_rate", "msg/s", "count", 8, 8, "messages per second, in and out"),
-        FleetColumn("topics_interrupted", "broken", "count", 9, 9, "topics that its unloads interrupt"),
+        FleetColumn("topics_interrupted", "interrupted", "count", 13, 9, "topics that its unloads interrupt"),
         FleetColumn("shedder", "shedder", "word", 19, 10, "the shedder of its cluster"),
     ),
     "usage",

@@ -62,18 +62,16 @@ def fleet_line(
             word = row["severity"] if column.column.name == "severity_level" else value
             text.append(fit(word or "", room) + " ", severity_style(word, colours))
         elif kind == "text":
-            shown_text = safe_name(value) if value else ""
-            text.append(
-                (
-                    shown_text if len(shown_text) <= room else shown_text[: room - 1] + glyphs_of(ascii_only).ellipsis
-                ).ljust(room)
-            )
-            text.append(" ")
+            sentence = safe_name(value) if value else column.column.empty
+            if len(sentence) > room:
+                sentence = sentence[: room - 1] + glyphs_of(ascii_only).ellipsis
+            text.append(sentence.ljust(room) + " ")
         elif kind in ("name", "word"):
-            text.append(fit(safe_name(value) if value else "", room) + " ", "" if kind == "name" else dim)
+            name = safe_name(value) if value else column.column.empty
+            text.append(fit(name, room) + " ", "" if kind == "name" else dim)
         else:
-            shown_text = "-" if value is None else number_text(float(value), kind)
-            text.append(shown_text.rjust(room) + " ", dim if not value else "")
+            number = "-" if value is None else number_text(float(value), kind)
+            text.append(number.rjust(room) + " ", dim if not value else "")
     return text
 
 
@@ -113,6 +111,8 @@ def histogram_lines(
 def axis_line(histogram: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
     """The line below the bars: the lowest number left, the highest right, and a mark below bar ``at``.
 
+    Where all numbers are the same, there is only one to name.
+
     >>> from themes.palettes import palette
     >>> spread = Histogram(np.array([1, 0, 0, 0, 0, 1]), np.linspace(1.0, 3.0, 7), False, 0)
     >>> axis_line(spread, 0, "count", palette("dark", "mono"), ascii_only=True).plain
@@ -121,6 +121,8 @@ def axis_line(histogram: Histogram, at: int | None, kind: str, colours: Palette,
     width = len(histogram.counts) * BAR_CELLS
     mark = ("^" if ascii_only else "▲") * BAR_CELLS
     low, high = (_at_end(float(value), kind) for value in (histogram.edges[0], histogram.edges[-1]))
+    if not histogram.counts[1:].any():
+        high = ""
     start = -1 if at is None else at * BAR_CELLS
     # The mark is below its bar, so a number in its way moves inwards.
     left = f"{'':{start}}{mark} {low}" if 0 <= start <= len(low) else low

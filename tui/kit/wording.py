@@ -32,6 +32,10 @@ Line = tuple[str, str]
 """A sentence and the role it has: head, text, dim, warn, bad, good."""
 
 
+ONE_CLUSTER: Final = "(all)"
+"""For the cluster of a fleet whose answers are all in the top folder, so that no folder names it."""
+
+
 def safe_name(name: str) -> str:
     """A name on one line with everything visible: control, format and unassigned characters as Python escapes.
 

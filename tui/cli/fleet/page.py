@@ -10,7 +10,7 @@ from engine.lint.model import severity_of
 from engine.text import counted, visible
 from engine.views.fleet.summary import Agreement, FleetSummary, GroupRules, PolicyTotals
 from tui.cli.plain import Align, table
-from tui.kit.wording import safe_name
+from tui.kit.wording import ONE_CLUSTER, safe_name
 
 if TYPE_CHECKING:
     from engine.views.fleet.summary import FleetSummary
@@ -148,7 +148,7 @@ def _block(title: str, heads: Sequence[str], rows: _Rows, aligns: str = "") -> l
 
 
 def _folder(name: str) -> str:
-    return safe_name(name) if name else "(all)"
+    return safe_name(name) if name else ONE_CLUSTER
 
 
 def _percent(value: float | None) -> str:
