@@ -166,10 +166,14 @@ class RingsideApp(ThemedApp):
 
     def action_differences(self) -> None:
         """List where the model and the brokers disagree at the moment that is shown."""
-        from tui.live.differences import DifferencesScreen
+        from tui.live.differences import DifferencesScreen, nothing_compared
 
         of = "" if self.store.live is not None else self.store.shown.title
-        self.push_screen(DifferencesScreen(self.store.differences, of))
+        differences = self.store.differences
+        if differences.compared or self._navigator is None:
+            self.push_screen(DifferencesScreen(differences, of))
+        else:
+            self._navigator.screen.sentence = "refusal", nothing_compared(of, steps=self.store.timeline.cursor)
 
     def on_unmount(self) -> None:
         """Ask a running cluster nothing more."""

@@ -16,6 +16,14 @@ from tui.kit.table_screens import TableDialog
 from tui.kit.wording import fit, safe_name
 
 
+def nothing_compared(subscription: str, *, steps: int) -> str:
+    """Why there is nothing to list; ``subscription``: "" for a whole cluster."""
+    if steps:
+        return "After a step of the simulation there is nothing to compare: home goes back to what brokers reported."
+    of = f" of {subscription}" if subscription else ""
+    return f"Brokers reported no active consumer and no hash ranges{of} to compare."
+
+
 class DifferencesScreen(TableDialog):
     """A row a fact that differs."""
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 from textual.pilot import Pilot
 
 from tests.tui.live.test_live import ORDERS, Hand, app_with, at, reading
+from tests.tui.reported_scenes import actives_differ_app
 from tests.tui.screens_under_test import run, text_of
 from tui.cli.pictures import Pictures, agreement_of
+from tui.kit.screen import DashboardScreen
 from tui.live.differences import DifferencesScreen
 from tui.sources.cluster.outcomes import Answer
 from tui.sources.cluster.reading import ClusterReading
@@ -69,3 +71,17 @@ def test_a_disagreement_is_counted_an_event_and_listed(at: Callable[[float], Non
         assert app.store.agreement.disagreements == ()
 
     run(app, story, (160, 40))
+
+
+def test_after_a_step_there_is_nothing_to_list_until_home() -> None:
+    app = actives_differ_app("a-failover-8p-hash", 3)
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("x", "V")
+        await pilot.pause()
+        assert isinstance(app.screen, DashboardScreen) and app.screen.sentence[0] == "refusal"
+        await pilot.press("home", "V")
+        await pilot.pause()
+        assert isinstance(app.screen, DifferencesScreen) and app.store.differences.compared == 8
+
+    run(app, story, (120, 40))
