@@ -11,10 +11,11 @@ import pytest
 
 from tests.playing.clock import CountingClock
 from tests.playing.server import PlayingServer
+from tui.cli.commands import record
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import Answer, Gap
-from tui.sources.cluster.pace import Limits
+from tui.sources.cluster.pace import Clock, Limits
 from tui.sources.cluster.reader import read_cluster
 from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.scope import Scope
@@ -26,6 +27,19 @@ Get = Callable[..., Answer | Gap]
 @pytest.fixture(autouse=True)
 def virtual_time() -> None:
     """Here requests go over real sockets to another thread, so the loop's clock is the real one."""
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For commands: no pause between requests, no waiting between dumps, and no settings of who runs the tests."""
+
+    async def passed(self: Clock, seconds: float) -> None:
+        return None
+
+    monkeypatch.setattr(Clock, "sleep", passed)
+    monkeypatch.setattr(record.time, "sleep", lambda seconds: None)
+    for name in ("RINGSIDE_TOKEN", "PULSAR_CLIENT_CONF"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

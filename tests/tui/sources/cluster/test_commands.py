@@ -12,22 +12,11 @@ from engine.admin.files import moment_ms
 from tests.playing.server import Played, failing, playing, recorded, status
 from tests.tui.cli.conftest import Run, run
 from tui.cli.commands import record
-from tui.sources.cluster.pace import Clock
 
 __all__ = ["run"]
 RUNTIME = "/admin/v2/brokers/configuration/runtime"
 TOKEN = "abc.def-secret"
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def passed(self: Clock, seconds: float) -> None:
-        return None
-
-    monkeypatch.setattr(Clock, "sleep", passed)
-    monkeypatch.setattr(record.time, "sleep", lambda seconds: None)
-    for name in ("RINGSIDE_TOKEN", "PULSAR_CLIENT_CONF"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def moments(folder: Path) -> list[Path]:

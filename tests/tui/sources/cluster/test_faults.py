@@ -19,9 +19,7 @@ from engine.admin.files import moment_ms
 from tests.playing.server import Asked, Played, PlayingServer, failing, playing, recorded, status
 from tests.playing.server import Fault as PlayedFault
 from tests.tui.cli.conftest import Run, run
-from tui.cli.commands import record
 from tui.sources.cluster.outcomes import Fault
-from tui.sources.cluster.pace import Clock
 
 __all__ = ["run"]
 TLS = Path(__file__).parents[3] / "playing" / "tls"
@@ -29,17 +27,7 @@ ORDERS = "/admin/v2/persistent/public/default/orders/partitioned-stats"
 LOADED = "/admin/v2/broker-stats/topics"
 MEGABYTE = b" " * 10**6
 TIMEOUT = ("--timeout", "200ms")
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def passed(self: Clock, seconds: float) -> None:
-        return None
-
-    monkeypatch.setattr(Clock, "sleep", passed)
-    monkeypatch.setattr(record.time, "sleep", lambda seconds: None)
-    for name in ("RINGSIDE_TOKEN", "PULSAR_CLIENT_CONF"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
 def circle(path: str) -> Played:
