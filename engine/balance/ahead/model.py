@@ -170,6 +170,13 @@ class LoadWorld:
         found = (stats for stats in self.loads[broker].stats if stats.bundle == bundle)
         return next(found, replace(_NO_STATS, bundle=bundle))
 
+    def owner_of(self, bundle: str, reported_by: str) -> str:
+        """Who has a bundle: a broker may still report one that it has lost. O(bundles) for one that it has lost."""
+        if bundle in self.loads[reported_by].bundles:
+            return reported_by
+        owners = (broker for broker, load in self.loads.items() if bundle in load.bundles)
+        return next(owners, reported_by)
+
     def moved(self, bundle: str, source: str, target: str) -> LoadWorld:
         """The brokers after a bundle has moved. What one loses the other gains. O(bundles of both).
 
@@ -238,6 +245,6 @@ class Trail:
 
     def goes(self, bundle: str, source: str, destination: str | None) -> bool:
         """Note a move; whether it is back to a broker the bundle had left."""
-        returns = destination in self.left.get(bundle, ())
-        self.left.setdefault(bundle, set()).add(source)
-        return returns
+        left = self.left.setdefault(bundle, set())
+        left.add(source)
+        return destination in left
