@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from engine.balance.ahead.bulk_modular import BulkModularAhead, can_forecast_in_bulk
 from engine.balance.ahead.extensible import ExtensibleAhead
 from engine.balance.ahead.model import AheadCycle, Assumption, ShedAhead, ShedStart, evenness
 from engine.balance.ahead.modular import ModularAhead
@@ -44,10 +45,16 @@ def shed_ahead(start: ShedStart, cycles: int) -> ShedAhead | Rejection:
     refusal = _refusal(start, cycles)
     if refusal is not None:
         return refusal
-    running = ModularAhead(start) if start.load_manager == "modular" else ExtensibleAhead(start)
+    running = _running(start)
     before = evenness(start.loads, start.settings, start.rules)
     done = tuple(running.next(number) for number in range(1, cycles + 1))
     return ShedAhead(start, done, before, _assumptions(start, done))
+
+
+def _running(start: ShedStart) -> ModularAhead | BulkModularAhead | ExtensibleAhead:
+    if start.load_manager == "extensible":
+        return ExtensibleAhead(start)
+    return BulkModularAhead(start) if can_forecast_in_bulk(start) else ModularAhead(start)
 
 
 def _refusal(start: ShedStart, cycles: int) -> Rejection | None:

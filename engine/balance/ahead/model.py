@@ -190,9 +190,9 @@ class LoadWorld:
             return self
         giver, taker = self.loads[source], self.loads[target]
         stats = self.stats_of(bundle, source)
-        both = _share(stats.bytes_per_sec, giver.bytes_per_sec)
-        inward = _share(stats.throughput_in_bytes_per_sec, giver.throughput_in_bytes_per_sec)
-        outward = _share(stats.throughput_out_bytes_per_sec, giver.throughput_out_bytes_per_sec)
+        both = share_of(stats.bytes_per_sec, giver.bytes_per_sec)
+        inward = share_of(stats.throughput_in_bytes_per_sec, giver.throughput_in_bytes_per_sec)
+        outward = share_of(stats.throughput_out_bytes_per_sec, giver.throughput_out_bytes_per_sec)
         shares = {"cpu": both, "direct_memory": both, "bandwidth_in": inward, "bandwidth_out": outward}
         gave = _with(giver, stats, -1.0, {name: -share * _usage(giver, name) for name, share in shares.items()})
         took = _with(taker, stats, 1.0, {name: share * _usage(giver, name) for name, share in shares.items()})
@@ -205,7 +205,8 @@ class LoadWorld:
         return LoadWorld({**self.loads, source: kept, target: grown})
 
 
-def _share(part: float, whole: float) -> float:
+def share_of(part: float, whole: float) -> float:
+    """At most 1; 0 of nothing."""
     return min(part / whole, 1.0) if whole > 0 else 0.0
 
 

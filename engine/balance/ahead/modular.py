@@ -6,20 +6,19 @@ import math
 from dataclasses import dataclass, field, replace
 
 from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
-from engine.balance.averages import BundleData, TimeAverageMessageData
+from engine.balance.averages import SETTLED_WITHIN, BundleData, TimeAverageMessageData
 from engine.balance.brokers import BrokerLoad, ReportFigures, figures_of, overload_usage, report_needed
-from engine.balance.java_maps import hash_order
+from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.shedding import Unload, shed, view
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
-from engine.balance.settings import MS_PER_MINUTE
-from engine.balance.shedding import strategies as shedders
-from engine.balance.shedding.model import ShedView
+from engine.balance.settings import MS_PER_MINUTE, LoadSettings
+from engine.balance.shedding.model import RankedAverages, ShedView
+from engine.balance.shedding.strategies import ShedderMemory
+from engine.balance.shedding.strategies import shed as shed_by
 from engine.errors import Rejection
-
-ROUNDING = 1e-9
-"""By how much of itself an average may change at one more sample and still be settled."""
+from engine.load_rules import LoadRules
 
 
 @dataclass(slots=True)
@@ -107,20 +106,33 @@ class ModularAhead:
         return figures_of(load, usage)
 
     def _otherwise(self) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
-        """The plan of this cycle if the names that share a bucket came in the other order, where it differs."""
-        seen = view(self.leader, self.state)
-        bundles = hash_order(seen.bundles)
-        brokers = self.state.brokers
-        if not brokers.doubtful and not bundles.doubtful:
-            return None
-        turned = ShedView(
-            tuple(self.state.known[broker].load for broker in brokers.turned_round),
-            {bundle: seen.bundles[bundle] for bundle in bundles.turned_round},
-            seen.recently_unloaded,
-        )
-        settings, rules = self.start.settings, self.start.rules
-        plans = [shedders.shed(self.state.shedder, each, settings, rules)[1].unloads for each in (seen, turned)]
-        return plans[1] if sorted(plans[0]) != sorted(plans[1]) else None
+        state, start = self.state, self.start
+        return other_plan(state.brokers, view(self.leader, state), state.shedder, start.settings, start.rules)
+
+
+def other_plan(
+    brokers: MapOrder,
+    seen: ShedView,
+    memory: ShedderMemory,
+    settings: LoadSettings,
+    rules: LoadRules,
+) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+    """The plan of a cycle if the names that share a bucket came in the other order, where it differs."""
+    bundles = hash_order(seen.bundles)
+    if not brokers.doubtful and not bundles.doubtful:
+        return None
+    loads = {load.broker: load for load in seen.brokers}
+    turned = bundles.turned_round
+    averages = seen.bundles
+    other = ShedView(
+        tuple(loads[broker] for broker in brokers.turned_round),
+        averages.reordered(turned)
+        if isinstance(averages, RankedAverages)
+        else {bundle: averages[bundle] for bundle in turned},
+        seen.recently_unloaded,
+    )
+    plans = [shed_by(memory, each, settings, rules)[1].unloads for each in (seen, other)]
+    return plans[1] if sorted(plans[0]) != sorted(plans[1]) else None
 
 
 def _is_settled(before: BundleData | None, after: BundleData) -> bool:
@@ -131,6 +143,6 @@ def _is_settled(before: BundleData | None, after: BundleData) -> bool:
 
 
 def _is_near(one: TimeAverageMessageData, other: TimeAverageMessageData) -> bool:
-    return math.isclose(one.msgs_per_sec, other.msgs_per_sec, rel_tol=ROUNDING) and math.isclose(
-        one.bytes_per_sec, other.bytes_per_sec, rel_tol=ROUNDING
+    return math.isclose(one.msgs_per_sec, other.msgs_per_sec, rel_tol=SETTLED_WITHIN) and math.isclose(
+        one.bytes_per_sec, other.bytes_per_sec, rel_tol=SETTLED_WITHIN
     )
