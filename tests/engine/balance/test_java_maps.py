@@ -43,7 +43,7 @@ def test_nine_keys_in_one_bucket_enlarge_a_small_table_also_one_by_one() -> None
     st.booleans(),
 )
 def test_the_order_of_a_copy_follows_its_map_key_by_key(keys: list[str], changes: list[int], is_partial: bool) -> None:
-    """Keys are taken out and put in again, as bundles that no report has for a while; the reference copies each time."""
+    """Keys are taken out and put in again, as bundles that no report has for a while; the reference copies anew."""
 
     def copied(key: str) -> bool:
         return not is_partial or "b" not in key
