@@ -460,5 +460,5 @@ def _bundle_groups(row: BrokerRow, view: BrokersView) -> list[Group]:
     ]
     rest = len(blocks) - len(lines)
     more = [KeyHelp("", f"and {counted(rest, 'bundle')} more")] if rest else []
-    whole = KeyHelp("", row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, len(row.blocks)))
+    whole = KeyHelp("", row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, row.bundles))
     return [("in all", [whole]), ("bundles by traffic", [*lines, *more])]

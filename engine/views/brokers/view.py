@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from engine.admin.shed_inputs import ShedInputs
@@ -253,7 +254,7 @@ def _older(inputs: ShedInputs, settings: LoadSettings) -> Mapping[str, int]:
 
 
 def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
-    """The page after ``cycle`` cycles, 0 for now. O(bundles of brokers not shown like this before)."""
+    """The page after ``cycle`` cycles, 0 for now. O(brokers and what the next cycle decides)."""
     ahead, cycles = view.ahead, view.ahead.cycles
     done = cycles[cycle - 1] if cycle else None
     coming = cycles[cycle] if cycle < len(cycles) else None
@@ -267,14 +268,15 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     rows = tuple(
         BrokerRow(
             load.broker,
-            bars_of(load, limits.get(load.broker), settings, rules, limits_all=view.shedder),
             weighted_usage(load, settings, rules, heap=True),
             load.msgs_per_sec,
             load.bytes_per_sec,
             load.topics,
-            _marked(_kept_blocks(view, load, places), leaving.get(load.broker)),
+            len(dict.fromkeys(load.bundles)),
             load.broker in view.born,
             view.older.get(load.broker, 0),
+            partial(bars_of, load, limits.get(load.broker), settings, rules, limits_all=view.shedder),
+            partial(_row_blocks, view, load, places, leaving.get(load.broker)),
         )
         for load in loads
     )
@@ -291,6 +293,12 @@ def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int])
     return kept[id(load)]
 
 
+def _row_blocks(
+    view: BrokersView, load: BrokerLoad, places: Mapping[str, int], leaving: set[str] | None
+) -> tuple[Block, ...]:
+    return _marked(_kept_blocks(view, load, places), leaving)
+
+
 def _marked(blocks: tuple[Block, ...], leaving: set[str] | None) -> tuple[Block, ...]:
     if leaving is None:
         return blocks
@@ -299,11 +307,11 @@ def _marked(blocks: tuple[Block, ...], leaving: set[str] | None) -> tuple[Block,
 
 def _blocks(load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str]) -> Iterable[Block]:
     stats = {one.bundle: one for one in load.stats}
-    for bundle in sorted(dict.fromkeys(load.bundles), key=lambda name: (places[namespace_of(name)], name)):
+    for place, bundle in sorted((places[namespace_of(name)], name) for name in dict.fromkeys(load.bundles)):
         one = stats.get(bundle)
         yield Block(
             bundle,
-            places[namespace_of(bundle)],
+            place,
             one.topics if one is not None else 0,
             one.msgs_per_sec if one is not None else 0.0,
             one.bytes_per_sec if one is not None else 0.0,

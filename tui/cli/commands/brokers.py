@@ -126,7 +126,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         (
             safe_name(row.broker),
             *(_share(bar) for bar in row.bars),
-            row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, len(row.blocks)),
+            row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, row.bundles),
         )
         for row in frame.rows
     ]
