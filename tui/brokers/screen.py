@@ -11,7 +11,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.reactive import var
 
 from engine.balance.settings import LoadSettings
@@ -41,13 +40,13 @@ from tui.kit.footer import KeyFooter
 from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable, RowsTable
-from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, assembled, set_subtitle, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
-from tui.kit.text_panels import WordsPanel, written
+from tui.kit.text_panels import WordsPanel
 from tui.kit.typed_commands import Typed, choice, number
-from tui.kit.wording import quantity, safe_name
+from tui.kit.wording import Line, quantity, safe_name
 
 QUICK_BUNDLES: Final = 300
 """With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""
@@ -84,8 +83,8 @@ class BrokersScreen(TableScreen):
     colours: var[Palette] = var(palette, init=False)
     # What the panels are bound to.
     sentence: var[tuple[str, str]] = var(("hint", ""))
-    next_text: var[Content] = var(NO_TEXT)
-    compare_text: var[Content] = var(NO_TEXT)
+    next_text: var[tuple[Line, ...]] = var(())
+    compare_text: var[tuple[Line, ...]] = var(())
     strip: var[CycleStrip | None] = var(None)
 
     def __init__(
@@ -118,8 +117,8 @@ class BrokersScreen(TableScreen):
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="panels"):
             yield RowsTable(id="table", classes="panel")
-            yield WordsPanel(id="next", classes="panel").data_bind(content=cls.next_text)
-            yield WordsPanel(id="compare", classes="panel").data_bind(content=cls.compare_text)
+            yield WordsPanel(id="next", classes="panel").data_bind(said=cls.next_text)
+            yield WordsPanel(id="compare", classes="panel", wraps=False).data_bind(said=cls.compare_text)
         yield StripPanel(id="strip", ascii_only=self._ascii_only).data_bind(cls.strip, cls.colours)
         yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
@@ -369,7 +368,7 @@ class BrokersScreen(TableScreen):
             assembled((" brokers", "$accent bold"), (title, "bold"), (status_text(view), "$dim"))
         )
         self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(view, frame))
-        self.next_text = written(next_lines(view, frame), apart=False)
+        self.next_text = tuple(next_lines(view, frame))
         self._show_compared()
         self.strip = CycleStrip(view.strip, frame.cycle, strip_words(view))
         self._show_table(frame)
@@ -384,9 +383,9 @@ class BrokersScreen(TableScreen):
         panel = self.query_one("#compare", WordsPanel)
         width = panel.scrollable_content_region.width
         if self.compared:
-            self.compare_text = written(compare_lines(self.compared, self.question.cycles, width), apart=False)
+            self.compare_text = tuple(compare_lines(self.compared, self.question.cycles, width))
         else:
-            self.compare_text = written([("comparing all shedders", "dim")])
+            self.compare_text = (("comparing all shedders", "dim"),)
 
     def _show_table(self, frame: BrokersFrame) -> None:
         assert self.view is not None
