@@ -130,18 +130,20 @@ def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -
     )
 
 
-def compared_shedders(given: BrokersInput, question: BrokersQuestion) -> tuple[Compared, ...]:
-    """Every shedder under the same question, each with the placement that goes with it. O(5 forecasts)."""
-    strategies = strategies_of(given, question)
-    in_force = "" if isinstance(strategies, Rejection) else strategies[1]
-    return tuple(_compared(given, question, shedder, shedder == in_force) for shedder in SHEDDERS)
+def compared_shedders(view: BrokersView) -> tuple[Compared, ...]:
+    """Every shedder under the question of a view, each with the placement that goes with it. O(4 forecasts)."""
+    return tuple(compared_shedder(view, shedder) for shedder in SHEDDERS)
 
 
-def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_force: bool) -> Compared:
-    manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
-    placement = question.placement if in_force else None
-    begun_cluster = begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
-    ahead = begun_cluster if isinstance(begun_cluster, Rejection) else shed_ahead(begun_cluster[0], question.cycles)
+def compared_shedder(view: BrokersView, shedder: str) -> Compared:
+    """One shedder under the question of a view; that in force is the view's own forecast."""
+    in_force = shedder == view.shedder
+    ahead: ShedAhead | Rejection = view.ahead
+    if not in_force:
+        manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
+        question = replace(view.question, load_manager=manager, shedder=shedder, placement=None)
+        begun_cluster = begun(view.given, question)
+        ahead = begun_cluster if isinstance(begun_cluster, Rejection) else shed_ahead(begun_cluster[0], question.cycles)
     if isinstance(ahead, Rejection):
         return Compared(shedder, in_force, refused=ahead.message)
     moves = ahead.moves
