@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from tests.broker.class_archive import forget
+
 HERE: Final = Path(__file__).parent
 RELEASE: Final = "4.2.4"
 JAVA: Final = 17
@@ -81,6 +83,7 @@ def _bring(folder: Path, pom: Path, limit_s: float) -> None:
         if folder.exists():
             shutil.rmtree(folder)
         draft.rename(folder)
+        forget(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
