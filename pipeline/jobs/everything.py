@@ -95,6 +95,8 @@ class _Run:
     given: Mapping[str, Mapping[str, str]]
     summaries: dict[str, object] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    left: bool = False
+    """Interrupted: the session ends under the jobs that still run, and what they say of that helps nobody."""
 
     def wanted(self) -> Iterator[str]:
         """The jobs between ``import``, after which only it is known what there is for them, and ``report``."""
@@ -118,8 +120,10 @@ class _Run:
         try:
             for done in as_completed([pool.submit(self._take_beside, job) for job in jobs]):
                 done.result()
+        except BaseException:
+            self.left = True
+            raise
         finally:
-            # Whoever is interrupted ends the session next, and with it what still runs here.
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _take_beside(self, job: str) -> None:
@@ -138,17 +142,17 @@ class _Run:
         try:
             result = job_called(job)(self.spark, place, self.target, own)
         except (RingsideError, OSError, MemoryError, pa.ArrowException) as fault:
-            if job == "import":
+            if job == "import" or self.left:
                 raise
             # What it left from an earlier run belongs to another input.
             withdraw(self.target, job)
-            self.failed[job] = str(fault) or "there was not enough memory"
+            self.failed[job] = str(fault).removeprefix(f"the job {job} failed: ") or "there was not enough memory"
             if job == "report":
                 raise RingsideError(
                     f"report failed: {self.failed[job]}; the tables of the other jobs are there, and "
                     f"{shell_line('ringside', 'fleet', 'open', str(self.target))} lists what they hold"
                 ) from fault
-            self.options.say(f"{job} failed, the other jobs go on: {fault}")
+            self.options.say(f"{job} failed, the other jobs go on: {self.failed[job]}")
             return
         self.summaries[job] = result.summary
         self.options.say(result.sentence)
