@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
@@ -64,6 +64,10 @@ class AdminRequest:
         )
 
 
+PATHS_KEPT: Final = 1 << 14
+"""Places of files that are not read again: a cluster that is read every few seconds has the same ones each time."""
+
+
 def parse_request(text: str) -> AdminRequest:
     """Parse ``GET /admin/v2/persistent/t/n/x/stats``; an unknown request has ``what == ""``.
 
@@ -114,6 +118,7 @@ def _parsed(text: str) -> AdminRequest:
     return AdminRequest(method, "", query=query)
 
 
+@lru_cache(maxsize=PATHS_KEPT)
 def request_of_path(name: str) -> AdminRequest | None:
     """Return the request of a file by its place in a mirror of the admin API; None outside one. A query follows ``@``.
 

@@ -149,6 +149,28 @@ class _Compared:
     problems: tuple[Problem, ...] = ()
 
 
+class _ComparedTopics:
+    """What came of comparing the topics of one answer, which may have other bytes at the next reading."""
+
+    def __init__(self) -> None:
+        self._inputs: object = None
+        self._before: dict[str, tuple[TopicFacts, Ledger]] = {}
+        self._now: dict[str, tuple[TopicFacts, Ledger]] = {}
+
+    def begin(self, inputs: object) -> None:
+        """Begin another reading; what was compared with other inputs is forgotten."""
+        self._before, self._now = self._now if inputs == self._inputs else {}, {}
+        self._inputs = inputs
+
+    def get(self, topic: TopicFacts) -> Ledger | None:
+        """The facts of a topic, if its statistics are those of the reading before."""
+        known = self._before.get(topic.name)
+        return known[1] if known is not None and known[0] is topic else None
+
+    def keep(self, topic: TopicFacts, ledger: Ledger) -> None:
+        self._now[topic.name] = topic, ledger
+
+
 class _Comparison:
     """All answers of a folder, compared with one set of rules; ``problems`` are what could not be read on the way."""
 
@@ -205,8 +227,17 @@ class _Comparison:
         if compared.inputs != inputs:
             compared.inputs = inputs
             compared.ledger = ledger = Ledger(answer.moment, answer.file)
+            topics = remembered(
+                self._earlier, f"topics, {self._purpose}", answer.file, b"", lambda _: _ComparedTopics()
+            )
+            topics.begin(inputs)
             for topic in decoded.topics.values():
-                self._compare_topic(ledger, topic, levels, name_known=decoded.named)
+                of_topic = topics.get(topic)
+                if of_topic is None:
+                    of_topic = Ledger(answer.moment, answer.file)
+                    self._compare_topic(of_topic, topic, levels, name_known=decoded.named)
+                topics.keep(topic, of_topic)
+                ledger.add(of_topic)
             aggregates = decode_aggregates(answer.data, answer.file, answer.kind, name, self._earlier)
             compared.problems = aggregates.problems
             for topic_name, aggregate in aggregates.good.items():
@@ -239,16 +270,15 @@ class _Comparison:
         self.ledger.add(compared.ledger)
 
     def _compare_other(self, answer: Answer) -> None:
-        namespace = self._answers.naming.namespace(answer.file) or ""
         match answer.kind:
             case AnswerKind.BUNDLES:
                 bundles = self._keep(decode_bundles(answer.data, answer.file))
                 if bundles.boundaries:
-                    compare_list(self.ledger, namespace, bundles)
+                    compare_list(self.ledger, self._namespace(answer), bundles)
             case AnswerKind.POLICIES:
                 policies = self._keep(decode_policies(answer.data, answer.file))
                 if policies.boundaries:
-                    compare_policies(self.ledger, namespace, policies)
+                    compare_policies(self.ledger, self._namespace(answer), policies)
             case AnswerKind.HASH_POSITIONS:
                 positions = self._keep(decode_hash_positions(answer.data, answer.file))
                 if positions is not None:
@@ -264,6 +294,9 @@ class _Comparison:
                 self._see_text(answer)
             case _:
                 self.ledger.skip(NOT_MODELLED.get(answer.kind, NOT_MODELLED[AnswerKind.OTHER]))
+
+    def _namespace(self, answer: Answer) -> str:
+        return self._answers.naming.namespace(answer.file) or ""
 
     def _see_text(self, answer: Answer) -> None:
         """A number or a word is a whole answer of some requests, and so is a range of a bundle; all else is damaged."""
