@@ -80,7 +80,10 @@ def _rules(
     """The rule of each field, and what gets the values of all fields."""
     known = fields(record)
     rules = tuple(field.metadata.get(_RULE, _first) for field in known)
-    return rules, lambda value: tuple([getattr(value, field.name) for field in known])
+    names = [field.name for field in known]
+    if len(names) == 1:
+        return rules, lambda value: (getattr(value, names[0]),)
+    return rules, operator.attrgetter(*names)
 
 
 def _first(total: Any, _: Any) -> Any:
