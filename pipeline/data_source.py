@@ -9,13 +9,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import msgspec
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
-
-FORMAT: Final = "ringside"
 
 
 @dataclass
@@ -48,13 +46,14 @@ class EngineWriter(DataSourceArrowWriter):
 
 
 class EngineSource(DataSource):
-    """Registered as a subclass that holds the writer."""
+    """Registered as a subclass that holds its name and the writer."""
 
+    format_name: ClassVar[str]
     engine_writer: ClassVar[EngineWriter]
 
     @classmethod
     def name(cls) -> str:
-        return FORMAT
+        return cls.format_name
 
     def writer(self, schema: Any, overwrite: bool) -> DataSourceArrowWriter:
         return self.engine_writer

@@ -144,6 +144,14 @@ def _stderr_to(log: Path) -> Iterator[None]:
         os.close(before)
 
 
+def activate(spark: SparkSession) -> None:
+    """Make a session the active one of this thread: writing looks data sources up there, and a new thread has none.
+
+    The documented ways set the main thread's alone; this call sets it on its way.
+    """
+    spark.createDataFrame([], "nothing int")
+
+
 def need_pyspark() -> None:
     """Raises ``InputError`` when packages are missing: that is known before anything is begun."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pipeline.data_source import Written
 
 _COMMITTED: Final = "committed.msgpack"
+_REGISTERING: Final = Lock()
 _Account = TypeVar("_Account", bound=msgspec.Struct)
 _Account_co = TypeVar("_Account_co", covariant=True)
 
@@ -73,14 +75,21 @@ def write_by_engine(
     """
     from pyspark.serializers import CloudPickleSerializer  # noqa: PLC0415
 
-    from pipeline.data_source import FORMAT, EngineSource, EngineWriter  # noqa: PLC0415  imports Spark
+    from pipeline.data_source import EngineSource, EngineWriter  # noqa: PLC0415  imports Spark
 
-    staged = draft.aside(f"staged-{uuid.uuid4().hex[:8]}")
+    own = uuid.uuid4().hex[:8]
+    staged = draft.aside(f"staged-{own}")
     committed = staged / _COMMITTED
     pickled: Callable[[object], bytes] = CloudPickleSerializer().dumps  # type: ignore[no-untyped-call]
     writer = EngineWriter(pickled(_Task(work, staged, draft.stamp)), pickled(committed))
-    rows.sparkSession.dataSource.register(type("Source", (EngineSource,), {"engine_writer": writer}))
-    rows.write.format(FORMAT).mode("append").save()
+    # Jobs that run side by side share the session: each write has a source of its own, and of two that Spark registers
+    # at once one may be lost.
+    name = f"ringside-{own}"
+    with _REGISTERING:
+        rows.sparkSession.dataSource.register(
+            type("Source", (EngineSource,), {"format_name": name, "engine_writer": writer})
+        )
+    rows.write.format(name).mode("append").save()
     messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
     tables: dict[str, Place] = {}
     for parts, _ in messages:

@@ -15,6 +15,8 @@ NUM_SHORT_SAMPLES: Final = 10
 NUM_LONG_SAMPLES: Final = 1000
 DEFAULT_MESSAGE_RATE: Final = 50.0
 DEFAULT_MESSAGE_THROUGHPUT: Final = 50_000.0
+SETTLED_WITHIN: Final = 1e-9
+"""By how much of itself an average may change at one more sample and still be settled."""
 
 
 @dataclass(frozen=True, slots=True)

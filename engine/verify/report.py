@@ -141,6 +141,12 @@ class Ledger:
         if count:
             self.skipped[reason] += count
 
+    def add(self, other: Ledger) -> None:
+        """Add what another one collected."""
+        self.compared.update(other.compared)
+        self.differences += other.differences
+        self.skipped.update(other.skipped)
+
     def tallies(self, kinds: Iterable[Enum] = FactKind) -> tuple[Tally, ...]:
         """The counts by kind, in the order of ``kinds``."""
         missed = Counter(difference.kind for difference in self.differences)

@@ -59,6 +59,9 @@ def rules(draw: st.DrawFn) -> LoadSettings:
         loadBalancerLoadSheddingStrategy=shedder,
         loadBalancerLoadPlacementStrategy=placement,
         loadBalancerDistributeBundlesEvenlyEnabled=draw(st.booleans()),
+        # Late reports and no grace: the leader unloads a bundle that its broker has lost meanwhile.
+        loadBalancerSheddingGracePeriodMinutes=draw(st.sampled_from([0, 30])),
+        loadBalancerReportUpdateThresholdPercentage=draw(st.sampled_from([10, 100])),
         loadBalancerBrokerOverloadedThresholdPercentage=draw(st.sampled_from([10, 50, 85])),
         loadBalancerBundleUnloadMinThroughputThreshold=0.0,
         lowerBoundarySheddingEnabled=draw(st.booleans()),

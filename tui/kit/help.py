@@ -90,12 +90,19 @@ class KeyLines(Widget):
     def __init__(self, groups: Sequence[Group]) -> None:
         super().__init__()
         self._groups = groups
+        self._wrapped: dict[int, Content] = {}
+        """By width in cells: Textual asks for the height at two or three widths, several times each."""
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return _content(self._groups, width).plain.count("\n") + 1
+        return self._at_width(width).plain.count("\n") + 1
 
     def render(self) -> Content:
-        return _content(self._groups, self.content_size.width)
+        return self._at_width(self.content_size.width)
+
+    def _at_width(self, cells: int) -> Content:
+        if cells not in self._wrapped:
+            self._wrapped[cells] = _content(self._groups, cells)
+        return self._wrapped[cells]
 
 
 def _content(groups: Sequence[Group], cells: int) -> Content:

@@ -194,9 +194,13 @@ class ThemedApp(App[int]):
         self.stylesheet = ParsedOnce(variables=self.get_css_variables())
 
     async def on_event(self, event: events.Event) -> None:
-        """Let others have their turn before each key or click, however many came at once."""
-        if isinstance(event, events.InputEvent) and not event.is_forwarded:
+        """Let others have their turn before each key or click, however many came at once.
+
+        Also before one that the focused widget and the screen had no use for: its action happens here as well.
+        """
+        if isinstance(event, events.InputEvent):
             await asyncio.sleep(0)
+        if isinstance(event, events.InputEvent) and not event.is_forwarded:
             meant = self.more_keys.get(event.key) if isinstance(event, events.Key) else None
             if meant is not None and not isinstance(self.focused, Input):
                 event = events.Key(meant, meant if len(meant) == 1 else None)

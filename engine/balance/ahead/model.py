@@ -170,6 +170,13 @@ class LoadWorld:
         found = (stats for stats in self.loads[broker].stats if stats.bundle == bundle)
         return next(found, replace(_NO_STATS, bundle=bundle))
 
+    def owner_of(self, bundle: str, reported_by: str) -> str:
+        """Who has a bundle: a broker may still report one that it has lost. O(bundles) for one that it has lost."""
+        if bundle in self.loads[reported_by].bundles:
+            return reported_by
+        owners = (broker for broker, load in self.loads.items() if bundle in load.bundles)
+        return next(owners, reported_by)
+
     def moved(self, bundle: str, source: str, target: str) -> LoadWorld:
         """The brokers after a bundle has moved. What one loses the other gains. O(bundles of both).
 
@@ -183,9 +190,9 @@ class LoadWorld:
             return self
         giver, taker = self.loads[source], self.loads[target]
         stats = self.stats_of(bundle, source)
-        both = _share(stats.bytes_per_sec, giver.bytes_per_sec)
-        inward = _share(stats.throughput_in_bytes_per_sec, giver.throughput_in_bytes_per_sec)
-        outward = _share(stats.throughput_out_bytes_per_sec, giver.throughput_out_bytes_per_sec)
+        both = share_of(stats.bytes_per_sec, giver.bytes_per_sec)
+        inward = share_of(stats.throughput_in_bytes_per_sec, giver.throughput_in_bytes_per_sec)
+        outward = share_of(stats.throughput_out_bytes_per_sec, giver.throughput_out_bytes_per_sec)
         shares = {"cpu": both, "direct_memory": both, "bandwidth_in": inward, "bandwidth_out": outward}
         gave = _with(giver, stats, -1.0, {name: -share * _usage(giver, name) for name, share in shares.items()})
         took = _with(taker, stats, 1.0, {name: share * _usage(giver, name) for name, share in shares.items()})
@@ -198,7 +205,8 @@ class LoadWorld:
         return LoadWorld({**self.loads, source: kept, target: grown})
 
 
-def _share(part: float, whole: float) -> float:
+def share_of(part: float, whole: float) -> float:
+    """At most 1; 0 of nothing."""
     return min(part / whole, 1.0) if whole > 0 else 0.0
 
 
@@ -238,6 +246,6 @@ class Trail:
 
     def goes(self, bundle: str, source: str, destination: str | None) -> bool:
         """Note a move; whether it is back to a broker the bundle had left."""
-        returns = destination in self.left.get(bundle, ())
-        self.left.setdefault(bundle, set()).add(source)
-        return returns
+        left = self.left.setdefault(bundle, set())
+        left.add(source)
+        return destination in left

@@ -64,8 +64,13 @@ def view(leader: Leader, state: LeaderState) -> ShedView:
 @lru_cache(maxsize=16)
 def _shed_order(bundles: MapOrder, with_system: bool) -> MapOrder:
     """The copy of the leader's map that a shedder gets; from cycle to cycle the bundles are mostly the same."""
-    shed = [bundle for bundle in bundles if not is_heartbeat_namespace(namespace_of(bundle))]
-    return hash_order(shed if with_system else [each for each in shed if namespace_of(each) != SYSTEM_NAMESPACE])
+    return hash_order(bundle for bundle in bundles if is_shed(bundle, with_system=with_system))
+
+
+def is_shed(bundle: str, *, with_system: bool) -> bool:
+    """Whether shedders get to know a bundle; ``with_system``: the release sheds ``pulsar/system`` like others."""
+    namespace = namespace_of(bundle)
+    return not is_heartbeat_namespace(namespace) and (with_system or namespace != SYSTEM_NAMESPACE)
 
 
 def shed(leader: Leader, state: LeaderState, now_ms: int, pick: Picker) -> tuple[LeaderState, SheddingCycle]:

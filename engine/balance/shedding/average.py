@@ -19,12 +19,11 @@ from engine.balance.shedding.model import (
     BundleVerdict,
     ShedPlan,
     ShedView,
+    TrafficMeasure,
     double_key,
     falling,
     planned,
     shed_verdict,
-    short_term_bytes,
-    short_term_msgs,
 )
 from engine.balance.shedding.uniform import java_int
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
@@ -173,15 +172,16 @@ class _Cycle:
         self.forget(bottom.broker, top.broker)
         msgs = (top.msgs_per_sec - bottom.msgs_per_sec) * settings.maxUnloadPercentage
         octets = (top.bytes_per_sec - bottom.bytes_per_sec) * settings.maxUnloadPercentage
+        measure: TrafficMeasure = "messages"
         if msgs > settings.minUnloadMessage:
-            left, value = msgs, short_term_msgs
+            left = msgs
         elif octets > settings.minUnloadMessageThroughput:
-            left, value = octets, short_term_bytes
+            left, measure = octets, "bytes"
         else:
             judged.append(BrokerVerdict(top.broker, "below-minimum-traffic", difference, limit, octets))
             return
         need = left
-        candidates, passed = falling(self.view, top, value)
+        candidates, passed = falling(self.view, top, measure)
         bundles: list[BundleVerdict] = []
         for bundle, traffic in candidates:
             if 0 < traffic <= left:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -31,6 +32,27 @@ BundleOutcome = Literal[
 ]
 
 
+TrafficMeasure = Literal["messages", "bytes"]
+
+
+class RankedAverages(Mapping[str, BundleData]):
+    """Averages that know the order and the traffic of bundles without an object for each (see ``bulk_averages``)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def in_order(self, bundles: Iterable[str]) -> list[str]:
+        """Some of the bundles in the order of all."""
+
+    @abstractmethod
+    def short_term(self, bundles: Iterable[str], measure: TrafficMeasure) -> list[float]:
+        """Their short-term traffic: messages/s or bytes/s."""
+
+    @abstractmethod
+    def reordered(self, bundles: Iterable[str]) -> RankedAverages:
+        """The same bundles in another order."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShedView:
     """What the leader knows at the moment of a cycle.
@@ -42,10 +64,27 @@ class ShedView:
     brokers: tuple[BrokerLoad, ...]
     bundles: Mapping[str, BundleData]
     recently_unloaded: Collection[str] = ()
-    ranks: Mapping[str, int] = field(init=False, compare=False, repr=False)
+    _ranks: Mapping[str, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ranks", {bundle: rank for rank, bundle in enumerate(self.bundles)})
+        by_itself = isinstance(self.bundles, RankedAverages)
+        ranks = {} if by_itself else {bundle: rank for rank, bundle in enumerate(self.bundles)}
+        object.__setattr__(self, "_ranks", ranks)
+
+    def in_order(self, bundles: Iterable[str]) -> list[str]:
+        """Some of the bundles in the order of the map of all."""
+        if isinstance(self.bundles, RankedAverages):
+            return self.bundles.in_order(bundles)
+        return sorted(bundles, key=self._ranks.__getitem__)
+
+    def short_term(self, bundles: Iterable[str], measure: TrafficMeasure) -> list[float]:
+        """Short-term averages of bundles: messages/s or bytes/s."""
+        if isinstance(self.bundles, RankedAverages):
+            return self.bundles.short_term(bundles, measure)
+        averages = (self.bundles[bundle].short_term for bundle in bundles)
+        if measure == "messages":
+            return [average.msgs_per_sec for average in averages]
+        return [average.bytes_per_sec for average in averages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +148,8 @@ def double_key(value: float) -> tuple[bool, float, float]:
     return (False, value, math.copysign(1.0, value))
 
 
-def short_term_bytes(data: BundleData) -> float:
-    return data.short_term.bytes_per_sec
-
-
-def short_term_msgs(data: BundleData) -> float:
-    return data.short_term.msgs_per_sec
-
-
 def falling(
-    view: ShedView, load: BrokerLoad, value: Callable[[BundleData], float]
+    view: ShedView, load: BrokerLoad, measure: TrafficMeasure
 ) -> tuple[list[tuple[str, float]], list[BundleVerdict]]:
     """The bundles of a broker that may be unloaded with their values, the largest first; then why others may not.
 
@@ -130,11 +161,11 @@ def falling(
         if bundle not in view.bundles:
             passed.append(BundleVerdict(bundle, "no-averages"))
         elif bundle in view.recently_unloaded:
-            passed.append(BundleVerdict(bundle, "recently-unloaded", value(view.bundles[bundle])))
+            passed.append(BundleVerdict(bundle, "recently-unloaded", *view.short_term([bundle], measure)))
         else:
             allowed.append(bundle)
-    allowed.sort(key=view.ranks.__getitem__)
-    values = [(bundle, value(view.bundles[bundle])) for bundle in allowed]
+    allowed = view.in_order(allowed)
+    values = list(zip(allowed, view.short_term(allowed, measure), strict=True))
     values.sort(key=lambda each: double_key(each[1]), reverse=True)
     return values, passed
 
@@ -144,7 +175,7 @@ def take_bytes(view: ShedView, load: BrokerLoad, need: float) -> tuple[BundleVer
 
     What is taken may be far more than the need. A NaN is taken first, and ends it.
     """
-    candidates, passed = falling(view, load, short_term_bytes)
+    candidates, passed = falling(view, load, "bytes")
     taken = 0.0
     verdicts: list[BundleVerdict] = []
     for bundle, value in candidates:

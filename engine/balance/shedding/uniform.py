@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-from engine.balance.averages import BundleData
 from engine.balance.brokers import BrokerLoad
 from engine.balance.java_maps import MapOrder
 from engine.balance.settings import LoadSettings
@@ -16,15 +15,13 @@ from engine.balance.shedding.model import (
     BundleVerdict,
     ShedPlan,
     ShedView,
+    TrafficMeasure,
     falling,
     planned,
     shed_verdict,
-    short_term_bytes,
-    short_term_msgs,
 )
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
-Measure = Literal["messages", "bytes"]
 _HIGHEST_INT: Final = 2**31 - 1
 _LOWEST_INT: Final = -(2**31)
 _NOTHING: Final = 1e-6
@@ -55,7 +52,7 @@ class Spread:
 class Imbalance:
     """By how much one measure is uneven, its limit, and the broker that has most of it."""
 
-    measure: Measure
+    measure: TrafficMeasure
     spread: Spread
     figure: float
     limit: float
@@ -154,8 +151,7 @@ def _judge(
         return BrokerVerdict(source.broker, "too-few-bundles", figure, limit, need)
     if need < least:
         return BrokerVerdict(source.broker, "below-minimum-traffic", figure, limit, need)
-    value: Callable[[BundleData], float] = short_term_msgs if by_messages else short_term_bytes
-    candidates, passed = falling(view, source, value)
+    candidates, passed = falling(view, source, reason.measure)
     maximum = settings.maxUnloadBundleNumPerShedding
     left, chosen = need, 0
     bundles: list[BundleVerdict] = []
