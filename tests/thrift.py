@@ -1,8 +1,8 @@
 """What makes every test cheaper and changes nothing that a test can see.
 
 Objects of a test session are many and live long, and apps leave whole trees of widgets behind: with Python's own
-thresholds the garbage collector took a sixth of the time of a screen's tests, and a tenth with ten times those. And each
-app parses the style sheets of all its widgets anew, though they are the same for all apps with the same colours.
+thresholds the garbage collector took a sixth of the time of a screen's tests, and a tenth with ten times those. And
+each app parses the style sheets of all its widgets anew, though they are the same for all apps with the same colours.
 """
 
 from __future__ import annotations

@@ -411,7 +411,7 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @invariant()
     def replaying_the_log_gives_the_same_bytes(self) -> None:
-        """A step has one way from the opening to it, so what was folded up to the step before it is taken from there."""
+        """One way leads from the opening to a step, so folding goes on from the step before it."""
         state = self.timeline.initial
         for step in self.timeline.steps[: self.timeline.cursor]:
             if step.number not in self.folded:
