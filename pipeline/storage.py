@@ -152,14 +152,14 @@ class StorePath:
 
     def files(self, *, below: bool = False) -> Iterator[tuple[StorePath, Any]]:
         """Files right in this folder, or at any depth, with Arrow's ``FileInfo``; none where there is no folder."""
-        found = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True, recursive=below))
-        return ((StorePath(self.root, info.path, self.store), info) for info in found if info.is_file)
+        infos = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True, recursive=below))
+        return ((StorePath(self.root, info.path, self.store), info) for info in infos if info.is_file)
 
     def folders(self) -> list[StorePath]:
         """Folders right in this one."""
-        found = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True))
+        infos = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True))
         kind = pafs.FileType.Directory
-        return [StorePath(self.root, info.path.rstrip("/"), self.store) for info in found if info.type == kind]
+        return [StorePath(self.root, info.path.rstrip("/"), self.store) for info in infos if info.type == kind]
 
     def remove_folder(self) -> None:
         """Remove a folder with all in it, if it is there."""
@@ -196,7 +196,7 @@ def check_place(text: str, *, local: bool = False) -> None:
     if scheme in ("", "file"):
         return
     if scheme not in _STORES:
-        known = ", ".join(f"{each}://" for each in ("file", *_STORES))
+        known = ", ".join(f"{name}://" for name in ("file", *_STORES))
         raise InputError(f"{text}: {scheme}:// is not known; a path or {known} can be read and written")
     if local:
         raise InputError(f"{text}: here a folder of this machine is needed, not one of {scheme}://")

@@ -183,7 +183,7 @@ def current_run(target: Path, job: str) -> Path | None:
 
 
 def _next_number(runs: Path, job: str) -> int:
-    numbers = [int(found[1]) for path in runs.iterdir() if (found := re.fullmatch(rf"{job}-(\d+)", path.name))]
+    numbers = [int(match[1]) for path in runs.iterdir() if (match := re.fullmatch(rf"{job}-(\d+)", path.name))]
     return max(numbers, default=0) + 1
 
 
