@@ -2,8 +2,9 @@
 
     python -m tests.broker.soak --minutes 60 --seed 1
 
-Readings fall between, before and in the middle of what consumers do, as those of a dashboard do, and what did not change
-is not compared again, as there; that must come to the same as comparing everything. A disagreement is kept as a dump in ``build/broker`` that ``ringside verify`` and the lab read.
+Readings fall between, before and in the middle of what consumers do, as those of a dashboard do. As there, what did not
+change is not compared again, which must come to the same as comparing everything. A disagreement is kept as a dump in
+``build/broker`` that ``ringside verify`` and the lab read.
 """
 
 from __future__ import annotations
