@@ -75,6 +75,16 @@ class Producers:
             client.close()
 
 
+def verified(source: Source) -> VerifyReport:
+    reading = source.read()
+    return verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin))
+
+
+def sums_that_differ(report: VerifyReport) -> set[tuple[str, str]]:
+    """Kind and subject of what differs."""
+    return {(each.kind.name, each.subject) for each in report.differences if each.kind in OF_SUMS}
+
+
 @pytest.mark.parametrize("by_name", ["true", "false"], ids=["by-name", "by-position"])
 def test_the_sums_over_the_partitions(
     brokers: Brokers, by_name: str, steps: int, seed: int, predictions: list[int]
@@ -90,9 +100,11 @@ def test_the_sums_over_the_partitions(
     checked = entries = 0
     for _ in range(2 * steps):
         producers.step()
-        reading = source.read()
-        report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
-        assert [each for each in report.differences if each.kind in OF_SUMS] == [], f"seed {seed}"
+        report = verified(source)
+        if suspected := sums_that_differ(report):
+            # The broker writes rates anew once a second, also while it adds them up.
+            report = verified(source)
+            assert sums_that_differ(report).isdisjoint(suspected), f"seed {seed}: {report.differences}"
         checked += sum(tally.compared for tally in report.tallies if tally.kind in OF_SUMS)
         entries += sum(tally.compared for tally in report.tallies if tally.kind is FactKind.PUBLISHER_ENTRIES)
     producers.close()
