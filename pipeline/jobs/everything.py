@@ -103,13 +103,16 @@ class _Run:
         for job in IN_RUN:
             if job in ("import", "report"):
                 continue
+            missing = ""
             if job == "keys" and not has_traces(self.source) and not consumers_of_tables(self.target):
-                self.options.say("keys: there is neither a trace nor a Key_Shared subscription, so it is left out")
-                continue
-            if job == "balance" and not has_load_reports(self.target):
-                self.options.say("balance: there is no load report, so it is left out")
-                continue
-            yield job
+                missing = "neither a trace nor a Key_Shared subscription"
+            elif job == "balance" and not has_load_reports(self.target):
+                missing = "no load report"
+            if missing:
+                self.options.say(f"{job}: there is {missing}, so it is left out")
+                withdraw(self.target, job)  # what an earlier run found belongs to another input
+            else:
+                yield job
 
     def take_all(self, jobs: Sequence[str]) -> None:
         """Take jobs side by side: a small one is mostly planning, which keeps one core busy."""

@@ -18,9 +18,9 @@ from engine.balance.averages import TimeAverageMessageData
 from engine.balance.limits import BundleStats
 from engine.balance.splitting.modular import BrokerReport, ModularObservation, ModularVerdict, modular_decision
 from engine.bundles.algorithms import flow_limits
-from engine.bundles.bulk_splits import Cuts, flow_cuts, range_cuts, specified_cuts, topic_count_cuts
+from engine.bundles.bulk_splits import cuts_by_algorithm
 from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
-from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, SPLIT_ALGORITHMS, BrokerSettings
+from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings
 from pipeline.schemas import BUNDLE_LOADS
 from pipeline.transforms.bundle_splits import Children, range_texts
 
@@ -122,36 +122,11 @@ class Bundles:
             self.bundle, self.topics.hashes, rate_in + rate_out, bytes_in + bytes_out, self.topics.has_stats
         )
 
-    def cuts(self) -> dict[str, Cuts]:
-        """Where each algorithm would cut each bundle, by its name.
-
-        ``specified_positions_divide`` needs positions: as in a preview those by topic count, or else the middle.
-        ``flow_or_qps_equally_divide`` is taken as if it were the default, or it would have no statistics.
-        """
-        columns = self.columns()
-        middle, counted = range_cuts(self.map), topic_count_cuts(columns, len(self.map))
-        positions = self._positions(middle, counted)
-        answers = (
-            middle,
-            counted,
-            specified_cuts(self.map, columns, positions),
-            flow_cuts(columns, len(self.map), flow_limits(self.settings)),
-        )
-        return dict(zip(SPLIT_ALGORITHMS, answers, strict=True))
-
-    def _positions(self, middle: Cuts, counted: Cuts) -> list[tuple[int, ...]]:
-        """The cuts by topic count where they lie inside, else the middle."""
-        bounds = zip(self.map.lower.tolist(), self.map.upper.tolist(), strict=True)
-        found: list[tuple[int, ...]] = []
-        for place, (lower, upper) in enumerate(bounds):
-            cuts = counted.of(place)
-            found.append(cuts if cuts and lower < cuts[0] < upper else middle.of(place) or ())
-        return found
-
     def split_columns(self, full: Any) -> Iterator[tuple[Any, Any]]:
         """Rows of ``bundle_splits`` and of ``bundle_children`` of every bundle, algorithm by algorithm."""
         namespaces = self.namespaces()
-        for algorithm, cuts in self.cuts().items():
+        answers = cuts_by_algorithm(self.map, self.columns(), flow_limits(self.settings))
+        for algorithm, cuts in answers.items():
             made = Children(
                 self.map, cuts, self.bundle, self.topics.hashes, self.topics.loads, has_stats=self.topics.has_stats
             )

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.broker.class_archive import forget
+
 HERE: Final = Path(__file__).parent
 FOLDER_VARIABLE: Final = "RINGSIDE_BROKER_JARS"
 RELEASE_VARIABLE: Final = "RINGSIDE_BROKER_RELEASE"
@@ -59,12 +61,6 @@ def release() -> Release:
             return known
     versions = ", ".join(known.version for known in RELEASES)
     raise NoBrokerError(f"{RELEASE_VARIABLE} is {wanted}; there are {versions}")
-
-
-def java() -> str:
-    """The Java that runs brokers: that of ``JAVA_HOME``, else the one on the path."""
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else "java"
 
 
 def more_jars(limit_s: float = LIMIT_S) -> Path:
@@ -114,6 +110,7 @@ def _bring(folder: Path, pom: Path, limit_s: float) -> None:
         if folder.exists():
             shutil.rmtree(folder)
         draft.rename(folder)
+        forget(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

@@ -16,6 +16,7 @@ from engine.diagnosis.why import why
 from tests.broker.conftest import Brokers
 from tests.broker.standalone import Broker
 from tests.broker.test_predictions import AT_ONCE, RING_AND_AUTO_SPLIT
+from tests.broker.test_splits import BY_FLOW
 from tests.broker.wire import Client
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.reading import ClusterReading, moments_read
@@ -24,7 +25,6 @@ from tui.sources.cluster.source import Source
 
 MANY = 1_000
 KEYS = [f"k-{number}" for number in range(60)]
-HAND_OVER = {**RING_AND_AUTO_SPLIT, "activeConsumerFailoverDelayTimeMillis": "600000"}
 PAUSE_S = 0.1
 SETTLE_S = 20.0
 
@@ -356,7 +356,7 @@ FAULTS = {
         "Shared", one_machine_loses_its_power, the_broker_notices, "slow_consumer", ("berta",), ("anna",)
     ),
     "hand-over": Fault(
-        "Failover", another_one_takes_over, None, "failover_handover", ("berta",), settings=HAND_OVER
+        "Failover", another_one_takes_over, None, "failover_handover", ("berta",), settings=BY_FLOW
     ),
 }  # fmt: skip
 
