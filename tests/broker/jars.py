@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.broker.class_archive import forget
+from tests.broker.java import java
 
 HERE: Final = Path(__file__).parent
 FOLDER_VARIABLE: Final = "RINGSIDE_BROKER_JARS"
