@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from tests.broker.java import java
+
 WRITING_S: Final = 60.0
 """How long a broker may take to write its classes down when it is asked to end."""
 _QUIET: Final = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
@@ -22,7 +24,7 @@ _QUIET: Final = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 
 def archive_of(jars: Path) -> Path:
     """Where the classes of these jars are kept for the installed Java."""
-    return jars.with_name(f"{jars.name}-java-{_java_release()}.jsa")
+    return jars.with_name(f"{jars.name}-java-{_java_release(java())}.jsa")
 
 
 def to_read(jars: Path) -> tuple[str, ...]:
@@ -58,7 +60,7 @@ def forget(jars: Path) -> None:
 
 
 @cache
-def _java_release() -> str:
-    printed = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+def _java_release(command: str) -> str:
+    printed = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "([\w.+-]+)"', printed)
     return found[1] if found else "unknown"

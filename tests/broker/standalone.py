@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from tests.broker import class_archive
 from tests.broker.jars import HERE
+from tests.broker.java import java
 
 START_S: Final = 180.0
 STATISTICS_S: Final = 1
@@ -168,7 +169,7 @@ def java_process(
 ) -> subprocess.Popen[bytes]:
     """A process that works in the folder and ends with this one. ``words`` are more options and the class."""
     command = [
-        *("java", f"-Xmx{heap_mb}m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        *(java(), f"-Xmx{heap_mb}m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
         *("-Dio.netty.tryReflectionSetAccessible=true", "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={folder}"),
         f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}",
         *(word for package in _OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")),
