@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from engine.errors import Rejection
@@ -31,6 +32,10 @@ _SHOWN: Final = 200
 _INT_MAX: Final = 2**31 - 1
 _LONG_DIGITS: Final = 19
 _NO_BREAK_SPACES: Final = "\u00a0\u2007\u202f"
+
+
+NAMES_KEPT: Final = 1 << 15
+"""Names that are not parsed again: a cluster that is read every few seconds has the same ones each time."""
 
 
 def partition_index(topic: str) -> int:
@@ -88,6 +93,7 @@ class TopicName:
         return self.complete
 
 
+@lru_cache(maxsize=NAMES_KEPT)
 def parse_topic_name(text: str) -> TopicName | Rejection:
     """Read a topic name in any form Pulsar 5.0 accepts: ``x``, ``tenant/ns/x`` or ``domain://tenant/ns/x``.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
 from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, has_moments, moment_ms, read_files
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
@@ -29,14 +30,18 @@ class Moment:
 
 
 def read_moments(
-    *sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES, title: str = ""
+    *sources: str | Path | bytes | AnswerFile,
+    limit_bytes: int = MAX_INPUT_BYTES,
+    title: str = "",
+    earlier: EarlierAnswers | None = None,
 ) -> tuple[Moment, ...]:
     """Read folders, files and answers in memory as moments in the order of time, as one if nothing distinguishes them.
 
     A moment is a folder named by time or containing a dump (these are ordered by the latest times in their answers), a
     step of a recording, or the files whose names begin with the same number or time. Other files belong to all
     moments. Statistics of an unnamed topic get an invented name, see :func:`nameless_topic`. ``title`` is the source
-    of the snapshots; default: their sources. Raises ``InputError`` as :func:`read_answers` does.
+    of the snapshots; default: their sources. ``earlier``: what is the same as there is not decoded again. Raises
+    ``InputError`` as :func:`read_answers` does.
     """
     intake = Intake(limit_bytes)
     files: list[AnswerFile] = []
@@ -59,7 +64,7 @@ def read_moments(
     moments: list[Moment] = []
     left_out: list[Problem] = []
     for group, members in groups.items() or [("", [])]:
-        collector = AnswerCollector(limit_bytes, keeps_nameless=True)
+        collector = AnswerCollector(limit_bytes, keeps_nameless=True, earlier=earlier)
         collector.add(FilesRead((*always, *members), (), ()))
         if collector.understood:
             at_ms = moment_ms(group)

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
 from engine.admin.facts import ConsumerFacts, Count, Counter, Decoded, Rate
 from engine.admin.files import STANDARD_INPUT, AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
@@ -87,6 +88,9 @@ class _TopicWire(msgspec.Struct):
     subscriptions: dict[str, _SubscriptionWire] = {}
 
 
+_WIRE: Final = msgspec.json.Decoder(_TopicWire)
+
+
 @dataclass(frozen=True, slots=True)
 class PublishedTopic:
     """One partition, or the aggregate: ``publishers`` as listed, and the sums in ``stats``."""
@@ -107,8 +111,17 @@ class PublishedPartitions:
     whole: bool = True
 
 
-def decode_publishers(data: bytes, source: str = "", path: str = "$") -> Decoded[PublishedPartitions]:
+def publishers_of(data: bytes, source: str, earlier: EarlierAnswers | None) -> Decoded[PublishedPartitions]:
+    """The same as :func:`decode_publishers` of an answer that may have been decoded before."""
+    return remembered(earlier, "publishers", source, data, lambda parts: decode_publishers(data, source, earlier=parts))
+
+
+def decode_publishers(
+    data: bytes, source: str = "", path: str = "$", earlier: EarlierParts | None = None
+) -> Decoded[PublishedPartitions]:
     """Decode the aggregate and the partitions of ``GET …/{topic}/partitioned-stats``. O(length).
+
+    ``earlier``: partitions with the same bytes as there are not decoded again.
 
     Members without a partition index are left out: a broker without partitions lists the topic itself.
     """
@@ -125,7 +138,11 @@ def decode_publishers(data: bytes, source: str = "", path: str = "$") -> Decoded
         for name in sorted(
             (partition for partition in partitions if partition_index(partition) >= 0), key=partition_index
         ):
-            one = _topic(bytes(partitions[name]), source, child(inner, name), faults)
+            one = earlier.get(name, partitions[name]) if earlier is not None else None
+            if one is None:
+                one = _topic(bytes(partitions[name]), source, child(inner, name), faults)
+                if earlier is not None and one is not None:
+                    earlier.keep(name, partitions[name], one)
             whole = whole and one is not None
             if one is not None:
                 by_name[name] = one
@@ -147,7 +164,7 @@ def decode_named_publishers(data: bytes, source: str = "") -> Decoded[Mapping[st
 
 def _topic(data: bytes, source: str, path: str, problems: list[Problem]) -> PublishedTopic | None:
     try:
-        wire = msgspec.convert(without_nulls(msgspec.json.decode(data)), type=_TopicWire)
+        wire = _decoded(data)
     except msgspec.ValidationError as fault:
         problems.append(value_problem(source, path, fault))
         return None
@@ -169,6 +186,15 @@ def _topic(data: bytes, source: str, path: str, problems: list[Problem]) -> Publ
         subscriptions=MappingProxyType({name: _subscription(entry) for name, entry in wire.subscriptions.items()}),
     )
     return PublishedTopic(wire.publishers, stats)
+
+
+def _decoded(data: bytes) -> _TopicWire:
+    try:
+        return _WIRE.decode(data)
+    except msgspec.ValidationError as fault:
+        if "got `null`" not in str(fault):
+            raise
+    return msgspec.convert(without_nulls(msgspec.json.decode(data)), type=_TopicWire)
 
 
 def _subscription(wire: _SubscriptionWire) -> SubscriptionStats:

@@ -6,8 +6,9 @@ A recording's ``scenario.json`` names the request best; then the file name; then
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
@@ -63,6 +64,10 @@ class AdminRequest:
         )
 
 
+PATHS_KEPT: Final = 1 << 14
+"""Places of files that are not read again: a cluster that is read every few seconds has the same ones each time."""
+
+
 def parse_request(text: str) -> AdminRequest:
     """Parse ``GET /admin/v2/persistent/t/n/x/stats``; an unknown request has ``what == ""``.
 
@@ -113,6 +118,7 @@ def _parsed(text: str) -> AdminRequest:
     return AdminRequest(method, "", query=query)
 
 
+@lru_cache(maxsize=PATHS_KEPT)
 def request_of_path(name: str) -> AdminRequest | None:
     """Return the request of a file by its place in a mirror of the admin API; None outside one. A query follows ``@``.
 
@@ -250,12 +256,18 @@ def _dicts(items: object) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Naming:
-    """Finds the topic or namespace of answers that do not name it."""
+    """Finds the topic or namespace of answers that do not name it. ``names`` are full names of topics."""
 
     requests: Mapping[str, AdminRequest]
-    known: tuple[TopicName, ...]
+    names: Collection[str]
+
+    @cached_property
+    def known(self) -> tuple[TopicName, ...]:
+        """The topics of those names; where each file says what it is about, nobody asks."""
+        parsed = (parse_topic_name(name) for name in sorted(self.names))
+        return tuple(name for name in parsed if isinstance(name, TopicName))
 
     def topic(self, file_name: str) -> str | None:
         """Return the full name of the topic whose statistics are in a file."""
@@ -318,12 +330,6 @@ def _tails(stem: str) -> Iterable[str]:
     for lead in ("stats-", "topic-stats-", "stats_", "topic-"):
         if stem.startswith(lead):
             yield stem[len(lead) :]
-
-
-def naming_of(requests: Mapping[str, AdminRequest], known: Iterable[str]) -> Naming:
-    """Return a ``Naming`` that knows the topics in other answers of a folder."""
-    names = [parse_topic_name(name) for name in sorted(known)]
-    return Naming(requests, tuple(name for name in names if isinstance(name, TopicName)))
 
 
 def nameless_topic(file_name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
@@ -31,18 +32,12 @@ from engine.admin.requests import (
     AdminRequest,
     Naming,
     nameless_topic,
-    naming_of,
     release_text,
     request_of_path,
     scenario_facts,
 )
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
-from engine.admin.topics import (
-    decode_broker_stats_topics,
-    decode_named_stats,
-    decode_partitioned_stats,
-    decode_topic_stats,
-)
+from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of, topic_stats_of
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 
@@ -84,8 +79,11 @@ def no_answer_error(title: str, read: int, problems: tuple[Problem, ...], *, in_
 class AnswerCollector:
     """Collects facts file by file, in two passes over a folder: some answers name the topics of others."""
 
-    def __init__(self, limit_bytes: int, *, keeps_nameless: bool = False) -> None:
+    def __init__(
+        self, limit_bytes: int, *, keeps_nameless: bool = False, earlier: EarlierAnswers | None = None
+    ) -> None:
         self._limit_bytes = limit_bytes
+        self._earlier = earlier
         self._keeps_nameless = keeps_nameless
         self.problems: list[Problem] = []
         self.stats: dict[str, TopicFacts] = {}
@@ -148,31 +146,17 @@ class AnswerCollector:
             else:
                 self._take(kind, name, data)
         known = self.known_names | self.stats.keys() | self.loaded.keys()
-        naming = naming_of(requests, known)
+        naming = Naming(requests, known)
         for kind, name, data in unnamed:
             self._take_nameless(kind, name, data, naming)
 
-    def _opened(self, file: AnswerFile) -> list[tuple[AnswerKind, str, bytes]]:
-        data, problems = plain_json(file.data, file.name, limit=self._limit_bytes)
+    def _opened(self, file: AnswerFile) -> tuple[tuple[AnswerKind, str, bytes], ...]:
+        """The answers in a file with their kinds."""
+        answers, problems = remembered(
+            self._earlier, "opened", file.name, file.data, lambda _: _opened(file, self._limit_bytes)
+        )
         self.problems += problems
-        kind = recognise(file.name, data)
-        if kind is AnswerKind.MANY:
-            members, more = raw_object(data, file.name)
-            self.problems += more
-            return [(recognise(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items()]
-        if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
-            faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
-            reason = "is not JSON that could be understood"
-            self.problems += faults or [
-                Problem(file.name, "$", reason, "name a recorded answer of the admin interface")
-            ]
-        if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
-            # Its members were not decoded, so it may still not be text.
-            try:
-                data.decode()
-            except UnicodeDecodeError as fault:
-                self.problems.append(malformed(data, file.name, fault))
-        return [(kind, file.name, data)]
+        return answers
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
         """Take the answer about one policy of a topic, which can be a bare number or empty."""
@@ -195,11 +179,11 @@ class AnswerCollector:
                 self.problems += ledgers.problems
                 self.ledgers.update(ledgers.good)
             case AnswerKind.PARTITIONED_STATS:
-                self._topics(decode_partitioned_stats(data, name))
+                self._topics(partitioned_stats_of(data, name, self._earlier))
             case AnswerKind.NAMED_STATS:
                 self._topics(decode_named_stats(data, name))
             case AnswerKind.BROKER_STATS_TOPICS:
-                loaded = decode_broker_stats_topics(data, name)
+                loaded = broker_stats_of(data, name, self._earlier)
                 self.problems += loaded.problems
                 self.set_aside += loaded.set_aside
                 self.asked_loaded |= bool(loaded.good.topics)
@@ -256,7 +240,7 @@ class AnswerCollector:
                 self.problems += raw_object(data, name)[1]
                 self.set_aside += 1
                 return
-            one = decode_topic_stats(data, topic, name)
+            one = topic_stats_of(data, topic, name, self._earlier)
             self.problems += one.problems
             self.set_aside += one.set_aside
             if one.good is not None:
@@ -313,6 +297,29 @@ class AnswerCollector:
 _PLAIN_TEXT: Final = ("lookup-bundle",)
 """Answers in plain text, whose content is known from other answers."""
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)
+
+
+def _opened(
+    file: AnswerFile, limit_bytes: int
+) -> tuple[tuple[tuple[AnswerKind, str, bytes], ...], tuple[Problem, ...]]:
+    """The answers in a file with their kinds, and what is wrong with the file."""
+    data, problems = plain_json(file.data, file.name, limit=limit_bytes)
+    kind = recognise(file.name, data)
+    if kind is AnswerKind.MANY:
+        members, more = raw_object(data, file.name)
+        answers = tuple((recognise(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items())
+        return answers, problems + more
+    if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
+        faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
+        reason = "is not JSON that could be understood"
+        problems += faults or (Problem(file.name, "$", reason, "name a recorded answer of the admin interface"),)
+    if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
+        # Its members were not decoded, so it may still not be text.
+        try:
+            data.decode()
+        except UnicodeDecodeError as fault:
+            problems += (malformed(data, file.name, fault),)
+    return ((kind, file.name, data),), problems
 
 
 def is_scenario(file: AnswerFile) -> bool:

@@ -204,12 +204,18 @@ def raw_object(
         return {}, (Problem(source, path, "an object { } is expected here", "look what this file really is"),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return {}, (malformed(bytes(data), source, fault, path),)
-    if not check_names:
+    if not check_names or _fills(data, members):
         return members, ()
     return members, tuple(
         Problem(source, child(path, name), "occurs twice here; the later one counts", "keep one of them")
         for name in duplicate_names(bytes(data), members)
     )
+
+
+def _fills(data: bytes | msgspec.Raw, members: RawObject) -> bool:
+    """Whether an object written without spaces has no room for more members, and so no name twice. O(members)."""
+    written = sum(len(name.encode()) + len(memoryview(raw)) for name, raw in members.items())
+    return len(memoryview(data)) == written + len('"":,') * len(members) + len("{}") - bool(members)
 
 
 _SPACE: Final = re.compile(rb"[\s,]*")

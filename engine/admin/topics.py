@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
 from engine.admin.facts import BrokerStats, Count, Counter, Decoded, Place, Rate, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
@@ -75,14 +76,34 @@ def decode_topic_stats(data: bytes, topic: str, source: str = "") -> Decoded[Top
     return Decoded(facts, repairs + problems, 0 if facts else 1)
 
 
+def topic_stats_of(data: bytes, topic: str, source: str, earlier: EarlierAnswers | None) -> Decoded[TopicFacts | None]:
+    """The same as :func:`decode_topic_stats` of an answer that may have been decoded before."""
+    return remembered(earlier, f"{STATS} {topic}", source, data, lambda _: decode_topic_stats(data, topic, source))
+
+
+def partitioned_stats_of(data: bytes, source: str, earlier: EarlierAnswers | None) -> Decoded[dict[str, TopicFacts]]:
+    """The same as :func:`decode_partitioned_stats` of an answer that may have been decoded before."""
+    return remembered(
+        earlier, PARTITIONED_STATS, source, data, lambda parts: decode_partitioned_stats(data, source, earlier=parts)
+    )
+
+
+def broker_stats_of(data: bytes, source: str, earlier: EarlierAnswers | None) -> Decoded[BrokerStats]:
+    """The same as :func:`decode_broker_stats_topics` of an answer that may have been decoded before."""
+    return remembered(
+        earlier, BROKER_STATS, source, data, lambda parts: decode_broker_stats_topics(data, source, parts)
+    )
+
+
 def decode_partitioned_stats(
-    data: bytes, source: str = "", path: str = "$", *, whole: bool = True
+    data: bytes, source: str = "", path: str = "$", *, whole: bool = True, earlier: EarlierParts | None = None
 ) -> Decoded[dict[str, TopicFacts]]:
     """Decode the partitions of ``GET …/{topic}/partitioned-stats`` by full name, without the aggregate.
 
     The aggregate attaches names to other consumers' numbers and loses the active consumer (``TopicStatsImpl.add``),
     so an answer without partitions (``perPartition=false``) is empty, with a problem. ``whole`` False omits the search
-    for repeated members of the aggregate. O(length).
+    for repeated members of the aggregate. ``earlier``: partitions with the same bytes as there are not decoded again.
+    O(length).
     """
     data, repairs = plain_json(data, source)
     members, problems = raw_object(data, source, path, check_names=whole)
@@ -94,7 +115,7 @@ def decode_partitioned_stats(
         reason = "has no statistics of single partitions"
         advice = "ask with perPartition=true: the sums do not say whose they are"
         return Decoded({}, (*repairs, *problems, Problem(source, child(path, "partitions"), reason, advice)))
-    decoded = decode_named_stats(bytes(partitions), source, child(path, "partitions"), PARTITIONED_STATS)
+    decoded = _decode_named(partitions, source, child(path, "partitions"), PARTITIONED_STATS, earlier)
     return Decoded(decoded.good, repairs + problems + decoded.problems, decoded.set_aside)
 
 
@@ -103,16 +124,25 @@ def decode_named_stats(
 ) -> Decoded[dict[str, TopicFacts]]:
     """Decode an object of full topic name -> statistics of a topic or of a partitioned topic."""
     data, repairs = plain_json(data, source)
+    decoded = _decode_named(data, source, path, kind, None)
+    return Decoded(decoded.good, repairs + decoded.problems, decoded.set_aside)
+
+
+def _decode_named(
+    data: bytes | msgspec.Raw, source: str, path: str, kind: str, earlier: EarlierParts | None
+) -> Decoded[dict[str, TopicFacts]]:
     members, problems = raw_object(data, source, path)
-    problems = repairs + problems
     if problems and not members:
-        salvaged = _decode_all(salvage_topics(data), source, path, kind)
+        salvaged = _decode_all(salvage_topics(bytes(data)), source, path, kind)
         return Decoded(salvaged.good, problems + salvaged.problems, salvaged.set_aside)
-    decoded = _decode_all(list(members.items()), source, path, kind, whole=len(data) <= WHOLE_CHECK_BYTES)
+    whole = len(memoryview(data)) <= WHOLE_CHECK_BYTES
+    decoded = _decode_all(list(members.items()), source, path, kind, whole=whole, earlier=earlier)
     return Decoded(decoded.good, problems + decoded.problems, decoded.set_aside)
 
 
-def decode_broker_stats_topics(data: bytes, source: str = "") -> Decoded[BrokerStats]:
+def decode_broker_stats_topics(
+    data: bytes, source: str = "", earlier: EarlierParts | None = None
+) -> Decoded[BrokerStats]:
     """Decode ``GET /admin/v2/broker-stats/topics``: namespace -> bundle -> domain -> topic.
 
     Its rates are cut to three decimals. A topic whose statistics failed while being written leaves objects unclosed,
@@ -148,7 +178,7 @@ def decode_broker_stats_topics(data: bytes, source: str = "") -> Decoded[BrokerS
                     entries += [(name, raw, place, path) for name, raw in topics.items()]
                     if more and not topics:
                         entries += [(name, raw, place, path) for name, raw in salvage_topics(bytes(lists[domain]))]
-    return _broker_stats(entries, source, out, len(broken), whole=len(data) <= WHOLE_CHECK_BYTES)
+    return _broker_stats(entries, source, out, len(broken), whole=len(data) <= WHOLE_CHECK_BYTES, earlier=earlier)
 
 
 def _broker_stats(
@@ -158,6 +188,7 @@ def _broker_stats(
     broken: int,
     *,
     whole: bool,
+    earlier: EarlierParts | None,
 ) -> Decoded[BrokerStats]:
     topics: dict[str, TopicFacts] = {}
     places: dict[str, Place] = {}
@@ -172,7 +203,7 @@ def _broker_stats(
         if faults[place]:
             broken += 1
             continue
-        facts, more = _one_topic(bytes(raw), name, source, path, BROKER_STATS, whole=whole)
+        facts, more = _one_topic(raw, name, source, path, BROKER_STATS, whole=whole, earlier=earlier)
         problems += more
         if facts is None:
             broken += 1
@@ -195,20 +226,25 @@ def _refuse_ends(bundle: str) -> Rejection | None:
 
 
 def _decode_all(
-    entries: Sequence[tuple[str, bytes | msgspec.Raw]], source: str, path: str, kind: str, *, whole: bool = True
+    entries: Sequence[tuple[str, bytes | msgspec.Raw]],
+    source: str,
+    path: str,
+    kind: str,
+    *,
+    whole: bool = True,
+    earlier: EarlierParts | None = None,
 ) -> Decoded[dict[str, TopicFacts]]:
     good: dict[str, TopicFacts] = {}
     problems: list[Problem] = []
     aside = 0
     for name, undecoded in entries:
-        raw = bytes(undecoded)  # copied one by one: all at once would double the memory
-        if kind != PARTITIONED_STATS and _is_partitioned(raw):
-            inner = decode_partitioned_stats(raw, source, child(path, name), whole=whole)
+        if kind != PARTITIONED_STATS and _is_partitioned(bytes(undecoded)):
+            inner = decode_partitioned_stats(bytes(undecoded), source, child(path, name), whole=whole)
             good.update(inner.good)
             problems += inner.problems
             aside += inner.set_aside
             continue
-        facts, more = _one_topic(raw, name, source, path, kind, whole=whole)
+        facts, more = _one_topic(undecoded, name, source, path, kind, whole=whole, earlier=earlier)
         problems += more
         if facts is None:
             aside += 1
@@ -228,9 +264,33 @@ def _is_partitioned(raw: bytes) -> bool:
 
 
 def _one_topic(
+    undecoded: bytes | msgspec.Raw,
+    topic: str,
+    source: str,
+    parent: str,
+    kind: str,
+    *,
+    whole: bool,
+    earlier: EarlierParts | None = None,
+) -> tuple[TopicFacts | None, tuple[Problem, ...]]:
+    """Decode one topic, unless ``earlier`` has it. ``parent``: the path of the enclosing object, "" without one.
+
+    A topic with a problem is decoded each time.
+    """
+    if earlier is None or not isinstance(undecoded, msgspec.Raw):
+        return _decode_topic(bytes(undecoded), topic, source, parent, kind, whole=whole)
+    known: TopicFacts | None = earlier.get(topic, undecoded)
+    if known is not None:
+        return known, ()
+    facts, problems = _decode_topic(bytes(undecoded), topic, source, parent, kind, whole=whole)
+    if facts is not None and not problems:
+        earlier.keep(topic, undecoded, facts)
+    return facts, problems
+
+
+def _decode_topic(
     raw: bytes, topic: str, source: str, parent: str, kind: str, *, whole: bool
 ) -> tuple[TopicFacts | None, tuple[Problem, ...]]:
-    """Decode one topic. ``parent`` is the path of the enclosing object, "" for an answer of its own."""
     domain, namespace, index = _parsed(topic)
     if not namespace:
         return None, (Problem(source, _path(parent, topic), domain, _SET_ASIDE),)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -19,6 +20,9 @@ FULL_LOWER_BOUND: Final = 0x00000000
 FULL_UPPER_BOUND: Final = 0xFFFFFFFF
 MAX_BUNDLES: Final = 2**20
 """A limit of this model, against typing errors that would fill the memory; Pulsar's own is 2^32."""
+
+RANGES_KEPT: Final = 1 << 12
+"""Ranges that are not read again: every topic of a bundle has the same one."""
 
 
 def boundary_text(value: int) -> str:
@@ -242,6 +246,7 @@ def validate_boundaries_at_creation(boundaries: Sequence[str]) -> tuple[int, ...
     return tuple(ordered)
 
 
+@lru_cache(maxsize=RANGES_KEPT)
 def parse_range(text: str) -> BundleRange | Rejection:
     """A range text ``lower_upper``, each in ``Long.decode`` syntax; further ``_`` pieces are ignored, as in Pulsar.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from engine.bundles.algorithms import FlowLimits
 from engine.bundles.columns import BundleMap, LoadColumns, Rows, TopicColumns, ascends, sum_by, sum_in_order
+from engine.config import SPLIT_ALGORITHMS
 
 AT_ONCE: Final = 1_024
 """Topics added up at a time, at least, while the end of a piece is looked for; so few are walked one by one."""
@@ -246,6 +247,26 @@ def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
     cut_at, owner = pack_topics(_twins_share(packed), limits)
     answer = np.where(passed, Answer.CUTS, Answer.NULL).astype(np.int8)
     return Cuts(cut_at, _starts(np.bincount(owner, minlength=bundles)), answer)
+
+
+def cuts_by_algorithm(bundles: BundleMap, topics: TopicColumns, limits: FlowLimits) -> dict[str, Cuts]:
+    """Where each algorithm, by its name, would cut each bundle. O(n log n).
+
+    ``specified_positions_divide`` needs positions: as in a preview the cut by topic count where it lies inside, or else
+    the middle. ``flow_or_qps_equally_divide`` is taken as if it were the default, or it would have no statistics.
+    """
+    middle, counted = range_cuts(bundles), topic_count_cuts(topics, len(bundles))
+    positions = []
+    for place, (lower, upper) in enumerate(zip(bundles.lower.tolist(), bundles.upper.tolist(), strict=True)):
+        cuts = counted.of(place)
+        positions.append(cuts if cuts and lower < cuts[0] < upper else middle.of(place) or ())
+    answers = (
+        middle,
+        counted,
+        specified_cuts(bundles, topics, positions),
+        flow_cuts(topics, len(bundles), limits),
+    )
+    return dict(zip(SPLIT_ALGORITHMS, answers, strict=True))
 
 
 def _twins_share(topics: TopicColumns) -> TopicColumns:

@@ -69,13 +69,25 @@ def added(total: _Record, new: _Record) -> _Record:
     >>> added(added(Seen(), Seen(2, 0, "b1")), Seen(3, 9, "b2"))
     Seen(msgs=5, since_ms=9, owner='')
     """
-    rules = _rules(type(total))
-    return replace(total, **{name: rule(getattr(total, name), getattr(new, name)) for name, rule in rules})
+    rules, values = _rules(type(total))
+    return type(total)(*[rule(old, more) for rule, old, more in zip(rules, values(total), values(new), strict=True)])
 
 
 @cache
-def _rules(record: type[DataclassInstance]) -> tuple[tuple[str, Callable[[Any, Any], Any]], ...]:
-    return tuple((known.name, known.metadata[_RULE]) for known in fields(record) if _RULE in known.metadata)
+def _rules(
+    record: type[DataclassInstance],
+) -> tuple[tuple[Callable[[Any, Any], Any], ...], Callable[[object], tuple[Any, ...]]]:
+    """The rule of each field, and what gets the values of all fields."""
+    known = fields(record)
+    rules = tuple(field.metadata.get(_RULE, _first) for field in known)
+    names = [field.name for field in known]
+    if len(names) == 1:
+        return rules, lambda value: (getattr(value, names[0]),)
+    return rules, operator.attrgetter(*names)
+
+
+def _first(total: Any, _: Any) -> Any:
+    return total
 
 
 def mean_with(mean: float, new: float, count: int) -> float:

@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.files import FilesRead, read_files
+from engine.admin.earlier import EarlierAnswers, remembered
+from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_load_report
 from engine.admin.namespaces import decode_hash_positions, decode_runtime_configuration, decode_topic_list
@@ -23,13 +24,12 @@ from engine.admin.requests import (
     ANTI_AFFINITY,
     Naming,
     ScenarioFacts,
-    naming_of,
     release_text,
     request_of_path,
     scenario_facts,
 )
 from engine.admin.text import plain_json, raw_object
-from engine.admin.topics import decode_broker_stats_topics, decode_named_stats, decode_partitioned_stats
+from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
@@ -82,8 +82,8 @@ def read_folder(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Answers:
     return answers_of(read_files(path, Intake(limit_bytes)), str(path))
 
 
-def answers_of(read: FilesRead, path: str) -> Answers:
-    """Files that were read already; ``path`` says where they are from."""
+def answers_of(read: FilesRead, path: str, earlier: EarlierAnswers | None = None) -> Answers:
+    """Files that were read already; ``path`` says where they are from. What ``earlier`` has is not decoded again."""
     problems = list(read.problems)
     answers: list[Answer] = []
     scenario = ScenarioFacts()
@@ -96,9 +96,8 @@ def answers_of(read: FilesRead, path: str) -> Answers:
             continue
         if request is not None and request.what == ANTI_AFFINITY:
             continue  # plain text, and nothing at all for a namespace without a group
-        data, faults = plain_json(file.data, file.name)
+        kind, data, faults = _recognised(file, earlier)
         problems += faults
-        kind = recognise(file.name, data)
         if kind is AnswerKind.SCENARIO:
             scenario = scenario_facts(data, file.name)
             problems += scenario.problems
@@ -114,7 +113,9 @@ def answers_of(read: FilesRead, path: str) -> Answers:
     return Answers(
         path=path,
         answers=tuple(answers),
-        naming=naming_of({**scenario.requests, **mirrored}, {name for answer in answers for name in _names_in(answer)}),
+        naming=Naming(
+            {**scenario.requests, **mirrored}, {name for answer in answers for name in _names_in(answer, earlier)}
+        ),
         version=version,
         version_source=source,
         settings=settings,
@@ -170,15 +171,25 @@ def _settings(answers: list[Answer], scenario: ScenarioFacts, version: str | Non
     return defaults_of(version), "tried"
 
 
-def _names_in(answer: Answer) -> Iterable[str]:
+def _recognised(file: AnswerFile, earlier: EarlierAnswers | None) -> tuple[AnswerKind, bytes, tuple[Problem, ...]]:
+    """The kind of a file, its plain text, and what is wrong with it."""
+
+    def recognised() -> tuple[AnswerKind, bytes, tuple[Problem, ...]]:
+        data, faults = plain_json(file.data, file.name)
+        return recognise(file.name, data), data, faults
+
+    return remembered(earlier, "recognised", file.name, file.data, lambda _: recognised())
+
+
+def _names_in(answer: Answer, earlier: EarlierAnswers | None) -> Iterable[str]:
     """The full topic names that an answer holds."""
     match answer.kind:
         case AnswerKind.PARTITIONED_STATS:
-            return decode_partitioned_stats(answer.data).good
+            return partitioned_stats_of(answer.data, answer.file, earlier).good
         case AnswerKind.NAMED_STATS:
             return decode_named_stats(answer.data).good
         case AnswerKind.BROKER_STATS_TOPICS:
-            return decode_broker_stats_topics(answer.data).good.topics
+            return broker_stats_of(answer.data, answer.file, earlier).good.topics
         case AnswerKind.HASH_POSITIONS:
             positions = decode_hash_positions(answer.data).good
             return positions.positions if positions else ()

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final
 
+from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import BrokerStats, BundleList, HashPositions
 from engine.admin.kinds import AnswerKind
 from engine.admin.namespaces import decode_bundles, decode_policies
 from engine.admin.requests import Naming
-from engine.admin.topics import decode_broker_stats_topics
+from engine.admin.topics import broker_stats_of
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, boundary_text, namespace_bundles, parse_range
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
@@ -92,7 +93,9 @@ def compare_owned(ledger: Ledger, names: Iterable[str]) -> None:
         ledger.compare(FactKind.OWNED_DISJOINT, namespace, overlaps, (), "after a split nobody owns the parent")
 
 
-def compare_moment(ledger: Ledger, naming: Naming, answers: Iterable[Answer]) -> None:
+def compare_moment(
+    ledger: Ledger, naming: Naming, answers: Iterable[Answer], earlier: EarlierAnswers | None = None
+) -> None:
     """Compare the answers of one moment with each other.
 
     Where they have exactly one bundle list of a namespace, its policies must carry the same list, and bundles with
@@ -112,7 +115,7 @@ def compare_moment(ledger: Ledger, naming: Naming, answers: Iterable[Answer]) ->
                 ledger, known, naming.namespace(answer.file) or "", decode_policies(answer.data).good
             )
         elif answer.kind is AnswerKind.BROKER_STATS_TOPICS:
-            _compare_loaded(ledger, known, decode_broker_stats_topics(answer.data).good)
+            _compare_loaded(ledger, known, broker_stats_of(answer.data, answer.file, earlier).good)
 
 
 def _compare_with_policies(

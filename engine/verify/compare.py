@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 
-from engine.admin.facts import Decoded
+from engine.admin.earlier import EarlierAnswers, remembered
+from engine.admin.facts import Decoded, TopicFacts
 from engine.admin.inference import InferredLevels
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_owned, decode_policies
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.text import raw_object
-from engine.admin.topics import decode_broker_stats_topics
+from engine.admin.topics import broker_stats_of
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.verify.answers import Answer, Answers, is_scalar, read_folder
@@ -25,9 +27,17 @@ from engine.verify.bundles import (
     compare_policies,
     compare_positions,
 )
-from engine.verify.consumers import Group, as_listed, compare_subscription, infer_levels
+from engine.verify.consumers import (
+    Actives,
+    Group,
+    as_listed,
+    compare_subscription,
+    infer_levels,
+    observed_actives,
+)
 from engine.verify.key_ranges import compare_key_ranges
-from engine.verify.report import FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
+from engine.verify.reasons import with_reasons
+from engine.verify.report import Difference, FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
 from engine.verify.statistics import (
     Statistics,
     compare_aggregate,
@@ -63,15 +73,26 @@ def verify_folder(
     return verify_answers(read_folder(Path(path), limit_bytes=limit_bytes), pulsar_version)
 
 
-def verify_answers(answers: Answers, pulsar_version: str | None = None) -> VerifyReport:
-    """The same for answers that were read already, from a folder or from a running cluster."""
+def verify_answers(
+    answers: Answers, pulsar_version: str | None = None, earlier: EarlierAnswers | None = None
+) -> VerifyReport:
+    """The same for answers that were read already, from a folder or from a running cluster.
+
+    ``earlier``: answers of a running cluster that are the same as there are not compared again.
+    """
     behaviours, source = behaviours_for(pulsar_version, answers.version, answers.version_source)
     candidates = rules_for(behaviours, answers.settings, try_flag=answers.flag_source == "tried")
-    comparisons = [_Comparison(answers, rules) for rules in candidates]
+    comparisons = [_Comparison(answers, rules, earlier) for rules in candidates]
     for comparison in comparisons:
         comparison.run()
     comparisons.sort(key=lambda comparison: score(comparison.ledger))
     best = comparisons[0]
+
+    def differences_under(rules: Rules) -> list[Difference]:
+        comparison = _Comparison(answers, rules, None)
+        comparison.run()
+        return comparison.ledger.differences
+
     fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
     return VerifyReport(
         path=answers.path,
@@ -80,7 +101,7 @@ def verify_answers(answers: Answers, pulsar_version: str | None = None) -> Verif
         consistent_hashing=best.rules.consistent_hashing,
         flag_source=answers.flag_source,
         tallies=best.ledger.tallies(),
-        differences=tuple(best.ledger.differences),
+        differences=with_reasons(best.ledger.differences, best.rules, differences_under),
         not_compared=tuple(sorted(best.ledger.skipped.items())),
         problems=(*answers.problems, *best.problems),
         fits=fits if len(fits) > 1 else (),
@@ -126,75 +147,151 @@ def fit_of(rules: Rules, ledger: Ledger) -> Fit:
     return Fit(rules.behaviour.nonpartitioned_failover, rules.consistent_hashing, len(ledger.differences))
 
 
+@dataclass(slots=True)
+class _Compared:
+    """What came of comparing one answer by itself, for as long as ``inputs`` are the same."""
+
+    inputs: object = None
+    ledger: Ledger = field(default_factory=Ledger)
+    problems: tuple[Problem, ...] = ()
+
+
+class _ComparedTopics:
+    """What came of comparing the topics of one answer, which may have other bytes at the next reading."""
+
+    def __init__(self) -> None:
+        self._inputs: object = None
+        self._before: dict[str, tuple[TopicFacts, Ledger]] = {}
+        self._now: dict[str, tuple[TopicFacts, Ledger]] = {}
+
+    def begin(self, inputs: object) -> None:
+        """Begin another reading; what was compared with other inputs is forgotten."""
+        self._before, self._now = self._now if inputs == self._inputs else {}, {}
+        self._inputs = inputs
+
+    def get(self, topic: TopicFacts) -> Ledger | None:
+        """The facts of a topic, if its statistics are those of the reading before."""
+        known = self._before.get(topic.name)
+        return known[1] if known is not None and known[0] is topic else None
+
+    def keep(self, topic: TopicFacts, ledger: Ledger) -> None:
+        self._now[topic.name] = topic, ledger
+
+
 class _Comparison:
     """All answers of a folder, compared with one set of rules; ``problems`` are what could not be read on the way."""
 
-    def __init__(self, answers: Answers, rules: Rules) -> None:
+    def __init__(self, answers: Answers, rules: Rules, earlier: EarlierAnswers | None) -> None:
         self.rules = rules
         self.ledger = Ledger()
         self.problems: list[Problem] = []
         self._answers = answers
+        self._earlier = earlier
+        self._purpose = f"{rules.behaviour.label}, flag {rules.consistent_hashing}"
 
     def run(self) -> None:
         """Compare each answer by itself, then the answers of each moment with each other."""
         statistics = [self._statistics(answer) for answer in self._answers.answers]
-        topics = (topic for decoded in statistics if decoded for topic in decoded.topics.values())
-        levels = infer_levels(self.rules, topics)
+        actives: Actives = {}
+        groups: list[tuple[Group, ...]] = []
         for answer, decoded in zip(self._answers.answers, statistics, strict=True):
+            of_answer = self._actives(answer, decoded)
+            groups.append(tuple(of_answer))
+            for group, seen in of_answer.items():
+                actives.setdefault(group, {}).update(seen)
+        levels = infer_levels(actives)
+        for answer, decoded, own_groups in zip(self._answers.answers, statistics, groups, strict=True):
             self.ledger.moment, self.ledger.file = answer.moment, answer.file
             if decoded is None:
                 self._compare_other(answer)
             else:
-                self._compare_statistics(answer, decoded, levels)
+                self._add(self._compared(answer, decoded, {group: levels[group] for group in own_groups}))
         self._compare_moments()
         self.ledger.skip("files that are not answers", len(self._answers.passed_over))
 
     def _statistics(self, answer: Answer) -> Statistics | None:
         topic = self._answers.naming.topic(answer.file) if answer.kind is AnswerKind.TOPIC_STATS else None
-        decoded = decode_statistics(answer.data, answer.file, answer.kind, topic)
+        decoded = decode_statistics(answer.data, answer.file, answer.kind, topic, self._earlier)
         self.problems += decoded.problems if decoded is not None else ()
         return decoded
 
-    def _compare_statistics(self, answer: Answer, decoded: Statistics, levels: Mapping[Group, InferredLevels]) -> None:
-        for topic in decoded.topics.values():
-            for subscription in topic.subscriptions:
-                match subscription.type:
-                    case "Shared":
-                        self.ledger.skip("Shared subscriptions: nobody is chosen")
-                    case "Key_Shared":
-                        compare_key_ranges(self.ledger, topic, subscription)
-                    case "Failover" | "Exclusive" if subscription.consumers:
-                        consumers, inferred = as_listed(self.rules, topic, subscription, levels)
-                        compare_subscription(
-                            self.rules,
-                            self.ledger,
-                            topic,
-                            subscription,
-                            consumers,
-                            inferred=inferred,
-                            name_known=decoded.named,
-                        )
+    def _actives(self, answer: Answer, decoded: Statistics | None) -> Actives:
+        if decoded is None:
+            return {}
+        purpose = f"actives, {self._purpose}"
+        topics = decoded.topics.values()
+        return remembered(
+            self._earlier, purpose, answer.file, answer.data, lambda _: observed_actives(self.rules, topics)
+        )
+
+    def _compared(self, answer: Answer, decoded: Statistics, levels: Mapping[Group, InferredLevels]) -> _Compared:
+        """The comparison of one answer with statistics, taken from an earlier one where nothing differs."""
+        compared = remembered(
+            self._earlier, f"compared, {self._purpose}", answer.file, answer.data, lambda _: _Compared()
+        )
         name = self._answers.naming.topic(answer.file)
-        for topic_name, aggregate in self._keep(decode_aggregates(answer.data, answer.file, answer.kind, name)).items():
-            compare_aggregate(self.ledger, topic_name, aggregate, self.rules.behaviour)
+        inputs = self.rules, name, levels
+        if compared.inputs != inputs:
+            compared.inputs = inputs
+            compared.ledger = ledger = Ledger(answer.moment, answer.file)
+            topics = remembered(
+                self._earlier, f"topics, {self._purpose}", answer.file, b"", lambda _: _ComparedTopics()
+            )
+            topics.begin(inputs)
+            for topic in decoded.topics.values():
+                of_topic = topics.get(topic)
+                if of_topic is None:
+                    of_topic = Ledger(answer.moment, answer.file)
+                    self._compare_topic(of_topic, topic, levels, name_known=decoded.named)
+                topics.keep(topic, of_topic)
+                ledger.add(of_topic)
+            aggregates = decode_aggregates(answer.data, answer.file, answer.kind, name, self._earlier)
+            compared.problems = aggregates.problems
+            for topic_name, aggregate in aggregates.good.items():
+                compare_aggregate(ledger, topic_name, aggregate, self.rules.behaviour)
+        return compared
+
+    def _compare_topic(
+        self, ledger: Ledger, topic: TopicFacts, levels: Mapping[Group, InferredLevels], *, name_known: bool
+    ) -> None:
+        for subscription in topic.subscriptions:
+            match subscription.type:
+                case "Shared":
+                    ledger.skip("Shared subscriptions: nobody is chosen")
+                case "Key_Shared":
+                    compare_key_ranges(ledger, topic, subscription)
+                case "Failover" | "Exclusive" if subscription.consumers:
+                    consumers, inferred = as_listed(self.rules, topic, subscription, levels)
+                    compare_subscription(
+                        self.rules,
+                        ledger,
+                        topic,
+                        subscription,
+                        consumers,
+                        inferred=inferred,
+                        name_known=name_known,
+                    )
+
+    def _add(self, compared: _Compared) -> None:
+        self.problems += compared.problems
+        self.ledger.add(compared.ledger)
 
     def _compare_other(self, answer: Answer) -> None:
-        namespace = self._answers.naming.namespace(answer.file) or ""
         match answer.kind:
             case AnswerKind.BUNDLES:
                 bundles = self._keep(decode_bundles(answer.data, answer.file))
                 if bundles.boundaries:
-                    compare_list(self.ledger, namespace, bundles)
+                    compare_list(self.ledger, self._namespace(answer), bundles)
             case AnswerKind.POLICIES:
                 policies = self._keep(decode_policies(answer.data, answer.file))
                 if policies.boundaries:
-                    compare_policies(self.ledger, namespace, policies)
+                    compare_policies(self.ledger, self._namespace(answer), policies)
             case AnswerKind.HASH_POSITIONS:
                 positions = self._keep(decode_hash_positions(answer.data, answer.file))
                 if positions is not None:
                     compare_positions(self.ledger, positions.namespace, positions)
             case AnswerKind.BROKER_STATS_TOPICS:
-                compare_places(self.ledger, self._keep(decode_broker_stats_topics(answer.data, answer.file)))
+                compare_places(self.ledger, self._keep(broker_stats_of(answer.data, answer.file, self._earlier)))
             case AnswerKind.OWNED_NAMESPACES:
                 owned = self._keep(decode_owned(answer.data, answer.file))
                 compare_owned(self.ledger, owned)
@@ -204,6 +301,9 @@ class _Comparison:
                 self._see_text(answer)
             case _:
                 self.ledger.skip(NOT_MODELLED.get(answer.kind, NOT_MODELLED[AnswerKind.OTHER]))
+
+    def _namespace(self, answer: Answer) -> str:
+        return self._answers.naming.namespace(answer.file) or ""
 
     def _see_text(self, answer: Answer) -> None:
         """A number or a word is a whole answer of some requests, and so is a range of a bundle; all else is damaged."""
@@ -227,7 +327,7 @@ class _Comparison:
             moments.setdefault(answer.moment, []).append(answer)
         for moment, answers in moments.items():
             self.ledger.moment = moment or "the folder"
-            compare_moment(self.ledger, self._answers.naming, answers)
+            compare_moment(self.ledger, self._answers.naming, answers, self._earlier)
 
     def _keep(self, decoded: Decoded[T]) -> T:
         self.problems += decoded.problems

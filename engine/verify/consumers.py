@@ -23,15 +23,24 @@ Group = tuple[str, tuple[str, ...], Rule]
 """Subscription, its consumers in listed order, and the rule: topics that one set of levels must explain together."""
 
 
-def infer_levels(rules: Rules, topics: Iterable[TopicFacts]) -> dict[Group, InferredLevels]:
-    """Priority levels by group, inferred from all topics on which a subscription lists the same consumers."""
-    actives: dict[Group, dict[tuple[str, int], str]] = {}
+Actives = dict[Group, dict[tuple[str, int], str]]
+"""By group, the name of the active consumer of each topic (its name and partition index) where one is named."""
+
+
+def observed_actives(rules: Rules, topics: Iterable[TopicFacts]) -> Actives:
+    """The reported active consumers of Failover subscriptions, by group; a group may have none."""
+    actives: Actives = {}
     for topic in topics:
         for subscription in topic.subscriptions:
             if subscription.type == "Failover" and subscription.consumers:
                 seen = actives.setdefault(group_of(rules, topic, subscription), {})
                 if subscription.active_consumer_name is not None:
                     seen[topic.name, topic.partition_index] = subscription.active_consumer_name
+    return actives
+
+
+def infer_levels(actives: Actives) -> dict[Group, InferredLevels]:
+    """Priority levels by group, inferred from all topics on which a subscription lists the same consumers."""
     return {group: infer_priority_levels(group[1], seen, [group[2]]) for group, seen in actives.items()}
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Decoded, TopicFacts
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import BundleReport
-from engine.admin.publishers import PublishedPartitions, PublishedTopic, decode_named_publishers, decode_publishers
+from engine.admin.publishers import PublishedPartitions, PublishedTopic, decode_named_publishers, publishers_of
 from engine.admin.text import raw_object
-from engine.admin.topics import decode_named_stats, decode_partitioned_stats, decode_topic_stats
+from engine.admin.topics import decode_named_stats, partitioned_stats_of, topic_stats_of
 from engine.balance.splitting.modular import visiting_order
 from engine.config import ReleaseBehaviour
 from engine.errors import Problem
@@ -28,10 +29,6 @@ from engine.routing.stats import ConsumerStats, SubscriptionStats, TopicStats, a
 from engine.verify.report import FactKind, Ledger
 
 _UNKNOWN_NAMESPACE: Final = "unknown/unknown"
-_MANY_TOPICS: Final[Mapping[AnswerKind, Callable[[bytes, str], Decoded[dict[str, TopicFacts]]]]] = {
-    AnswerKind.PARTITIONED_STATS: decode_partitioned_stats,
-    AnswerKind.NAMED_STATS: decode_named_stats,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +40,19 @@ class Statistics:
     problems: tuple[Problem, ...]
 
 
-def decode_statistics(data: bytes, file: str, kind: AnswerKind, topic: str | None) -> Statistics | None:
+def decode_statistics(
+    data: bytes, file: str, kind: AnswerKind, topic: str | None, earlier: EarlierAnswers | None = None
+) -> Statistics | None:
     """The topics of an answer that holds statistics; None for another kind. ``topic``: what it is about, if known."""
     if kind is AnswerKind.TOPIC_STATS:
-        one = decode_topic_stats(data, topic or placeholder_name(data, file), file)
+        one = topic_stats_of(data, topic or placeholder_name(data, file), file, earlier)
         return Statistics({one.good.name: one.good} if one.good else {}, topic is not None, one.problems)
-    if kind not in _MANY_TOPICS:
+    if kind is AnswerKind.PARTITIONED_STATS:
+        many = partitioned_stats_of(data, file, earlier)
+    elif kind is AnswerKind.NAMED_STATS:
+        many = decode_named_stats(data, file)
+    else:
         return None
-    many = _MANY_TOPICS[kind](data, file)
     return Statistics(many.good, True, many.problems)
 
 
@@ -66,14 +68,14 @@ def placeholder_name(data: bytes, file: str) -> str:
 
 
 def decode_aggregates(
-    data: bytes, file: str, kind: AnswerKind, topic: str | None
+    data: bytes, file: str, kind: AnswerKind, topic: str | None, earlier: EarlierAnswers | None = None
 ) -> Decoded[Mapping[str, PublishedPartitions]]:
     """The partitioned topics of an answer with their aggregates, by name; none in statistics of a single topic."""
     if kind is AnswerKind.NAMED_STATS:
         return decode_named_publishers(data, file)
     if kind is not AnswerKind.PARTITIONED_STATS:
         return Decoded({})
-    one = decode_publishers(data, file)
+    one = publishers_of(data, file, earlier)
     names = (name.rpartition(PARTITION_SUFFIX)[0] for name in one.good.partitions)
     return Decoded({topic or next(names, file): one.good}, one.problems)
 

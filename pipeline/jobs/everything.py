@@ -1,9 +1,11 @@
-"""The job ``run``: all jobs one after another into one result folder."""
+"""The job ``run``: all jobs into one result folder, side by side where there is little to do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -15,9 +17,11 @@ from pipeline.jobs import importing
 from pipeline.jobs.balance import has_load_reports
 from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, SETTINGS_OF, TAKE_RELEASE, check_names
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.progress import Watch
 from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.traces import has_traces
-from pipeline.storage import Place
+from pipeline.session import activate
+from pipeline.storage import Place, is_small
 from pipeline.writing import one_after_another, withdraw
 
 if TYPE_CHECKING:
@@ -27,78 +31,131 @@ JOB: Final = "run"
 
 
 def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Who is given which option: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them.
+    """The options of each job: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them.
 
-    Raises ``InputError`` for a name that no job can be found for.
+    Raises ``InputError`` for a name that no job takes.
 
-    >>> {job: each for job, each in settings_by_job({"assign.add": "c", "minUnloadMessage": "5"}).items() if each}
+    >>> {job: own for job, own in settings_by_job({"assign.add": "c", "minUnloadMessage": "5"}).items() if own}
     {'assign': {'add': 'c'}, 'balance': {'minUnloadMessage': '5'}}
     """
     check_names(JOB, settings)
-    found: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
+    by_job: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
         if name == KEEP_HISTORY:
             continue
         job, dot, own = name.partition(".")
-        if dot and job in found:
-            found[job][own] = value
+        if dot and job in by_job:
+            by_job[job][own] = value
         elif name == "pulsar":
-            for each in TAKE_RELEASE:
-                found[each][name] = value
+            for taker in TAKE_RELEASE:
+                by_job[taker][name] = value
         else:
-            for each in (known for known, names in SETTINGS_OF.items() if name in names):
-                found[each][name] = value
-    return found
+            for taker in (known for known, names in SETTINGS_OF.items() if name in names):
+                by_job[taker][name] = value
+    return by_job
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """Import ``source`` into ``target``, then every other job on the tables that are there.
 
-    Key traces may lie beside the answers; without any, and without Key_Shared subscriptions, ``keys`` has nothing to
-    do and is left out. A job that fails costs its own tables only: the summary names it, and ``failed`` has the reason.
-    With the option ``keep-history`` so many runs are kept under ``history`` as well. Raises what ``import`` raises;
-    ``RingsideError`` when ``report`` fails, or another run writes there.
+    Key traces may be in the folder of the answers; without traces and Key_Shared subscriptions ``keys`` is left out.
+    A job that fails loses its own tables only: the summary names it, and ``failed`` has the reason. The option
+    ``keep-history`` is the number of runs to keep under ``history``. Raises what ``import`` raises, and
+    ``RingsideError`` when ``report`` fails or another run is writing to ``target``.
     """
-    from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
-
     given = settings_by_job(options.settings)
-    summaries: dict[str, object] = {}
-    failed: dict[str, str] = {}
     importing.files_to_import(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
     with one_after_another(target):
-        for job in _wanted(source, target, options):
-            options.say(f"{job} …")
-            from_answers = job == "import" or (job == "keys" and has_traces(source))
-            place = source if from_answers else target
-            try:
-                result = job_called(job)(spark, place, target, replace(options, settings=given[job], failed=failed))
-            except (RingsideError, OSError, MemoryError, pa.ArrowException) as fault:
-                if job == "import":
-                    raise
-                # What it left from an earlier run belongs to another input.
-                withdraw(target, job)
-                failed[job] = str(fault) or "there was not enough memory"
-                if job == "report":
-                    raise RingsideError(
-                        f"report failed: {failed[job]}; the tables of the other jobs are there, and "
-                        f"{shell_line('ringside', 'fleet', 'open', str(target))} lists what they hold"
-                    ) from fault
-                options.say(f"{job} failed, the other jobs go on: {fault}")
-                continue
-            summaries[job] = result.summary
-            options.say(result.sentence)
+        whole = _Run(spark, source, target, options, given)
+        options.say("import …")
+        whole.take("import")
+        jobs = list(whole.wanted())
+        if is_small(str(source)):
+            whole.take_all(jobs)
+        else:
+            for job in jobs:
+                options.say(f"{job} …")
+                whole.take(job)
+        options.say("report …")
+        whole.take("report")
+        summaries = {job: whole.summaries[job] for job in IN_RUN if job in whole.summaries}
         if KEEP_HISTORY in options.settings:
             keep_run(target, options.run_id, list(summaries), int(options.settings[KEEP_HISTORY]))
-    return JobResult(JOB, {"job": JOB, "jobs": summaries, "failed": failed})
+    return JobResult(JOB, {"job": JOB, "jobs": summaries, "failed": whole.failed})
 
 
-def _wanted(source: Place, target: Place, options: JobOptions) -> Iterator[str]:
-    """The jobs in order; what there is for ``keys`` and ``balance`` is known only after the import."""
-    for job in IN_RUN:
-        if job == "keys" and not has_traces(source) and not consumers_of_tables(target):
-            options.say("keys: there is neither a trace nor a Key_Shared subscription, so it is left out")
-            continue
-        if job == "balance" and not has_load_reports(target):
-            options.say("balance: there is no load report, so it is left out")
-            continue
-        yield job
+@dataclass
+class _Run:
+    """What the jobs of one run share, and what became of them."""
+
+    spark: SparkSession
+    source: Place
+    target: Place
+    options: JobOptions
+    given: Mapping[str, Mapping[str, str]]
+    summaries: dict[str, object] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    left: bool = False
+    """Interrupted: jobs that still run fail because the session ends, and their errors are not worth a message."""
+
+    def wanted(self) -> Iterator[str]:
+        """The jobs between ``import`` and ``report`` that have input; known only once the import is done."""
+        for job in IN_RUN:
+            if job in ("import", "report"):
+                continue
+            missing = ""
+            if job == "keys" and not has_traces(self.source) and not consumers_of_tables(self.target):
+                missing = "neither a trace nor a Key_Shared subscription"
+            elif job == "balance" and not has_load_reports(self.target):
+                missing = "no load report"
+            if missing:
+                self.options.say(f"{job}: left out, there is {missing}")
+                withdraw(self.target, job)  # what an earlier run found belongs to another input
+            else:
+                yield job
+
+    def take_all(self, jobs: Sequence[str]) -> None:
+        """Run jobs in parallel: a small job is mostly planning, which keeps one core busy."""
+        names = ", ".join(jobs)
+        self.options.say(f"{names} …")
+        self.options.watch.begin(names)
+        pool = ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="job")
+        try:
+            for done in as_completed([pool.submit(self._take_beside, job) for job in jobs]):
+                done.result()
+        except BaseException:
+            self.left = True
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _take_beside(self, job: str) -> None:
+        activate(self.spark)
+        self.take(job, Watch())
+
+    def take(self, job: str, watch: Watch | None = None) -> None:
+        """Run a job, and record its failure unless the run cannot go on without it."""
+        from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
+
+        from_answers = job == "import" or (job == "keys" and has_traces(self.source))
+        place = self.source if from_answers else self.target
+        own = replace(
+            self.options, settings=self.given[job], failed=self.failed, watch=watch or self.options.watch
+        )  # fmt: skip
+        try:
+            result = job_called(job)(self.spark, place, self.target, own)
+        except (RingsideError, OSError, MemoryError, pa.ArrowException) as fault:
+            if job == "import" or self.left:
+                raise
+            # Its tables from an earlier run belong to other input.
+            withdraw(self.target, job)
+            self.failed[job] = str(fault).removeprefix(f"the job {job} failed: ") or "there was not enough memory"
+            if job == "report":
+                raise RingsideError(
+                    f"report failed: {self.failed[job]}; the tables of the other jobs are there, and "
+                    f"{shell_line('ringside', 'fleet', 'open', str(self.target))} lists what they hold"
+                ) from fault
+            self.options.say(f"{job} failed, the other jobs go on: {self.failed[job]}")
+            return
+        self.summaries[job] = result.summary
+        self.options.say(result.sentence)

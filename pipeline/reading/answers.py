@@ -19,7 +19,7 @@ from engine.admin.namespaces import (
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
-from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, naming_of, scenario_facts
+from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, scenario_facts
 from engine.admin.shed_inputs import living_brokers
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
@@ -161,7 +161,7 @@ def _take_members(rows: Rows, data: bytes, name: str, context: FileContext) -> s
     for member, raw in members.items():
         if kinds[member] not in _NAMELESS:
             _take(rows, kinds[member], bytes(raw), f"{name}: {member}", context)
-    naming = naming_of(context.requests, [*rows.topic_names(), *(str(row[0]) for row in rows.listed)])
+    naming = Naming(context.requests, [*rows.topic_names(), *(str(row[0]) for row in rows.listed)])
     for member, raw in members.items():
         if kinds[member] in _NAMELESS:
             _take_named_member(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind
-from engine.admin.requests import AdminRequest, Naming, naming_of, request_of_path, scenario_facts
+from engine.admin.requests import AdminRequest, Naming, request_of_path, scenario_facts
 from engine.admin.topics import without_nulls
 from pipeline.reading.answers import FileContext, naming_of_kind
 from pipeline.reading.files import FoundFile
@@ -141,8 +141,8 @@ def _report_broker(file: FoundFile) -> str:
 
 def subjects_of(
     waiting: Sequence[tuple[FoundFile, AnswerKind]],
-    namespaces: Mapping[str, Iterable[str]],
-    topics: Mapping[str, Iterable[str]],
+    namespaces: Mapping[str, Collection[str]],
+    topics: Mapping[str, Collection[str]],
 ) -> dict[str, str]:
     """Return the topic or namespace of files that wait for one, as far as other files name it.
 
@@ -163,7 +163,7 @@ def subjects_of(
                     else {name for group in known.values() for name in group}
                 )
                 # A namespace is found through its topics, so any topic name will do.
-                namings[key] = naming_of({}, names if by_topic else [f"persistent://{name}/x" for name in names])
+                namings[key] = Naming({}, names if by_topic else [f"persistent://{name}/x" for name in names])
             about = naming_of_kind(namings[key], kind, _base(file.name))
             if about is not None:
                 subjects[file.name] = about

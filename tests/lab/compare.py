@@ -26,7 +26,7 @@ from engine.hashing import crc32_hash
 from engine.verify.answers import is_scalar
 from engine.verify.bundles import IN_RANGE_RULE
 from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_for, score
-from engine.verify.consumers import infer_levels
+from engine.verify.consumers import infer_levels, observed_actives
 from engine.verify.report import Difference, FactKind, Fit, FlagSource, Ledger, Rules, Tally, VersionSource
 from engine.verify.statistics import (
     Statistics,
@@ -155,7 +155,7 @@ class _Comparison:
         subscribed = frozenset(
             topic.name for topic in topics if any(s.name == recording.subscription for s in topic.subscriptions)
         )
-        levels = infer_levels(rules, topics)
+        levels = infer_levels(observed_actives(rules, topics))
         self._context = Context(recording, rules, self.ledger, levels, subscribed)
         self._history = ListHistory(recording.balance.series, self.ledger) if recording.balance is not None else None
         self._namespaces = Namespaces(recording)

@@ -485,10 +485,14 @@ def test_a_job_that_fails_costs_its_own_tables_only(
     kept = out / "history" / options.run_id
     assert (kept / "summary.json").read_bytes() == (out / "summary.json").read_bytes()
     assert rows_of(kept, "assignments") == rows_of(out, "assignments") != []
-    # A report that fails leaves no summary of another run beside the new tables.
+    # A report that fails leaves no summary of another run beside the new tables, nor does a job that is left out.
+    assert (out / "balance.json").is_file()
+    for report in source.rglob("*load-report*"):
+        report.unlink()
     monkeypatch.setattr("pipeline.jobs.reporting.run", broken)
     with pytest.raises(RingsideError, match="no memory"):
         run(spark, source, out, JobOptions({"assign.policies": "pulsar"}))
     assert not (out / "summary.json").exists() and not (out / "worst_subscriptions").exists()
+    assert not (out / "balance.json").exists() and not (out / "balance_brokers").exists()
     opened = read_results(out)
     assert opened.complaint and len(opened.listing(FINDINGS)) == 0 and (out / "assignments").is_dir()

@@ -6,6 +6,8 @@ from typing import Final
 
 from textual.binding import Binding
 
+from engine.config import SPLIT_ALGORITHMS
+from tui.bundles.words import SHORT_NAMES
 from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED
 from tui.kit.footer import KeyHint
 
@@ -19,10 +21,10 @@ TIME: Final = (
     Binding("s", "next_split", "To split", tooltip="Go on to the next split"),
 )
 RULES: Final = (
-    Binding("1", "algorithm(0)", "Range", show=False, tooltip="range_equally_divide"),
-    Binding("2", "algorithm(1)", "Topic count", show=False, tooltip="topic_count_equally_divide"),
-    Binding("3", "algorithm(2)", "Positions", show=False, tooltip="specified_positions_divide"),
-    Binding("4", "algorithm(3)", "Flow or qps", show=False, tooltip="flow_or_qps_equally_divide"),
+    *(
+        Binding(str(place + 1), f"algorithm({place})", SHORT_NAMES[name].capitalize(), show=False, tooltip=f"{name}")
+        for place, name in enumerate(SPLIT_ALGORITHMS)
+    ),
     Binding("tab", "next_algorithm(1)", "Algorithm", tooltip="The next algorithm"),
     Binding("shift+tab", "next_algorithm(-1)", "Previous algorithm", show=False, tooltip="The previous algorithm"),
     Binding("m", "load_manager", "Load manager", tooltip="Modular or extensible load manager"),

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from engine.admin.earlier import EarlierAnswers
 from engine.admin.files import FilesRead
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.why import diagnose_all
@@ -23,7 +24,7 @@ from tui.kit.moments import is_soon_diagnosed
 from tui.scene import Scene
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Fault
-from tui.sources.cluster.reading import ClusterReading, moments_read
+from tui.sources.cluster.reading import ClusterReading, moment_of, moments_read
 
 if TYPE_CHECKING:
     from engine.admin.moments import Moment
@@ -53,6 +54,7 @@ class Pictures:
     def __init__(self) -> None:
         self._seen: tuple[Moment, ...] = ()
         self._reported: Reported | None = None
+        self._earlier = EarlierAnswers()
         self._answers: dict[tuple[str, str], bytes] = {}
         """Those of the last reading, without load reports."""
         self._opened: Opened | None = None
@@ -99,10 +101,12 @@ class Pictures:
         }
         opened, timeline = self._opened, self._timeline
         if opened is None or timeline is None or answers != self._answers or not self._seen[-1].snapshot.topics:
-            moments = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
+            self._earlier.begin()
+            moments = (moment_of(reading, self._earlier, limit_bytes=DEFAULT_MAX_INPUT),)
             opened = open_moments(moments)
             timeline = Timeline.start(opened.state, opened.seed, opened.source)
-            self._compared = agreement_of(reading) if len(moments[-1].snapshot.topics) <= MOST_COMPARED else Agreement()
+            is_compared = len(moments[-1].snapshot.topics) <= MOST_COMPARED
+            self._compared = agreement_of(reading, self._earlier) if is_compared else Agreement()
         else:
             moments = (_loads_changed(self._seen[-1], reading),)
         self._answers, self._opened, self._timeline = answers, opened, timeline
@@ -114,9 +118,10 @@ class Pictures:
         return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
 
 
-def agreement_of(reading: ClusterReading) -> Agreement:
-    """Hold the model against all that a reading brought."""
-    report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
+def agreement_of(reading: ClusterReading, earlier: EarlierAnswers | None = None) -> Agreement:
+    """Hold the model against all that a reading brought; what is the same in ``earlier`` is not compared again."""
+    files = FilesRead(reading.files_of_moment(), (), ())
+    report = verify_answers(answers_of(files, reading.origin, earlier), None, earlier)
     return Agreement(report.compared, tuple(_disagreement(difference) for difference in report.differences))
 
 
@@ -132,7 +137,8 @@ def confirmed(now: Agreement, before: Collection[Fact]) -> Agreement:
 def _disagreement(difference: Difference) -> Disagreement:
     topic, _, subscription = difference.subject.partition(" / ")
     kind = str(difference.kind.value)
-    return Disagreement(kind, topic, subscription, difference.recorded, difference.modelled, difference.rule)
+    likely = "" if difference.likely is None else difference.likely.text
+    return Disagreement(kind, topic, subscription, difference.recorded, difference.modelled, difference.rule, likely)
 
 
 def _prepare_large(timeline: Timeline, reported: Reported) -> None:

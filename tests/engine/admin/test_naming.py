@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.admin.requests import naming_of
+from engine.admin.requests import Naming
 
 KNOWN = [f"persistent://{space}/x" for space in ("acme/billing", "zeta/billing", "acme/shop", "acme/a.b")]
 
@@ -25,4 +25,4 @@ KNOWN = [f"persistent://{space}/x" for space in ("acme/billing", "zeta/billing",
 def test_a_namespace_is_found_by_its_last_part_and_by_its_whole_name_where_that_is_shared(
     file_name: str, namespace: str | None
 ) -> None:
-    assert naming_of({}, KNOWN).namespace(file_name) == namespace
+    assert Naming({}, KNOWN).namespace(file_name) == namespace

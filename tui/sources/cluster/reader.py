@@ -19,10 +19,11 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.admin.facts import BrokerStats, Decoded, TopicFacts
+from engine.admin.earlier import EarlierAnswers
+from engine.admin.facts import BrokerStats, TopicFacts
 from engine.admin.namespaces import decode_topic_list
 from engine.admin.requests import release_text
-from engine.admin.topics import decode_broker_stats_topics
+from engine.admin.topics import broker_stats_of
 from engine.errors import Rejection
 from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
 from engine.text import visible
@@ -71,13 +72,14 @@ class StatisticsRequest:
 class Earlier:
     """What the reading before brought, by request and broker. ``answers`` are not asked for again if they are kept.
 
-    ``loaded`` are the brokers' lists of topics, decoded; a list whose bytes are the same is not decoded again.
+    ``loaded`` are the brokers' lists of topics; ``decoded`` is what of them is not decoded again.
     ``names`` are those of topics, by their texts. ``plan`` is what was asked of topics, and ``statistics`` the requests
     for them, for the topics that have more to say than their lists.
     """
 
     answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
-    loaded: dict[str, tuple[bytes, Decoded[BrokerStats]]] = field(default_factory=dict)
+    loaded: dict[str, BrokerStats] = field(default_factory=dict)
+    decoded: EarlierAnswers = field(default_factory=EarlierAnswers)
     names: dict[str, TopicName | Rejection] = field(default_factory=dict)
     plan: Plan | None = None
     statistics: tuple[list[str], list[StatisticsRequest]] | None = None
@@ -138,15 +140,16 @@ class _Reading:
         self._assumed: list[str] = []
 
     async def run(self) -> ClusterReading:
+        self._earlier.decoded.begin()
         release = await self._release()
         cluster = await self._cluster()
         await self._ownership(cluster)
         brokers = await self._brokers(cluster)
-        places = {broker: lists.good.places for broker, (_, lists) in self._earlier.loaded.items()}
+        places = {broker: lists.places for broker, lists in self._earlier.loaded.items()}
         await self._all(self._of_broker(cluster, broker, len(brokers)) for broker in brokers or ("",))
         for gone in self._earlier.loaded.keys() - (set(brokers) if len(brokers) > 1 else {""}):
             del self._earlier.loaded[gone]
-        if places != {broker: lists.good.places for broker, (_, lists) in self._earlier.loaded.items()}:
+        if places != {broker: lists.places for broker, lists in self._earlier.loaded.items()}:
             self._read_everything()
         knows_loaded = not self._silent_brokers
         namespaces = await self._namespaces()
@@ -291,11 +294,9 @@ class _Reading:
             await self._ask(paths.owned_by(cluster, broker), broker=at)
 
     def _topics_in(self, loaded: Answer, broker: str) -> BrokerStats:
-        data, decoded = self._earlier.loaded.get(broker, (None, None))
-        if decoded is None or data != loaded.data:
-            decoded = decode_broker_stats_topics(loaded.data)
-            self._earlier.loaded[broker] = (loaded.data, decoded)
-        return decoded.good
+        topics = broker_stats_of(loaded.data, broker, self._earlier.decoded).good
+        self._earlier.loaded[broker] = topics
+        return topics
 
     async def _namespaces(self) -> list[str]:
         if self._scope.namespaces:

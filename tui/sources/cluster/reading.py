@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from engine.admin.earlier import EarlierAnswers
 from engine.admin.files import AnswerFile, moment_ms
 from engine.admin.moments import Moment, read_moments
 from engine.errors import InputError
@@ -76,8 +77,12 @@ class ClusterReading:
 
     def files(self) -> tuple[AnswerFile, ...]:
         """The answers under the names that they have in a dump, in the order of their names."""
+        return tuple(AnswerFile(f"{self.moment_name}/{file.name}", file.data) for file in self.files_of_moment())
+
+    def files_of_moment(self) -> tuple[AnswerFile, ...]:
+        """The answers under their names below the folder of the moment, which are the same at each reading."""
         many = len(self.brokers) > 1
-        named = (AnswerFile(f"{self.moment_name}/{_place(answer, many)}", answer.data) for answer in self.answers)
+        named = (AnswerFile(_place(answer, many), answer.data) for answer in self.answers)
         return tuple(sorted(named, key=lambda file: file.name))
 
 
@@ -104,6 +109,13 @@ def moments_read(readings: Iterable[ClusterReading], *, limit_bytes: int) -> tup
     files = [file for reading in listed for file in reading.files()]
     moments = read_moments(*files, limit_bytes=limit_bytes, title=listed[-1].origin)
     return tuple(replace(moment, snapshot=replace(moment.snapshot, source=listed[-1].origin)) for moment in moments)
+
+
+def moment_of(reading: ClusterReading, earlier: EarlierAnswers, *, limit_bytes: int) -> Moment:
+    """A reading as a moment; what is the same in ``earlier`` is not decoded again. Raises ``InputError`` likewise."""
+    files = reading.files_of_moment()
+    (moment,) = read_moments(*files, limit_bytes=limit_bytes, title=reading.origin, earlier=earlier)
+    return replace(moment, at_ms=reading.at_ms)
 
 
 _NOT_ON_THIS_DISK: Final = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)

@@ -180,7 +180,7 @@ class Follower:
             await self._client.__aenter__()
         self._client.begin(stop)
         if self._readings % EVERYTHING_EVERY == 0:
-            self._earlier = Earlier(loaded=self._earlier.loaded)
+            self._earlier = Earlier(loaded=self._earlier.loaded, decoded=self._earlier.decoded)
         self._readings += 1
         try:
             reading = await read_cluster(self._client, self._source.scope, said, self._earlier)
