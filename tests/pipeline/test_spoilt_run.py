@@ -45,7 +45,8 @@ def spoil(source: Path) -> None:
         folder = source / name
         folder.mkdir(parents=True)
         told = {**report, "webServiceUrl": f"http://{name}:8080", "brokerVersionString": version}
-        (folder / "load-report.json").write_text(json.dumps(told))
+        # In one folder they are of one cluster, where a bundle has one broker.
+        (source / "b1" / f"load-report-{name}.json").write_text(json.dumps(told))
     (source / "b1" / "broker-stats-topics.json").write_text(broker(good))
     (source / "b2" / "broker-stats-topics.json").write_text(broker(odd))
     whole = broker({f"persistent://t/n/half-{number}": topic() for number in range(50)}).encode()

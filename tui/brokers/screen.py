@@ -302,7 +302,10 @@ class BrokersScreen(TableScreen):
     def action_settings(self) -> None:
         if self.view is not None:
             settings: LoadSettings = self.view.ahead.start.settings
-            self.app.push_screen(SettingsScreen(self.view.shedder, settings, self._accept))
+            dialog = SettingsScreen(
+                self.view.shedder, self.view.placement, settings, self._accept, ascii_only=self._ascii_only
+            )
+            self.app.push_screen(dialog)
 
     def _accept(self, pairs: Pairs) -> Rejection | None:
         """Take settings over, or say why not; the dialog stays open then."""
