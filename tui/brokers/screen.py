@@ -70,6 +70,7 @@ LEGEND: Final[Group] = (
         KeyHelp("a--", "a bundle that the next cycle unloads"),
         KeyHelp("A12", "twelve bundles of namespace A, where single ones have no room"),
         KeyHelp("+ ?", "a broker that was added; one whose report is too old"),
+        KeyHelp("3↩", "in the strip: three unloads, one of which brings a bundle back where it was; in ASCII <"),
     ),
 )
 
