@@ -39,7 +39,7 @@ def test_keys_come_out_as_java_gives_them(record: dict[str, Any]) -> None:
             assert one_by_one.keys == expected[number], number
             if number >= len(names):
                 assert at_once == one_by_one
-    assert at_once.cleared().updated(names).capacity == at_once.capacity, "a table never shrinks"
+    assert at_once.cleared().updated(names).capacity >= at_once.capacity, "a table never shrinks"
 
 
 def test_keys_of_one_bucket_may_have_come_in_any_order() -> None:
