@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.balance.java_maps import CopiedOrder, MapOrder, hash_order, spread_hash
+from engine.balance.java_maps import CopiedOrder, MapOrder, concurrent_order, hash_order, spread_hash
 
 KINDS: tuple[Literal["hash", "concurrent"], ...] = ("hash", "concurrent")
 
@@ -108,3 +108,18 @@ def test_the_order_of_a_copy_follows_its_map_key_by_key(keys: list[str], changes
         expected = hash_order(filter(copied, order)).keys
         assert (tuple(live), len(live)) == (expected, len(expected))
         assert sorted(expected, key=live.rank) == list(expected)
+
+
+def test_a_copy_follows_its_map_through_every_size() -> None:
+    """From nothing to 120 keys and back: the copy is small, doubles and halves on the way."""
+    names = [f"t/n/0x{number:08x}" for number in range(120)]
+    order, live = MapOrder("concurrent"), CopiedOrder(MapOrder("concurrent"))
+    for name in names:
+        order = order.updated([name])
+        live.add(name)
+        assert tuple(live) == hash_order(order).keys
+    for name in (*names[::2], *names[1::2]):
+        order = order.updated(remove=[name])
+        live.remove(name)
+        assert tuple(live) == hash_order(order).keys
+    assert tuple(CopiedOrder(MapOrder("concurrent").updated(names))) == hash_order(concurrent_order(names)).keys
