@@ -33,8 +33,9 @@ test: $(STAMP)
 
 # The engine's predictions against a real Apache Pulsar broker (Java 17; Maven brings its jars once, 104 MB). `make test` has a
 # short form. A run checks 500 predictions at least; STEPS=n changes that, SEED=s the steps; what is found wrong is kept in build/broker.
+# RELEASE=5.0.0-M1 starts that one (Java 21, which JAVA_HOME may name).
 test-broker: $(STAMP)
-	@RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_PREDICTIONS=$(if $(STEPS),0,500) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
+	@RINGSIDE_BROKER_RELEASE=$(RELEASE) RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_PREDICTIONS=$(if $(STEPS),0,500) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
 
 # Random joins and leaves on a real broker, read again and again for MINUTES: the model must never disagree.
 soak-broker: $(STAMP)

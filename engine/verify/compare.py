@@ -36,7 +36,8 @@ from engine.verify.consumers import (
     observed_actives,
 )
 from engine.verify.key_ranges import compare_key_ranges
-from engine.verify.report import FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
+from engine.verify.reasons import with_reasons
+from engine.verify.report import Difference, FactKind, Fit, Ledger, Rules, VerifyReport, VersionSource
 from engine.verify.statistics import (
     Statistics,
     compare_aggregate,
@@ -86,6 +87,12 @@ def verify_answers(
         comparison.run()
     comparisons.sort(key=lambda comparison: score(comparison.ledger))
     best = comparisons[0]
+
+    def differences_under(rules: Rules) -> list[Difference]:
+        comparison = _Comparison(answers, rules, None)
+        comparison.run()
+        return comparison.ledger.differences
+
     fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
     return VerifyReport(
         path=answers.path,
@@ -94,7 +101,7 @@ def verify_answers(
         consistent_hashing=best.rules.consistent_hashing,
         flag_source=answers.flag_source,
         tallies=best.ledger.tallies(),
-        differences=tuple(best.ledger.differences),
+        differences=with_reasons(best.ledger.differences, best.rules, differences_under),
         not_compared=tuple(sorted(best.ledger.skipped.items())),
         problems=(*answers.problems, *best.problems),
         fits=fits if len(fits) > 1 else (),

@@ -45,8 +45,19 @@ class FactKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class LikelyReason:
+    """Why a difference may be there: a code for programs, and a sentence."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
-    """One fact on which the answers and the model differ. ``moment`` and ``file`` say where it was recorded."""
+    """One fact on which the answers and the model differ. ``moment`` and ``file`` say where it was recorded.
+
+    ``likely`` is the likeliest reason, None where none of those that are known fits.
+    """
 
     kind: Enum
     moment: str
@@ -55,6 +66,7 @@ class Difference:
     recorded: str
     modelled: str
     rule: str
+    likely: LikelyReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

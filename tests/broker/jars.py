@@ -12,15 +12,35 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.broker.class_archive import forget
+from tests.broker.java import java
+
 HERE: Final = Path(__file__).parent
-RELEASE: Final = "4.2.4"
-JAVA: Final = 17
 FOLDER_VARIABLE: Final = "RINGSIDE_BROKER_JARS"
+RELEASE_VARIABLE: Final = "RINGSIDE_BROKER_RELEASE"
+"""Which release is started, one of ``RELEASES``; without it the first one."""
 LIMIT_S: Final = 600.0
 """How long Maven may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of Pulsar, the oldest Java that runs it, and versions that its own build does not fix."""
+
+    version: str
+    java: int
+    properties: tuple[str, ...] = ()
+
+
+RELEASES: Final = (
+    Release("4.2.4", 17),
+    # Its jackson-databind wants newer annotations than its parent pom names.
+    Release("5.0.0-M1", 21, ("-Djackson.annotations.version=2.21",)),
+)
 _DONE: Final = ".complete"
 _ROCKSDB: Final = {
     ("Linux", "x86_64"): "linux64",
@@ -34,9 +54,19 @@ class NoBrokerError(Exception):
     """A real broker cannot be had here, and why."""
 
 
+def release() -> Release:
+    """The release to start. Raises ``NoBrokerError`` for one whose jars nobody has tried."""
+    wanted = os.environ.get(RELEASE_VARIABLE) or RELEASES[0].version
+    for known in RELEASES:
+        if known.version == wanted:
+            return known
+    versions = ", ".join(known.version for known in RELEASES)
+    raise NoBrokerError(f"{RELEASE_VARIABLE} is {wanted}; there are {versions}")
+
+
 def more_jars(limit_s: float = LIMIT_S) -> Path:
     """The folder of what a cluster needs besides (1.6 MB), resolved if need be. Raises ``NoBrokerError``."""
-    return jars(limit_s, _folder().with_name(f"pair-{RELEASE}"), HERE / "pair" / "pom.xml")
+    return jars(limit_s, _folder().with_name(f"pair-{release().version}"), HERE / "pair" / "pom.xml")
 
 
 def jars(limit_s: float = LIMIT_S, folder: Path | None = None, pom: Path = HERE / "pom.xml") -> Path:
@@ -77,10 +107,11 @@ def _bring(folder: Path, pom: Path, limit_s: float) -> None:
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         _run_maven(draft, pom, limit_s)
-        (draft / _DONE).write_text(RELEASE)
+        (draft / _DONE).write_text(release().version)
         if folder.exists():
             shutil.rmtree(folder)
         draft.rename(folder)
+        forget(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -94,6 +125,7 @@ def _run_maven(target: Path, pom: Path, limit_s: float) -> None:
         [
             *(maven, "-B", "-ntp", "-q", "-f", str(pom), "dependency:copy-dependencies"),
             *("-DincludeScope=runtime", f"-DoutputDirectory={target}", f"-Drocksdb.classifier={native}"),
+            *(f"-Dpulsar.version={release().version}", *release().properties),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -115,13 +147,16 @@ def _run_maven(target: Path, pom: Path, limit_s: float) -> None:
 def _folder() -> Path:
     given = os.environ.get(FOLDER_VARIABLE)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(given) if given else cache / "ringside" / f"broker-{RELEASE}"
+    return Path(given) if given else cache / "ringside" / f"broker-{release().version}"
 
 
 def _require_java() -> None:
-    if shutil.which("java") is None:
+    if shutil.which(java()) is None:
         raise NoBrokerError("Java is not installed")
-    printed = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    printed = subprocess.run([java(), "-version"], capture_output=True, text=True, check=False).stderr
     version = re.search(r'version "(\d+)', printed)
-    if version is None or int(version[1]) < JAVA:
-        raise NoBrokerError(f"Java {JAVA} or newer is needed")
+    needed = release()
+    if version is None or int(version[1]) < needed.java:
+        raise NoBrokerError(
+            f"Java {needed.java} or newer is needed for Pulsar {needed.version}; JAVA_HOME may name one"
+        )

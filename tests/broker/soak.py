@@ -2,8 +2,9 @@
 
     python -m tests.broker.soak --minutes 60 --seed 1
 
-Readings fall between, before and in the middle of what consumers do, as those of a dashboard do. A disagreement is kept
-as a dump in ``build/broker`` that ``ringside verify`` and the lab read.
+Readings fall between, before and in the middle of what consumers do, as those of a dashboard do. As there, what did not
+change is not compared again, which must come to the same as comparing everything. A disagreement is kept as a dump in
+``build/broker`` that ``ringside verify`` and the lab read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from engine.admin.earlier import EarlierAnswers
 from engine.admin.files import FilesRead
 from engine.verify import Difference, answers_of, verify_answers
 from tests.broker.driving import FOUND, Driven, driven
@@ -76,9 +78,10 @@ def soak(broker: Broker, seconds: float, seed: int, soaked: Soaked) -> None:
         ending.callback(driver.join)
         ending.callback(over.set)
         follower = ending.enter_context(closing(Source(Access(broker.url)).follower()))
+        earlier = EarlierAnswers()
         until = time.monotonic() + seconds
         while time.monotonic() < until and driver.is_alive():
-            _look(follower.read(), soaked, seed)
+            _look(follower.read(), soaked, seed, earlier)
             time.sleep(PAUSE_S)
         if not driver.is_alive():
             raise RuntimeError("the consumers ended before the soak")
@@ -90,8 +93,12 @@ def _come_and_go(drivings: list[Driven], draw: random.Random, over: threading.Ev
         soaked.steps += 1
 
 
-def _look(reading: ClusterReading, soaked: Soaked, seed: int) -> None:
-    report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
+def _look(reading: ClusterReading, soaked: Soaked, seed: int, earlier: EarlierAnswers) -> None:
+    files = FilesRead(reading.files_of_moment(), (), ())
+    earlier.begin()
+    report = verify_answers(answers_of(files, reading.origin, earlier), None, earlier)
+    if report != verify_answers(answers_of(files, reading.origin)):
+        raise RuntimeError(f"what was kept of earlier readings changes the comparison, see {_kept(reading, seed)}")
     facts = {(each.kind.name, each.subject) for each in report.differences}
     differences = [each for each in report.differences if (each.kind.name, each.subject) in soaked.suspected]
     news = [each for each in report.differences if (each.kind.name, each.subject) not in soaked.suspected]
@@ -101,9 +108,14 @@ def _look(reading: ClusterReading, soaked: Soaked, seed: int) -> None:
     soaked.compared.update({tally.kind.name.lower(): tally.compared for tally in report.tallies if tally.compared})
     if differences or (news and len(soaked.kept) < MOST_KEPT):
         soaked.differences += differences
-        folder = FOUND / f"soak-{seed}"
-        folder.mkdir(parents=True, exist_ok=True)
-        soaked.kept.append(write_moment(folder, reading)[0])
+        soaked.kept.append(_kept(reading, seed))
+
+
+def _kept(reading: ClusterReading, seed: int) -> Path:
+    """Keep a reading as a dump, and return its folder."""
+    folder = FOUND / f"soak-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return write_moment(folder, reading)[0]
 
 
 def main() -> int:

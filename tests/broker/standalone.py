@@ -19,11 +19,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from tests.broker import class_archive
 from tests.broker.jars import HERE
+from tests.broker.java import java
 
 START_S: Final = 180.0
 STATISTICS_S: Final = 1
 _TRIES: Final = 3
+_CLASSES: Final = "classes.jsa"
 _OPENED: Final = (
     *("java.base/jdk.internal.loader", "java.base/java.lang", "java.base/java.io", "java.base/java.util.zip"),
     *("java.base/java.nio", "java.base/jdk.internal.misc", "java.base/sun.net", "java.base/jdk.internal.platform"),
@@ -46,7 +49,7 @@ class Broker:
         self.folder = folder
         self.port = port
         self.url = f"http://127.0.0.1:{web_port}"
-        self._process = process
+        self.process = process
 
     def admin(self, method: str, path: str, body: object = None) -> Any:
         """One request of the admin API; the decoded answer. Raises ``BrokerFailedError`` for a refusal."""
@@ -73,8 +76,8 @@ class Broker:
         """Return when the last namespace that a start makes is there."""
         until = time.monotonic() + START_S
         while time.monotonic() < until:
-            if self._process.poll() is not None:
-                raise BrokerFailedError(f"the broker ended with {self._process.returncode}:\n{self.log()}")
+            if self.process.poll() is not None:
+                raise BrokerFailedError(f"the broker ended with {self.process.returncode}:\n{self.log()}")
             with suppress(OSError, BrokerFailedError):
                 self.admin("GET", "/admin/v2/namespaces/public/default")
                 return
@@ -107,8 +110,8 @@ class Broker:
 
     def stop(self) -> None:
         """End the process for good. Nothing in its folder is worth an orderly end."""
-        self._process.kill()
-        self._process.wait()
+        self.process.kill()
+        self.process.wait()
 
 
 @contextmanager
@@ -120,6 +123,7 @@ def real_broker(jars: Path, settings: Mapping[str, str]) -> Iterator[Broker]:
             ending.callback(shutil.rmtree, folder, ignore_errors=True)
             broker = _started(folder, jars, settings)
             ending.callback(broker.stop)
+            ending.callback(class_archive.end_and_keep, broker.process, folder / _CLASSES, jars)
             try:
                 broker.wait_until_ready()
             except BrokerFailedError:
@@ -146,7 +150,8 @@ def _started(folder: Path, jars: Path, settings: Mapping[str, str]) -> Broker:
         ),
         *("--metadata-dir", "data/metadata", "--bookkeeper-dir", "data/bookkeeper"),
     )
-    return Broker(folder, java_process(folder, "broker", f"{jars}/*", 384, words), port, web_port)
+    classes = class_archive.to_read(jars) or class_archive.to_write(folder / _CLASSES)
+    return Broker(folder, java_process(folder, "broker", f"{jars}/*", 384, (*classes, *words)), port, web_port)
 
 
 def broker_settings(port: int, web_port: int, settings: Mapping[str, str]) -> str:
@@ -164,7 +169,7 @@ def java_process(
 ) -> subprocess.Popen[bytes]:
     """A process that works in the folder and ends with this one. ``words`` are more options and the class."""
     command = [
-        *("java", f"-Xmx{heap_mb}m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        *(java(), f"-Xmx{heap_mb}m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
         *("-Dio.netty.tryReflectionSetAccessible=true", "-Dfile.encoding=UTF-8", f"-Djava.io.tmpdir={folder}"),
         f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}",
         *(word for package in _OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")),

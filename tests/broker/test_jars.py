@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.jars import FOLDER_VARIABLE, NoBrokerError, jars
+from tests.broker.jars import FOLDER_VARIABLE, RELEASE_VARIABLE, NoBrokerError, jars
 
 JAVA = """#!/bin/sh
 echo 'openjdk version "17.0.1"' >&2
@@ -32,6 +32,8 @@ class Machine:
         patch.setenv("PATH", f"{self._commands}:/usr/bin:/bin")
         patch.setenv("RUNS", str(self._runs))
         patch.setenv(FOLDER_VARIABLE, str(self.kept))
+        patch.delenv("JAVA_HOME", raising=False)
+        patch.delenv(RELEASE_VARIABLE, raising=False)
         patch.setattr("platform.system", lambda: "Linux")
         patch.setattr("platform.machine", lambda: "x86_64")
 
@@ -109,3 +111,26 @@ def test_a_second_run_waits_for_the_first_one(machine: Machine, monkeypatch: pyt
     second.join(60)
     assert got == [machine.kept]
     assert machine.runs == 0
+
+
+def test_another_release_has_jars_of_its_own_and_may_need_a_newer_java(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    machine.has("mvn", BRINGS)
+    first = jars()
+    monkeypatch.setenv(RELEASE_VARIABLE, "5.0.0-M1")
+    with pytest.raises(NoBrokerError, match="Java 21"):
+        jars()
+    home = tmp_path / "jdk"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text(JAVA.replace("17.0.1", "21.0.8"))
+    (home / "bin" / "java").chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    second = jars()
+    assert first != second
+    assert (second / ".complete").read_text() == "5.0.0-M1"
+    monkeypatch.setenv(RELEASE_VARIABLE, "1.22")
+    with pytest.raises(NoBrokerError, match=r"4\.2\.4, 5\.0\.0-M1"):
+        jars()

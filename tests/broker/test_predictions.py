@@ -21,6 +21,7 @@ __all__ = ["run"]
 MODULO_AND_RING = {
     "activeConsumerFailoverConsistentHashing": "false",
     "subscriptionKeySharedUseConsistentHashing": "true",
+    "aggregatePublisherStatsByProducerName": "true",  # producers play no part elsewhere: no broker of its own for that
 }
 RING_AND_AUTO_SPLIT = {
     "activeConsumerFailoverConsistentHashing": "true",

@@ -91,8 +91,12 @@ BY_FLOW = {
     "loadBalancerNamespaceBundleMaxMsgRate": "4",
     "flowOrQpsDifferenceThresholdPercentage": "10",
     "statsUpdateFrequencyInSecs": "6",
+    "activeConsumerFailoverDelayTimeMillis": "600000",
 }
-"""Rates stay as they are between two updates, so that they are the same when the model and when the broker asks."""
+"""Rates stay as they are between two updates, so that they are the same when the model and when the broker asks.
+
+Nobody consumes here, so a hand-over that takes long is seen on the same broker (``test_why.py``).
+"""
 LOADED = 24
 ROUNDS = 2
 MOST_MESSAGES = 24

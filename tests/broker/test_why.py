@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -16,6 +16,7 @@ from engine.diagnosis.why import why
 from tests.broker.conftest import Brokers
 from tests.broker.standalone import Broker
 from tests.broker.test_predictions import AT_ONCE, RING_AND_AUTO_SPLIT
+from tests.broker.test_splits import BY_FLOW
 from tests.broker.wire import Client
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.reading import ClusterReading, moments_read
@@ -24,7 +25,6 @@ from tui.sources.cluster.source import Source
 
 MANY = 1_000
 KEYS = [f"k-{number}" for number in range(60)]
-HAND_OVER = {**RING_AND_AUTO_SPLIT, "activeConsumerFailoverDelayTimeMillis": "600000"}
 PAUSE_S = 0.1
 SETTLE_S = 20.0
 
@@ -38,6 +38,8 @@ class Stage:
     kind: str
     clients: dict[str, Client] = field(default_factory=dict)
     acknowledging: set[str] = field(default_factory=set)
+    slow: set[str] = field(default_factory=set)
+    ending: ExitStack = field(default_factory=ExitStack)
 
     @property
     def topic(self) -> str:
@@ -51,6 +53,12 @@ class Stage:
     def limit(self, policy: str, value: object) -> None:
         """Set a policy of the namespace."""
         self.broker.admin("POST", f"/admin/v2/namespaces/{self.namespace}/{policy}", value)
+
+    def limit_broker(self, setting: str, value: int) -> None:
+        """Change a dynamic setting of the broker until the stage is gone."""
+        path = f"/admin/v2/brokers/configuration/{setting}"
+        self.broker.admin("POST", f"{path}/{value}")
+        self.ending.callback(self.broker.admin, "DELETE", path)
 
     def join(
         self,
@@ -73,18 +81,38 @@ class Stage:
         self.acknowledging.discard(name)
         self.clients.pop(name).close()
 
-    def send(self, keys: Sequence[str]) -> None:
+    def send(self, keys: Sequence[str], deliver_at_ms: int | None = None) -> None:
         client = Client(self.broker.port)
         producer = client.produce(self.topic)
         for key in keys:
-            client.publish(producer, key)
+            client.publish(producer, key, deliver_at_ms=deliver_at_ms)
         client.close()
 
+    def keep_sending(self, key: str) -> None:
+        """Send messages of one key, one after another, until the stage is gone or somebody calls ``ending.close``."""
+        client = Client(self.broker.port)
+        producer = client.produce(self.topic)
+        over = threading.Event()
+
+        def send() -> None:
+            while not over.wait(0.005):
+                client.publish(producer, key)
+            client.close()
+
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        self.ending.callback(thread.join)
+        self.ending.callback(over.set)
+
     def acknowledge(self) -> None:
-        """Let those that work do it."""
+        """Let those that work do it; a slow one is done with one message and asks for another one."""
         for name in list(self.acknowledging):
             for received in self.clients[name].received():
                 self.clients[name].acknowledge(received)
+        for name in list(self.slow):
+            for received in self.clients[name].received()[:1]:
+                self.clients[name].acknowledge(received)
+                self.clients[name].allow(1, 1)
 
     def held(self, name: str) -> int:
         return len(self.clients[name].received())
@@ -133,6 +161,7 @@ def stage(broker: Broker, name: str, kind: str) -> Iterator[Stage]:
     try:
         yield made
     finally:
+        made.ending.close()
         over.set()
         thread.join()
         for client in made.clients.values():
@@ -140,6 +169,8 @@ def stage(broker: Broker, name: str, kind: str) -> Iterator[Stage]:
 
 
 def everybody_works(on: Stage) -> None:
+    on.ending.close()
+    on.slow.clear()
     for name, client in on.clients.items():
         client.allow(1, MANY)
         on.acknowledging.add(name)
@@ -220,6 +251,57 @@ def one_took_everything(on: Stage) -> None:
     on.join("berta")
 
 
+def one_key_is_too_much(on: Stage) -> None:
+    on.join("anna", permits=5)
+    on.join("berta", works=True)
+    on.send(KEYS)
+    on.wait_for(lambda: on.held("anna") > 0)
+    hot = on.clients["anna"].received()[0].key
+    on.slow.add("anna")
+    on.keep_sending(hot)
+
+
+def nothing_more_is_read_ahead(on: Stage) -> None:
+    on.limit_broker("keySharedLookAheadMsgInReplayThresholdPerConsumer", 10)
+    on.join("anna", permits=3)
+    on.join("berta", works=True)
+    on.send(KEYS * 3)
+
+
+def messages_are_for_later(on: Stage) -> None:
+    on.join("anna", works=True)
+    on.send(KEYS, deliver_at_ms=time.time_ns() // 10**6 + 600_000)
+
+
+def the_backlog_is_too_large(on: Stage) -> None:
+    on.limit("backlogQuota?backlogQuotaType=destination_storage",
+             {"limitSize": 1_000, "limitTime": -1, "policy": "producer_request_hold"})  # fmt: skip
+    on.join("anna", permits=3)
+    on.send(KEYS)
+
+
+def the_broker_sends_slowly(on: Stage) -> None:
+    on.limit_broker("dispatchThrottlingRateInMsg", 2)
+    on.join("anna", works=True)
+    on.send(KEYS * 5)
+
+
+def the_brokers_limit_is_lifted(on: Stage) -> None:
+    on.ending.close()
+
+
+def one_machine_loses_its_power(on: Stage) -> None:
+    on.join("anna")
+    on.send(KEYS)
+    on.wait_for(lambda: on.held("anna") == len(KEYS))
+    on.clients["anna"].fall_silent()
+    on.join("berta", works=True)
+
+
+def the_broker_notices(on: Stage) -> None:
+    """It lets the connection go by itself, and what was sent there goes to the other one."""
+
+
 def another_one_takes_over(on: Stage) -> None:
     on.join("anna", priority=1, works=True)
     on.send(KEYS[:3])
@@ -236,6 +318,8 @@ class Fault:
     blocked: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=lambda: {**RING_AND_AUTO_SPLIT, **AT_ONCE})
+    limit: str = ""
+    """The setting or policy that is named as the limit."""
 
 
 BOTH = ("anna", "berta")
@@ -255,10 +339,24 @@ FAULTS = {
     "consumer-limit": Fault(
         "Key_Shared", a_consumer_holds_too_much, everybody_works, "keyshared_unacked_limit", ("anna",), ("anna",)
     ),
-    "dispatch-rate": Fault("Shared", messages_go_out_slowly, the_rate_is_lifted, "dispatch_rate_limited", ("anna",)),
+    "dispatch-rate": Fault("Shared", messages_go_out_slowly, the_rate_is_lifted, "dispatch_rate_limited", ("anna",),
+                           limit="subscriptionDispatchRate"),
     "slow-consumer": Fault("Shared", one_took_everything, everybody_works, "slow_consumer", ("berta",), ("anna",)),
+    "hot-key": Fault("Key_Shared", one_key_is_too_much, everybody_works, "hot_key", ("anna",), ("anna",)),
+    "look-ahead": Fault(
+        "Key_Shared", nothing_more_is_read_ahead, everybody_works, "keyshared_lookahead", ("berta",), ("anna",)
+    ),
+    "delayed": Fault("Shared", messages_are_for_later, None, "delayed_messages"),
+    "backlog-quota": Fault("Shared", the_backlog_is_too_large, everybody_works, "producer_side"),
+    "broker-rate": Fault(
+        "Shared", the_broker_sends_slowly, the_brokers_limit_is_lifted, "dispatch_rate_limited", ("anna",),
+        limit="dispatchThrottlingRateInMsg",
+    ),
+    "half-open": Fault(
+        "Shared", one_machine_loses_its_power, the_broker_notices, "slow_consumer", ("berta",), ("anna",)
+    ),
     "hand-over": Fault(
-        "Failover", another_one_takes_over, None, "failover_handover", ("berta",), settings=HAND_OVER
+        "Failover", another_one_takes_over, None, "failover_handover", ("berta",), settings=BY_FLOW
     ),
 }  # fmt: skip
 
@@ -274,6 +372,9 @@ def test_a_fault_is_named_and_gone_once_it_is_mended(
         assert found.first is not None
         assert found.first.id == fault.cause, found.causes
         assert (sorted(found.first.blocked), sorted(found.first.by)) == (sorted(fault.blocked), sorted(fault.by))
+        if fault.limit:
+            assert found.first.setting is not None
+            assert found.first.setting.name == fault.limit
         if fault.mend is not None:
             fault.mend(on)
             mended = on.diagnosed(lambda each: not any(cause.verdict.harms for cause in each.causes))

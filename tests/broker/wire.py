@@ -104,6 +104,7 @@ class Client:
         self._answers: dict[int, tuple[int, dict[int, int | bytes]]] = {}
         self._changed = threading.Condition()
         self._gone = False
+        self._answers_pings = True
         self._received: list[Received] = []
         self._send(
             CONNECT,
@@ -155,10 +156,10 @@ class Client:
         self._answer(request)
         return request
 
-    def publish(self, producer: int, key: str, payload: bytes = b"x") -> None:
+    def publish(self, producer: int, key: str, payload: bytes = b"x", deliver_at_ms: int | None = None) -> None:
         """Send one message and wait until it is stored. Raises ``RefusedError``."""
         sequence = next(self._numbers)
-        metadata = encoded((1, "test"), (2, sequence), (3, 1), (6, key))
+        metadata = encoded((1, "test"), (2, sequence), (3, 1), (6, key), (19, deliver_at_ms))
         body = encoded((1, producer), (2, sequence), (3, 1))
         self._send(SEND, body, struct.pack(">I", len(metadata)) + metadata + payload)
         self._answer(sequence)
@@ -173,6 +174,10 @@ class Client:
         with self._changed:
             self._received.remove(received)
         self._send(ACK, encoded((1, received.consumer), (2, 0), (3, received.message_id)))
+
+    def fall_silent(self) -> None:
+        """Be what a broker sees of a machine without power: a connection that is open and says nothing any longer."""
+        self._answers_pings = False
 
     def close(self) -> None:
         """Go away without a word."""
@@ -209,7 +214,8 @@ class Client:
                 inner = command.get(int(kind), b"")
                 body = decoded(inner) if isinstance(inner, bytes) else {}
                 if kind == PING:
-                    self._send(PONG, b"")
+                    if self._answers_pings:
+                        self._send(PONG, b"")
                 elif kind == MESSAGE:
                     with self._changed:
                         self._received.append(_message(body, frame[size:]))

@@ -137,7 +137,8 @@ def confirmed(now: Agreement, before: Collection[Fact]) -> Agreement:
 def _disagreement(difference: Difference) -> Disagreement:
     topic, _, subscription = difference.subject.partition(" / ")
     kind = str(difference.kind.value)
-    return Disagreement(kind, topic, subscription, difference.recorded, difference.modelled, difference.rule)
+    likely = "" if difference.likely is None else difference.likely.text
+    return Disagreement(kind, topic, subscription, difference.recorded, difference.modelled, difference.rule, likely)
 
 
 def _prepare_large(timeline: Timeline, reported: Reported) -> None:

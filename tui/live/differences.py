@@ -53,8 +53,12 @@ def _columns(rows: Sequence[Disagreement], width: int) -> Columns:
     whole = max((len(_subject(row)) for row in rows), default=5) + 2
     name = NameColumn("about", whole, min(whole, 30), 16)
     sides = (Column("reported", "reported", 16, True, 60), Column("modelled", "model", 16, True, 60))
-    others = (Column("kind", "fact", 18, True, 40), Column("rule", "rule", 18, True, 60))
-    return fitting(width, name, sides, others, ("kind", "name", "reported", "modelled", "rule"))
+    others = (
+        Column("likely", "likeliest reason", 18, True, 90),
+        Column("kind", "fact", 18, True, 40),
+        Column("rule", "rule", 18, True, 60),
+    )
+    return fitting(width, name, sides, others, ("kind", "name", "reported", "modelled", "likely", "rule"))
 
 
 def _subject(row: Disagreement) -> str:

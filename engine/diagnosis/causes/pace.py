@@ -34,8 +34,9 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
         if dispatcher.has_read_all:
             return "everything was read"
         growth = dispatcher.backlog_growth
-        whose, policy, command = _limit(dispatcher)
-        setting = seen.limits.dispatch_rate(dispatcher.topic, policy)
+        whose, policy, raise_it = _limit(dispatcher, seen.namespace)
+        is_broker = whose == "broker"
+        setting = seen.limits.of_broker(policy) if is_broker else seen.limits.dispatch_rate(dispatcher.topic, policy)
         seconds = dispatcher.seconds
         rate = dispatcher.out / seconds if dispatcher.out is not None and seconds else None
         speed = f"{rate:.1f} messages/s go out" if rate is not None else "messages go out slowly"
@@ -55,21 +56,25 @@ def dispatch_rate(seen: SubscriptionSeen) -> Judgement:
                 *((("out_per_s", round(rate, 1)),) if rate is not None else ()),
             ),
             setting=setting,
-            fix="raise it: " + shell_line("pulsar-admin", "namespaces", command, "-md", "1000", seen.namespace),
+            fix=f"raise it: {raise_it}",
             fields=("dispatchThrottledMsgEventsBy…Limit", "dispatchThrottledBytesEventsBy…Limit", "msgOutCounter"),
         )
 
     return worst_of(seen, decide)
 
 
-def _limit(dispatcher: Dispatcher) -> tuple[str, str, str]:
-    """Return the limit that holds back most: its owner in words, its policy, and the command that sets it."""
+def _limit(dispatcher: Dispatcher, namespace: str) -> tuple[str, str, str]:
+    """Return the limit that holds back most: its owner in words, its policy, and the line that sets it."""
     ((worst, _),) = dispatcher.throttled.most_common(1)
-    return {
-        "subscription": ("subscription", "subscriptionDispatchRate", "set-subscription-dispatch-rate"),
-        "topic": ("topic", "dispatchRate", "set-dispatch-rate"),
-        "broker": ("broker", "dispatchThrottlingRateInMsg", "set-dispatch-rate"),
+    if worst == "broker":
+        setting = "dispatchThrottlingRateInMsg"
+        line = ("brokers", "update-dynamic-config", "--config", setting, "--value", "1000")
+        return "broker", setting, shell_line("pulsar-admin", *line)
+    policy, command = {
+        "subscription": ("subscriptionDispatchRate", "set-subscription-dispatch-rate"),
+        "topic": ("dispatchRate", "set-dispatch-rate"),
     }[worst]
+    return worst, policy, shell_line("pulsar-admin", "namespaces", command, "-md", "1000", namespace)
 
 
 def delayed(seen: SubscriptionSeen) -> Judgement:

@@ -93,7 +93,8 @@ Fact = tuple[str, str, str]
 class Disagreement:
     """A fact that a broker reported otherwise than the model has it; ``subscription`` "" where it is about none.
 
-    ``kind`` is that of a fact of ``verify``; ``rule`` is what the model went by.
+    ``kind`` is that of a fact of ``verify``; ``rule`` is what the model went by. ``likely`` is the likeliest reason,
+    "" where none of the known ones fits.
     """
 
     kind: str
@@ -102,6 +103,7 @@ class Disagreement:
     reported: str
     modelled: str
     rule: str
+    likely: str = ""
 
     @property
     def fact(self) -> Fact:

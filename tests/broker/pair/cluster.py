@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tests.broker import class_archive
 from tests.broker.standalone import START_S, Broker, BrokerFailedError, broker_settings, free_ports, java_process
 
 HERE: Final = Path(__file__).parent
@@ -24,12 +25,13 @@ class _Starting:
     """Processes in one folder. ``jars`` is the class path; ``ports`` go into the files of settings."""
 
     jars: str
+    options: tuple[str, ...]
     folder: Path
     ports: dict[str, int]
     running: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def java(self, name: str, heap_mb: int, *words: str) -> subprocess.Popen[bytes]:
-        process = java_process(self.folder, name, self.jars, heap_mb, words)
+        process = java_process(self.folder, name, self.jars, heap_mb, (*self.options, *words))
         self.running.append(process)
         return process
 
@@ -66,7 +68,8 @@ def two_brokers(jars: Path, more_jars: Path) -> Iterator[tuple[Broker, Broker]]:
         folder = Path(tempfile.mkdtemp(prefix="ringside-brokers-"))
         ending.callback(shutil.rmtree, folder, ignore_errors=True)
         zookeeper, bookie, *ports = free_ports(6)
-        starting = _Starting(f"{jars}/*:{more_jars}/*", folder, {"ZOOKEEPER": zookeeper, "BOOKIE": bookie})
+        listening = {"ZOOKEEPER": zookeeper, "BOOKIE": bookie}
+        starting = _Starting(f"{jars}/*:{more_jars}/*", class_archive.to_read(jars), folder, listening)
         ending.callback(starting.stop)
         starting.java(
             "zookeeper",

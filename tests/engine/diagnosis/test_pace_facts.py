@@ -70,16 +70,19 @@ def test_a_rate_holds_back_where_something_is_unread(
 @pytest.mark.parametrize(
     ("counter", "command"),
     [
-        ("dispatchThrottledBytesEventsBySubscriptionLimit", "set-subscription-dispatch-rate"),
-        ("dispatchThrottledBytesEventsByTopicLimit", "set-dispatch-rate"),
-        ("dispatchThrottledMsgEventsByBrokerLimit", "set-dispatch-rate"),
+        ("dispatchThrottledBytesEventsBySubscriptionLimit", "namespaces set-subscription-dispatch-rate"),
+        ("dispatchThrottledBytesEventsByTopicLimit", "namespaces set-dispatch-rate"),
+        (
+            "dispatchThrottledMsgEventsByBrokerLimit",
+            "brokers update-dynamic-config --config dispatchThrottlingRateInMsg",
+        ),
     ],
 )
 def test_whose_limit_holds_back_is_whose_counter_rises_most(counter: str, command: str) -> None:
     other = "dispatchThrottledMsgEventsByTopicLimit"
     many = {other: 1, counter: 5} if counter != other else {counter: 5}
     found = of_stats(stats("Shared", [consumer("a")], msgBacklog=50, **many))
-    assert f" namespaces {command} " in found.causes[0].fix
+    assert f"pulsar-admin {command} " in found.causes[0].fix
 
 
 @pytest.mark.parametrize(("late", "found"), [(24, False), (25, True), (26, True)])

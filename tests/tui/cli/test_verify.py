@@ -81,7 +81,8 @@ def test_json_has_everything_and_nothing_else_is_on_stdout(tmp_path: Path) -> No
     document = json.loads(result.stdout)
     assert (document["compared"], document["agree"], document["exitCode"]) == (108, 102, result.exit_code)
     assert len(document["differences"]) == 6
-    assert {"kind", "moment", "file", "subject", "recorded", "model", "rule"} == document["differences"][0].keys()
+    members = {"kind", "moment", "file", "subject", "recorded", "model", "rule", "likelyReason"}
+    assert members == document["differences"][0].keys()
     assert sum(fact["compared"] for fact in document["facts"]) == document["compared"]
 
 

@@ -73,7 +73,7 @@ def test_a_reading_of_many_topics_blocks_no_key() -> None:
         get_to_know()
         first = pictures.session(large_reading(LARGE, 0))
         app = app_with(feed, pictures, first)
-        scenes = [pictures.scene(large_reading(LARGE, 10 * turn, f"c-{turn % 3}")) for turn in range(1, 5)]
+        scenes = [pictures.scene(large_reading(LARGE, 10 * turn, f"c-{turn % 3}")) for turn in range(1, 3)]
         longest = []
 
         async def story() -> None:

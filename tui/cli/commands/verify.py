@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -151,6 +152,8 @@ def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
         yield f"    recorded: {safe_name(difference.recorded)}"
         yield f"    model:    {safe_name(difference.modelled)}"
         yield f"    rule:     {safe_name(difference.rule)}"
+        likely = "no known reason fits" if difference.likely is None else difference.likely.text
+        yield f"    likely:   {safe_name(likely)}"
     if len(differences) > SHOWN_DIFFERENCES:
         yield f"  and {len(differences) - SHOWN_DIFFERENCES} more; --json has all of them"
 
@@ -197,6 +200,7 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
                 "recorded": difference.recorded,
                 "model": difference.modelled,
                 "rule": difference.rule,
+                "likelyReason": None if difference.likely is None else asdict(difference.likely),
             }
             for difference in report.differences
         ],

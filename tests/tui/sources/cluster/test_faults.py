@@ -27,6 +27,7 @@ ORDERS = "/admin/v2/persistent/public/default/orders/partitioned-stats"
 LOADED = "/admin/v2/broker-stats/topics"
 MEGABYTE = b" " * 10**6
 TIMEOUT = ("--timeout", "200ms")
+TEN_MEGABYTES = ("--max-answer", "10MB")
 pytestmark = pytest.mark.usefixtures("no_waiting")
 
 
@@ -46,7 +47,7 @@ class Case:
 CASES = {
     "bad-json": Case(lambda path: Played(b"<html>not here</html>"), Fault.NOT_JSON),
     "cut": Case(lambda path: Played(b'{"msgRateIn"', length=999), Fault.CUT),
-    "200-mb": Case(lambda path: Played(MEGABYTE, endless=200), Fault.TOO_LARGE),
+    "20-mb": Case(lambda path: Played(MEGABYTE, endless=20), Fault.TOO_LARGE, TEN_MEGABYTES),
     "307-loop": Case(circle, Fault.REDIRECT_LOOP),
     "307-elsewhere": Case(lambda path: circle("http://example.invalid/admin/v2/x"), Fault.REDIRECT_REFUSED),
     "401": Case(lambda path: status(401, "who?"), Fault.UNAUTHORIZED),
@@ -73,7 +74,11 @@ def test_nobody_can_be_asked(run: Run, case: Case, command: tuple[str, ...]) -> 
     assert not [entry for entry in Path().glob("dump/*") if moment_ms(entry.name) is not None]
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+@pytest.mark.parametrize(
+    "case",
+    [*CASES.values(), Case(lambda path: Played(MEGABYTE, endless=200), Fault.TOO_LARGE)],
+    ids=[*CASES, "200-mb where nobody says how much"],
+)
 def test_one_request_has_no_answer(run: Run, case: Case) -> None:
     with playing(failing(f"{ORDERS}$", case.played(ORDERS))) as server:
         shown = run("live", server.url, "--json", "--subscription", "ks", *case.options)

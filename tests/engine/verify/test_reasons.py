@@ -1,0 +1,66 @@
+"""The likeliest reason of a difference: what was wrongly taken as given is found out again."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.admin.kinds import AnswerKind
+from engine.verify import VerifyReport, verify_answers, verify_folder
+from engine.verify.answers import Answers, read_folder
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+
+
+def spoilt(folder: Path, recording: str, old: str, new: str) -> VerifyReport:
+    """The comparison of a recording in whose answers one text is another one."""
+    for file in (RECORDINGS / recording).iterdir():
+        data = file.read_bytes()
+        packed = file.name.endswith(".gz")
+        text = (gzip.decompress(data) if packed else data).decode()
+        text = text.replace(old, new)
+        (folder / file.name).write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    return verify_folder(folder)
+
+
+def codes(report: VerifyReport) -> set[str | None]:
+    return {None if difference.likely is None else difference.likely.code for difference in report.differences}
+
+
+@pytest.mark.parametrize("recording", ["a-failover-8p-hash", "a-failover-8p-modulo"])
+def test_another_flag(recording: str) -> None:
+    answers = read_folder(RECORDINGS / recording)
+    flag = answers.settings.activeConsumerFailoverConsistentHashing
+    other = replace(answers.settings, activeConsumerFailoverConsistentHashing=not flag)
+    assert codes(verify_answers(replace(answers, settings=other))) == {"flag"}
+
+
+def test_another_release() -> None:
+    answers = read_folder(RECORDINGS / "v2.11.0-e-pip79-6p")
+    assert codes(verify_answers(answers)) == set()
+    assert codes(verify_answers(answers, "4.2.4")) == {"release"}
+
+
+def test_topics_of_a_bundle_that_is_listed_no_longer() -> None:
+    answers = read_folder(RECORDINGS / "d-bundles-4x60")
+    (bundle, *_) = sorted(re.findall(rb"0x[0-9a-f]{8}_0x[0-9a-f]{8}", _loaded(answers)))
+    moved = tuple(
+        replace(answer, data=answer.data.replace(bundle, b"0x00000001_0x00000002"))
+        if answer.kind is AnswerKind.BROKER_STATS_TOPICS else answer
+        for answer in answers.answers
+    )  # fmt: skip
+    assert codes(verify_answers(replace(answers, answers=moved))) == {"old-statistics"}
+
+
+def _loaded(answers: Answers) -> bytes:
+    return next(answer.data for answer in answers.answers if answer.kind is AnswerKind.BROKER_STATS_TOPICS)
+
+
+def test_what_no_known_reason_fits_has_none(tmp_path: Path) -> None:
+    report = spoilt(tmp_path, "a-failover-3p-modulo", '"activeConsumerName":"c-b"', '"activeConsumerName":"nobody"')
+    assert report.differences
+    assert codes(report) == {None}
