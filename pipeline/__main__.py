@@ -1,4 +1,4 @@
-"""``python -m pipeline JOB IN OUT``, also for ``spark-submit``: one job, its summary as JSON on stdout."""
+"""``python -m pipeline JOB IN OUT``, also for ``spark-submit``: run one job, print its summary as JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipeline.storage import check_place, is_small, place_for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 fine, 1 a failure or a finding, 2 usage or input, 130 ctrl+c, 143 and 129 other signals."""
+    """Return the exit code: 0 success, 1 a failure or a finding, 2 usage or input, 130 ctrl+c, 143 and 129 signals."""
     parser = argparse.ArgumentParser(prog="python -m pipeline", description="Run one job over a fleet's tables.")
     parser.add_argument("job", choices=sorted(MODULES))
     parser.add_argument("source", metavar="IN")
@@ -72,7 +72,7 @@ def _done(job: str, source: str, target: str, master: str | None, settings: dict
 
 
 def _figures(result: JobResult) -> Figures:
-    """A report tells its figures in the summary that it wrote."""
+    """The figures of a result; those of ``report`` are in the summary that it wrote."""
     if result.job != "report" or result.place is None:
         return figures_of_result(result)
     return figures_of_summary(read_summary(document_of(result.place, FILE_NAME)))

@@ -1,4 +1,4 @@
-"""Arrow batches of a task, put together to whole groups, and their texts as the engine's hashes take them."""
+"""Regroup the Arrow batches of a task, and pass their texts to the engine's hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS_TOGETHER: Final = 1 << 18
 
 
 def in_chunks(batches: Iterator[Any], *, rows_together: int = ROWS_TOGETHER) -> Iterator[Any]:
-    """Tables of about so many rows, each column in one piece."""
+    """Yield tables of about ``rows_together`` rows, with each column in one chunk."""
     held: list[Any] = []
     rows = 0
     for batch in batches:
@@ -31,9 +31,9 @@ def in_chunks(batches: Iterator[Any], *, rows_together: int = ROWS_TOGETHER) -> 
 def whole_groups(
     batches: Iterator[Any], columns: Sequence[str], *, rows_together: int = ROWS_TOGETHER
 ) -> Iterator[Any]:
-    """Tables in which no group (rows with equal ``columns``) is cut: the last group waits for what follows.
+    """Yield tables of at least ``rows_together`` rows that never cut a group, which is rows with equal ``columns``.
 
-    Rows of one group have to stand together. O(rows), and a search for the last group of each batch.
+    The rows of a group must be adjacent in ``batches``. O(rows), and a binary search in each batch.
     """
     done: list[Any] = []
     waiting: list[Any] = []
@@ -44,7 +44,7 @@ def whole_groups(
         cut = _start_of_last_group(batch, columns)
         if waiting and (cut or _group_at(batch, 0, columns) != _group_at(waiting[0], 0, columns)):
             done += waiting
-            rows += sum(each.num_rows for each in waiting)
+            rows += sum(kept.num_rows for kept in waiting)
             waiting = []
         done += [batch.slice(0, cut)] if cut else []
         rows += cut
@@ -76,7 +76,7 @@ def byte_column(strings: Any) -> ByteColumn:
     """An Arrow column of texts as the engine's bulk hashes take it, without copying its bytes."""
     array = strings
     if isinstance(array, pa.ChunkedArray):
-        # To put one chunk together with nothing would copy it.
+        # Combining a single chunk would copy it.
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     wide = pa.types.is_large_string(array.type)
     _, offsets, data = array.buffers()
@@ -89,7 +89,7 @@ def byte_column(strings: Any) -> ByteColumn:
 
 
 def codes_of(column: Any) -> tuple[list[Any], Any]:
-    """The different values of a column, and for each row the place of its value: (n,) int64. No empty places."""
+    """The distinct values of a column without nulls, and (n,) int64 with the index of the value of each row."""
     encoded = column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.unify_dictionaries()

@@ -1,4 +1,4 @@
-"""Which answers come from the same set of brokers, and what those brokers said about themselves.
+"""Which answers come from the same group of brokers, and which release and flag those brokers reported.
 
 Answers of one cluster are saved in one folder, with its load reports and its configuration somewhere in it. So a file
 belongs to the nearest folder above it in which brokers reported a release or the flag; where only the top folder has
@@ -30,7 +30,7 @@ class BrokerGroups:
 
     @property
     def folders(self) -> set[str]:
-        """Every folder with reports but the top one."""
+        """Every folder with reports except the top one."""
         return (self.releases.keys() | self.flags.keys()) - {""}
 
     def group_of(self, file: str) -> str:
@@ -69,8 +69,8 @@ def broker_groups(source: Place) -> BrokerGroups:
         if name == FLAG and value in ("true", "false"):
             _add(flags, file, value == "true")
     return BrokerGroups(
-        {folder: frozenset(each) for folder, each in releases.items()},
-        {folder: frozenset(each) for folder, each in flags.items()},
+        {folder: frozenset(reported) for folder, reported in releases.items()},
+        {folder: frozenset(reported) for folder, reported in flags.items()},
     )
 
 
@@ -92,13 +92,13 @@ def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
     return settings
 
 
-def _add(found: dict[str, set[_T]], file: str, value: _T) -> None:
+def _add(by_folder: dict[str, set[_T]], file: str, value: _T) -> None:
     for folder in _folders_of(file):
-        found.setdefault(folder, set()).add(value)
+        by_folder.setdefault(folder, set()).add(value)
 
 
-def _nearest(found: dict[str, frozenset[_T]], group: str) -> frozenset[_T]:
-    return next((found[folder] for folder in _folders_of(f"{group}/") if folder in found), frozenset())
+def _nearest(by_folder: dict[str, frozenset[_T]], group: str) -> frozenset[_T]:
+    return next((by_folder[folder] for folder in _folders_of(f"{group}/") if folder in by_folder), frozenset())
 
 
 def _folders_of(file: str) -> Iterator[str]:

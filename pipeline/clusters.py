@@ -1,8 +1,8 @@
-"""Which load reports are of one cluster: no report names its cluster, so their folders and their bundles say it.
+"""Group load reports by cluster, from their folders and bundles: no report names its cluster.
 
-A dump of a cluster is a folder, with one moment after the other in it. Where each broker's answers were saved in a
-folder of its own, those folders are one cluster if their brokers share namespaces without sharing bundles: a bundle has
-one owner, and the brokers of another cluster with the same namespaces own the same bundles again.
+The dumps of a cluster are in one folder, by moment. If the answers of each broker were saved in a folder of its own,
+sibling folders are one cluster when their brokers share namespaces but no bundle: within a cluster a bundle has one
+owner, whereas another cluster with the same namespaces has the same bundles again.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pipeline.transforms.findings import root_of
 
 Grouping = Literal["by-bundles", "folders", "one"]
 GROUPINGS: Final[tuple[Grouping, ...]] = ("by-bundles", "folders", "one")
-"""How folders are put together: by the rule above, each for itself, or all to one cluster."""
+"""How folders are grouped: by the rule above, one cluster per folder, or all in one cluster."""
 _SYSTEM: Final = ("pulsar/", "sla-monitor/")
 
 
 def single_brokers(reports: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The last file of every folder that holds the reports of one broker and has such folders beside it.
+    """Folder -> its last file, for folders with the reports of one broker that have sibling folders of that kind.
 
-    ``reports``: broker and file. These are the folders whose bundles decide.
+    ``reports``: broker and file. Only for these folders do bundles decide the cluster.
     """
     brokers: dict[str, set[str]] = {}
     last: dict[str, str] = {}
@@ -40,7 +40,7 @@ def clusters_of(
 ) -> dict[str, str]:
     """The cluster of each folder (``root_of``) with load reports, both without a slash at the end of a cluster's name.
 
-    ``bundles``: those of the broker of each folder in :func:`single_brokers`. O(pairs of folders side by side).
+    ``bundles``: for each folder in :func:`single_brokers`, the bundles of its broker. O(pairs of sibling folders).
 
     >>> bundles = {"eu/b1/": frozenset({"t/n/0x0_0x8"}), "eu/b2/": frozenset({"t/n/0x8_0xf"})}
     >>> clusters_of(bundles, bundles), clusters_of(bundles, dict.fromkeys(bundles, bundles["eu/b1/"]))
@@ -68,14 +68,14 @@ def clusters_of(
 
 
 def _name_of(same: list[str], known: list[str]) -> str:
-    """The folder that holds them all, or theirs by name where it holds others as well."""
+    """The name of a cluster: the folder that holds all its folders, or their names if it holds others as well."""
     parent = _parent(same[0])
     others = [root for root in known if root not in same and root.startswith(parent)]
     return parent.rstrip("/") if not others else "+".join(sorted((root.rstrip("/") for root in same), key=natural_key))
 
 
 def related_to(cluster: Iterable[str], file: str) -> bool:
-    """Whether an answer that is not of one broker holds for a cluster of these folders: it is in, above or below one.
+    """Whether an answer about no single broker applies to a cluster: it is in, above or below one of its folders.
 
     >>> [related_to(["eu/b1/", "eu/b2/"], file) for file in ("eu/runtime.json", "eu/b2/runtime.json", "us/x.json")]
     [True, True, False]
@@ -85,7 +85,7 @@ def related_to(cluster: Iterable[str], file: str) -> bool:
 
 
 def _is_users(bundle: str) -> bool:
-    # Every cluster has those namespaces, and few of their bundles are loaded.
+    # Every cluster has the system namespaces, and few of their bundles are loaded.
     return not bundle.startswith(_SYSTEM)
 
 

@@ -1,4 +1,4 @@
-"""What makes a run fail although it was finished: findings, unevenness, disagreement, records set aside."""
+"""Conditions under which a finished run fails: findings, unevenness, disagreement, quarantined records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBERS: Final[Mapping[str, str]] = {
     "unloads": "balance",
     "loops": "balance",
 }
-"""What a condition can be about, and the job that counts it.
+"""The numbers that conditions can limit, and the job that counts each.
 
 ``max_over_even``: of the worst subscription under its rule in force; ``idle``: consumers that get nothing under it;
 ``disagreement``: reported active consumers that the rules in force do not give; ``quarantined``: records set aside as
@@ -39,14 +39,14 @@ _FORM: Final = re.compile(r"([a-z_]+)>(\d+(?:\.\d+)?)(%?)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What conditions are about: findings by severity, and the numbers that were counted, by their names."""
+    """What conditions are checked against: findings by severity, and counted numbers by name."""
 
     severities: Mapping[str, int]
     numbers: Mapping[str, float]
     records: int = 0
-    """All records of the import, from which ``%`` is counted."""
+    """All records of the import: 100 % of them."""
     failed: Mapping[str, str] | None = None
-    """Jobs that could not be finished, with the reason."""
+    """Jobs that failed, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Condition:
 
 
 def conditions_of(job: str, texts: Iterable[str]) -> tuple[Condition, ...]:
-    """Read ``--fail-on``. Raises ``InputError`` for what is not a condition or what the job does not count.
+    """Parse ``--fail-on``. Raises ``InputError`` for an invalid condition, or a number that the job does not count.
 
     >>> [condition.limit for condition in conditions_of("run", ["idle>0", "quarantined>1.5%"])]
     [0.0, 1.5]
@@ -99,7 +99,7 @@ def _condition(job: str, text: str) -> Condition:
 
 
 def failures_of(figures: Figures, conditions: Iterable[Condition]) -> list[str]:
-    """Why a finished run counts as failed, one sentence each; nothing where it does not."""
+    """The reasons why a finished run counts as failed, as sentences; empty if it does not."""
     failed = [f"the job {job} failed: {reason}" for job, reason in sorted((figures.failed or {}).items())]
     return [*failed, *(f"{condition.text} is met" for condition in conditions if condition.is_met(figures))]
 

@@ -1,7 +1,7 @@
 """The data source of ``pipeline.sink`` as Spark knows it.
 
-Spark plans and commits each write in Python processes of their own, which import this module and nothing of the engine:
-what tasks do stays pickled until one of them begins, and to import the engine takes longer than the rest of planning.
+Spark plans and commits a write in separate Python processes, which import this module and nothing of the engine: the
+work of tasks stays pickled until a task begins, since importing the engine takes longer than the rest of planning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterComm
 
 @dataclass
 class Written(WriterCommitMessage):
-    """The parts that a task wrote, as table and name, and what it counted."""
+    """The parts that a task wrote, as (table, name), and its encoded account."""
 
     parts: list[tuple[str, str]]
     account: bytes
@@ -42,7 +42,7 @@ class EngineWriter(DataSourceArrowWriter):
         pickle.loads(self.committed).write_bytes(msgspec.msgpack.encode(written))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Nothing: what the tasks wrote goes with the run."""
+        """Do nothing: the parts are removed with the run."""
 
 
 class EngineSource(DataSource):

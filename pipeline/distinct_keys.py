@@ -1,6 +1,7 @@
-"""Equal keys put together: exactly, though what is sorted are hashes, since keys with one hash are looked at.
+"""Merge equal keys, and split them into blocks by hash.
 
-Keys are sorted by hash, so that the keys of a part of the hash space are one slice and can travel as one block.
+Sorting compares hashes only; keys with equal hashes are compared by their bytes, so the result is exact. After sorting,
+the keys of a part of the hash space are one slice, which travels as one block.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ _NAMES: Final = b"spaces"
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys of some spaces, one array each of (n,): the number of the space in ``spaces``, the Murmur3 hash, the key
-    (an Arrow column of bytes), how many rows it had and how many messages."""
+    """Keys of some spaces, as columns of length n.
+
+    ``space`` is an index into ``spaces``, ``hash`` the Murmur3 hash, ``key`` an Arrow array of bytes; ``rows`` and
+    ``msgs`` are the rows of the trace with this key and their messages.
+    """
 
     spaces: Sequence[str]
     space: NDArray[np.int64]
@@ -42,14 +46,14 @@ class Keys:
 
 
 def hashed(spaces: Sequence[str], space: NDArray[np.int64], key: Any, msgs: NDArray[np.int64]) -> Keys:
-    """Keys as a trace has them, one row each; ``key`` is one Arrow array without empty places. O(bytes)."""
+    """The keys of a trace, one per row; ``key`` is one Arrow array without nulls. O(bytes)."""
     _, offsets, data = key.buffers()
     hashes = murmur3_bulk(ByteColumn.from_buffers(offsets, data, len(key), key.offset))
     return Keys(spaces, space, hashes, key, np.ones(len(key), dtype=np.int64), msgs)
 
 
 def joined_keys(parts: Sequence[Keys]) -> Keys:
-    """All keys, spaces numbered anew by their names. O(n)."""
+    """The keys of all parts, with spaces renumbered by name. O(n)."""
     numbers: dict[str, int] = {}
     space = [
         np.array([numbers.setdefault(name, len(numbers)) for name in part.spaces], dtype=np.int64)[part.space]
@@ -66,7 +70,7 @@ def joined_keys(parts: Sequence[Keys]) -> Keys:
 
 
 def distinct(keys: Keys) -> Keys:
-    """Every key of every space once, with sums, by ascending hash. O(n log n).
+    """Every key of every space once, with the sums of its rows and messages, by ascending hash. O(n log n).
 
     >>> three = hashed(["s"], np.zeros(3, np.int64), pa.array([b"a", b"b", b"a"]), np.array([1, 2, 3]))
     >>> once = distinct(three)
@@ -82,7 +86,7 @@ def distinct(keys: Keys) -> Keys:
     begins = _begins(code, keys.key, order)
     meeting = begins[1:] & (code[1:] == code[:-1])
     if meeting.any():
-        # Different keys with one hash: equal ones may not stand together, so these few are sorted by their bytes.
+        # Different keys with one hash: equal ones may not be adjacent, so these few are sorted by their bytes.
         places = np.flatnonzero(np.isin(code, code[1:][meeting]))
         texts = keys.key.take(pa.array(order[places])).to_pylist()
         ranked = sorted(range(len(places)), key=lambda at: (int(code[places[at]]), texts[at]))
@@ -100,7 +104,7 @@ def distinct(keys: Keys) -> Keys:
 
 
 def _begins(code: NDArray[np.int64], key: Any, order: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Where a key begins that is not the one before; only keys with the hash of the one before are looked at."""
+    """(n,) whether a key differs from the one before it; bytes are compared only where the hashes are equal."""
     begins = np.append(True, code[1:] != code[:-1])
     like = np.flatnonzero(~begins)
     differ = pc.not_equal(key.take(pa.array(order[like])), key.take(pa.array(order[like - 1])))
@@ -109,7 +113,7 @@ def _begins(code: NDArray[np.int64], key: Any, order: NDArray[np.int64]) -> NDAr
 
 
 def blocks(keys: Keys, parts: int) -> list[tuple[int, bytes]]:
-    """The keys (by ascending hash) in blocks of one part of the hash space each; parts without a key are left out."""
+    """Split keys in order of ascending hash into (part, block), one block per part of the hash space that has keys."""
     bounds = np.searchsorted(keys.hash, (np.arange(parts + 1) << _HASH_BITS) // parts)
     schema = _BLOCK.with_metadata({_NAMES: msgspec.json.encode(list(keys.spaces))})
     columns = [
@@ -117,19 +121,19 @@ def blocks(keys: Keys, parts: int) -> list[tuple[int, bytes]]:
         pa.array(keys.msgs),
     ]  # fmt: skip
     table = pa.Table.from_arrays(columns, schema=schema)
-    found = []
+    blocks_of_parts = []
     for part in range(parts):
         begin, end = int(bounds[part]), int(bounds[part + 1])
         if end > begin:
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, schema) as writer:
                 writer.write_table(table.slice(begin, end - begin))
-            found.append((part, sink.getvalue().to_pybytes()))
-    return found
+            blocks_of_parts.append((part, sink.getvalue().to_pybytes()))
+    return blocks_of_parts
 
 
 def opened(block: bytes) -> Keys:
-    """One block again."""
+    """Read a block."""
     table = pa.ipc.open_stream(block).read_all()
     spaces = msgspec.json.decode(table.schema.metadata[_NAMES], type=list[str])
     space, hashes, rows, msgs = (table[name].to_numpy().astype(np.int64) for name in ("space", "hash", "rows", "msgs"))

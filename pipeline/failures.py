@@ -1,6 +1,6 @@
-"""What Spark tells of a failure, as one sentence: its own story is a page of Java.
+"""Turn Spark's report of a failure, which is a page of Java, into one sentence.
 
-Nothing here needs Spark; the stories are texts.
+Works on text only; Spark need not be installed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.errors import InputError, RingsideError
 
 _MEMORY: Final = "there was not enough memory; give more with --set spark.driver.memory=6g"
 _KILLED: Final = (
-    "a Python worker was ended from outside, as happens when memory runs out; let fewer work at once, "
+    "a Python worker was killed from outside, as happens when memory runs out; run fewer at once, "
     "with --master 'local[1]', or give executors more memory"
 )
 _TEMPORARY: Final = "the disk of the temporary folder is full; make room, or name another folder in TMPDIR"
@@ -32,10 +32,10 @@ _LONGEST: Final = 400
 
 
 def failure_of(job: str, story: str) -> Exception:
-    """What to raise for the story of a failed job.
+    """The exception to raise for Spark's report (``story``) of a failed job.
 
-    An error of ours that a worker raised comes back as it was; a full disk under the result is an ``OSError``, since
-    only the place that writes knows how to tell it. Everything else is a ``RingsideError``. O(length).
+    An error of ours that a worker raised is raised again; a full disk under the result is an ``OSError``, since only
+    the caller that writes knows its path. Everything else is a ``RingsideError``. O(length).
 
     >>> failure_of("assign", "Traceback (most recent call last):\\nengine.errors.InputError: x.parquet is cut short\\n")
     InputError('x.parquet is cut short')
@@ -57,7 +57,7 @@ def failure_of(job: str, story: str) -> Exception:
 
 
 def interrupt_behind(fault: BaseException) -> BaseException | None:
-    """The request to end during whose unwinding another fault was raised, as happens when a call to Java is left."""
+    """The KeyboardInterrupt or SystemExit behind a fault, if any: unwinding a call to Java often raises another one."""
     seen: BaseException | None = fault
     while isinstance(seen, Exception):
         seen = seen.__cause__ or seen.__context__
@@ -65,7 +65,7 @@ def interrupt_behind(fault: BaseException) -> BaseException | None:
 
 
 def start_failure(story: str) -> str:
-    """Why a session could not be had.
+    """Why no session could be opened.
 
     >>> start_failure(": org.apache.spark.SparkException: Could not parse Master URL: 'foo'")
     "Could not parse Master URL: 'foo'"
@@ -92,13 +92,13 @@ def _known(story: str) -> str | None:
 
 
 def _raised(lines: Sequence[str]) -> str:
-    """The last line in which Python names what was raised, empty when it was not Python."""
-    told = [line for line in lines if _RAISED.match(line) and not line.startswith(("java.", "org.", "scala."))]
-    return told[-1] if told else ""
+    """The last line with a Python exception, empty without one."""
+    raised = [line for line in lines if _RAISED.match(line) and not line.startswith(("java.", "org.", "scala."))]
+    return raised[-1] if raised else ""
 
 
 def _innermost(lines: Sequence[str]) -> str:
-    """The cause of all causes in a story of Java's."""
+    """The innermost cause in a report from Java."""
     causes = [line for line in lines if line.startswith("Caused by:")]
-    told = causes[-1:] or [line for line in lines if _JAVA.match(line)] or list(lines) or ["no reason was given"]
-    return _JAVA.sub("", told[0])
+    candidates = causes[-1:] or [line for line in lines if _JAVA.match(line)] or list(lines) or ["no reason was given"]
+    return _JAVA.sub("", candidates[0])

@@ -1,7 +1,7 @@
-"""Results of several runs beside each other: ``OUT/history/RUN_ID`` is a result folder of its own.
+"""Keep the results of several runs: ``OUT/history/RUN_ID`` is a complete result folder.
 
-Any tool reads all of them at once as ``OUT/history/*/TABLE/*.parquet``: each row names its run and its moment. On a
-disk the parts of the newest run are there twice by name and once in bytes.
+Any tool can read all of them as ``OUT/history/*/TABLE/*.parquet``: every row has its run and its moment. On a disk the
+parts of the newest run are hard links, so they take no additional space.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pipeline.storage import Place, StorePath, first_line
 
 HISTORY: Final = "history"
 RUN_ID: Final = re.compile(r"\w[\w.-]*")
-"""What names a run, and so its folder; with a dot before it the folder is being written or removed."""
+"""The name of a run and its folder; a leading dot means that the folder is being written or removed."""
 
 
 def keep_run(target: Place, run_id: str, jobs: Sequence[str], runs: int) -> None:
-    """Put the result in ``target``, of these jobs, into its history, and remove all but the newest ``runs`` from there.
+    """Copy the result of these jobs into the history of ``target``, and keep only the newest ``runs`` there.
 
-    The run is there whole or not at all. Raises ``RingsideError`` where it cannot be written.
+    The copy is whole or absent. Raises ``RingsideError`` where it cannot be written.
     """
     history = target / HISTORY
     # The summary comes last: without it a run does not count.
@@ -44,7 +44,7 @@ def keep_run(target: Place, run_id: str, jobs: Sequence[str], runs: int) -> None
         _remove_all_but(target, runs)
     except OSError as fault:
         raise RingsideError(
-            f"the result is in {target}, but could not be put into its history as well: {first_line(fault)}"
+            f"the result is in {target}, but could not be copied into its history: {first_line(fault)}"
         ) from fault
 
 
@@ -55,7 +55,7 @@ def runs_kept(target: Place) -> list[str]:
 
 def _put(target: Place, kept: Place, run_id: str, documents: Sequence[str]) -> None:
     for table in EVERY_TABLE:
-        # A job that was left out may have tables of an earlier run.
+        # A job that was left out may still have tables of an earlier run.
         if not has_table(target / table.name) or stamp_of_table(target / table.name).run_id not in ("", run_id):
             continue
         place = kept / table.name
@@ -73,7 +73,7 @@ def _copy(part: Place, copy: Place) -> None:
         return
     try:
         os.link(os.path.realpath(str(part)), str(copy))
-    except OSError:  # this file system has no second names
+    except OSError:  # this file system has no hard links
         shutil.copyfile(str(part), str(copy))
 
 
@@ -82,7 +82,7 @@ def _remove_all_but(target: Place, runs: int) -> None:
     first = runs_kept(target)[-runs:][0]
     for name in (name for name in _names(history) if name < first):
         if isinstance(history, StorePath):
-            # Without its summary it does not count any more, whatever happens on the way.
+            # Remove the summary first: without it the run no longer counts, even if the rest stays.
             (history / name / FILE_NAME).unlink(missing_ok=True)
             (history / name).remove_folder()
         else:
@@ -91,7 +91,7 @@ def _remove_all_but(target: Place, runs: int) -> None:
 
 
 def _sweep(history: Path) -> None:
-    """Remove the folders of runs that were being written, or removed, when somebody was killed."""
+    """Remove folders that a killed process was writing or removing."""
     for path in history.glob(".*"):
         if RUN_ID.fullmatch(path.name[1:]) and path.is_dir():
             shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""The modes of Key_Shared a trace is judged under, and the selector each makes of a list of consumers."""
+"""The modes of Key_Shared that traces are computed under, and the selector of each mode for a list of consumers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.keyshared.model import Consumer, Selector, SlotSpace
 
 
 class KeyPolicy(Enum):
-    """By the name in the tables. The last one is a technique of clients: to the broker it is ``sticky``."""
+    """The modes by their names in the tables. The last is a technique of clients: to the broker it is ``sticky``."""
 
     AUTO_SPLIT = "auto_split"
     CONSISTENT_AUTO_SPLIT = "consistent_auto_split"
@@ -28,7 +28,7 @@ class KeyPolicy(Enum):
 
 
 def key_policies_of(text: str) -> tuple[KeyPolicy, ...]:
-    """A comma list of modes or ``all``. Raises ``InputError`` for a word that is none.
+    """Parse a comma-separated list of modes, or ``all``. Raises ``InputError`` for an unknown mode.
 
     >>> [policy.value for policy in key_policies_of("auto_split, sticky")]
     ['auto_split', 'sticky']
@@ -39,18 +39,18 @@ def key_policies_of(text: str) -> tuple[KeyPolicy, ...]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     wrong = [word for word in words if word not in known]
     if wrong or not words:
-        raise InputError(f"{(wrong or ['nothing'])[0]} is no mode; known are {', '.join(known)}, all")
+        raise InputError(f"{(wrong or ['nothing'])[0]} is not a mode; known are {', '.join(known)}, all")
     return tuple(dict.fromkeys(known[word] for word in words))
 
 
 def settings_under(policy: KeyPolicy, settings: BrokerSettings) -> BrokerSettings:
-    """The brokers' settings with the one that this mode needs."""
+    """The brokers' settings, with consistent hashing on or off as the mode requires."""
     consistent = policy is KeyPolicy.CONSISTENT_AUTO_SPLIT
     return replace(settings, subscriptionKeySharedUseConsistentHashing=consistent)
 
 
 def slot_space(policy: KeyPolicy, settings: BrokerSettings, behaviour: ReleaseBehaviour) -> SlotSpace:
-    """The slots a mode looks up. Raises ``InputError`` where the settings allow no selector."""
+    """The slots of a mode. Raises ``InputError`` where the settings allow no selector."""
     empty = selector_for(policy.mode, settings_under(policy, settings), behaviour)
     if isinstance(empty, Rejection):
         raise InputError(str(empty))
@@ -60,23 +60,23 @@ def slot_space(policy: KeyPolicy, settings: BrokerSettings, behaviour: ReleaseBe
 def selector_of(
     policy: KeyPolicy, consumers: Sequence[Consumer], settings: BrokerSettings, behaviour: ReleaseBehaviour
 ) -> Selector | str | None:
-    """The selector of some consumers that joined in this order; a sentence where a broker refuses one of them.
+    """The selector of consumers that joined in this order, or a sentence why a broker refuses one of them.
 
-    None where the mode is not theirs: ``sticky`` without declared ranges. For ``consistent_sticky`` the n-th consumer
+    None where the mode does not apply: ``sticky`` without declared ranges. For ``consistent_sticky`` the n-th consumer
     is node n - 1, with as many points as the broker's ring has.
     """
     asked = tuple(consumers)
-    if policy is KeyPolicy.STICKY and any(each.declared is None for each in asked):
+    if policy is KeyPolicy.STICKY and any(consumer.declared is None for consumer in asked):
         return None
     if policy is KeyPolicy.CONSISTENT_STICKY:
         ranges = node_ranges(settings.subscriptionKeySharedConsistentHashingReplicaPoints, len(asked))
         if isinstance(ranges, Rejection):
             return ranges.message
         asked = tuple(
-            replace(each, declared=tuple((piece.start, piece.end) for piece in pieces))
-            for each, pieces in zip(asked, ranges, strict=True)
+            replace(consumer, declared=tuple((piece.start, piece.end) for piece in pieces))
+            for consumer, pieces in zip(asked, ranges, strict=True)
         )
-    made = assemble(asked, policy.mode, settings_under(policy, settings), behaviour)
-    if isinstance(made, JoinRefused):
-        return f"{made.consumer.name!r} cannot join: {made.rejection.message}"
-    return made.message if isinstance(made, Rejection) else made
+    selector = assemble(asked, policy.mode, settings_under(policy, settings), behaviour)
+    if isinstance(selector, JoinRefused):
+        return f"{selector.consumer.name!r} cannot join: {selector.rejection.message}"
+    return selector.message if isinstance(selector, Rejection) else selector

@@ -1,10 +1,10 @@
-"""Which parts make up the results in a folder of a store, where nothing can be put into place by one rename.
+"""Which parts make up the results in a folder of a store, where no single rename can publish a result.
 
 Under OUT each table is a plain folder of Parquet files. A job writes to a hidden folder of its run, moves the finished
-parts into the folders of their tables, and then puts one small manifest that names them: ``.runs/JOB-NUMBER-ID.json``.
-Of a job the manifest with the highest number counts, so whoever is killed when, the old result or the new one is
-named, whole. What is superseded goes after that. Tools that read a table's folder as it is see old and new parts beside
-each other between the first move and the last removal, which takes seconds; readers of the manifest never do.
+parts into the folders of their tables, and then writes a small manifest that names them: ``.runs/JOB-NUMBER-ID.json``.
+The manifest of a job with the highest number counts, so a job that is killed at any time leaves either the whole old
+result or the whole new one. The old parts are removed last. Tools that list a table's folder see old and new parts
+together between the first move and the last removal, which takes seconds; readers of the manifest never do.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ RUNS: Final = ".runs"
 FORMAT: Final = "ringside.manifest/1"
 _RUN: Final = re.compile(r"([a-z]+)-(\d{6,})-[0-9a-f]{8}")
 _OURS: Final = re.compile(rf".+\.{_RUN.pattern}\.parquet")
-"""Parts that were moved into the folder of a table."""
+"""Names of parts that a run moved into the folder of a table."""
 _SUFFIX: Final = ".parquet"
 _AT_ONCE: Final = 16
 _MOVED: Final = timedelta(hours=1)
-"""Parts that no manifest names after this time were left by a run that was killed: moving them takes seconds."""
+"""Parts that no manifest names after this time are left over from a killed run: moving them takes seconds."""
 _ABANDONED: Final = timedelta(days=1)
-"""So is the folder of a run in which nothing was written for so long."""
+"""The folder of a run without a write for this time is left over from a killed run."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """One result of a job: names of parts by table, and the text of what was written beside them."""
+    """One result of a job: the names of its parts by table, and its documents by name."""
 
     run: str
     parts: dict[str, list[str]] = {}
@@ -48,7 +48,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def parts_of_table(folder: Place) -> list[Place]:
-    """The Parquet files of a table: those that a manifest beside its folder names, else all that are there, by name."""
+    """The Parquet files of a table by name: in a store those that a manifest names, else all in the folder."""
     if isinstance(folder, StorePath):
         for manifest in current_manifests(folder.parent).values():
             if folder.name in manifest.parts:
@@ -62,7 +62,7 @@ def has_table(folder: Place) -> bool:
 
 
 def document_of(folder: Place, name: str) -> bytes:
-    """What a job wrote beside its tables, such as its summary. Raises ``FileNotFoundError``."""
+    """A document of a result, such as a summary. Raises ``FileNotFoundError``."""
     if isinstance(folder, StorePath):
         for manifest in current_manifests(folder).values():
             if name in manifest.documents:
@@ -71,7 +71,7 @@ def document_of(folder: Place, name: str) -> bytes:
 
 
 def current_manifests(target: StorePath) -> dict[str, Manifest]:
-    """What counts, by job, the latest first. Raises ``RingsideError`` for a manifest that cannot be read."""
+    """The current manifest of each job, the latest first. Raises ``RingsideError`` for one that cannot be read."""
     tries = 3
     while True:
         newest = _newest(target)
@@ -101,18 +101,18 @@ def _order(run: str) -> tuple[int, str]:
 
 @lru_cache(maxsize=64)
 def _read(path: StorePath) -> Manifest:
-    """One manifest; none is ever changed."""
+    """Read one manifest; cached, since a manifest never changes."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except msgspec.MsgspecError as fault:
-        raise RingsideError(f"{path} is no manifest of a result: {fault}; run the job again") from fault
-    if found.format != FORMAT:
-        raise RingsideError(f"{path} has the format {found.format!r}, which another release of Ringside reads")
-    return found
+        raise RingsideError(f"{path} is not a manifest of a result: {fault}; run the job again") from fault
+    if manifest.format != FORMAT:
+        raise RingsideError(f"{path} has the format {manifest.format!r}, which another release of Ringside reads")
+    return manifest
 
 
 def begin_run(target: StorePath, job: str) -> StorePath:
-    """The hidden folder of a new run, after what killed runs of this job left long ago was removed."""
+    """The hidden folder of a new run; also removes old folders of killed runs of this job."""
     numbers = [_order(run)[0] for run in _runs(target)]
     longest_ago = datetime.now(UTC) - _ABANDONED
     for folder in (target / RUNS).folders():
@@ -125,13 +125,13 @@ def begin_run(target: StorePath, job: str) -> StorePath:
 
 
 def publish(target: StorePath, folder: StorePath, tables: Iterable[str]) -> None:
-    """Put the tables and documents in the folder of a run into place.
+    """Publish the tables and documents in the folder of a run.
 
-    Raises ``OSError``, and ``RingsideError`` where a table's folder has files of somebody else; the result that was
-    there counts then.
+    Raises ``OSError``, and ``RingsideError`` where the folder of a table has foreign files; the old result is kept
+    then.
     """
     run, job = folder.name, folder.name.partition("-")[0]
-    older = [each for each in _runs(target) if each.partition("-")[0] == job]
+    older = [earlier for earlier in _runs(target) if earlier.partition("-")[0] == job]
     moves: list[tuple[StorePath, StorePath]] = []
     parts: dict[str, list[str]] = {}
     for table in tables:
@@ -145,12 +145,12 @@ def publish(target: StorePath, folder: StorePath, tables: Iterable[str]) -> None
     manifest = Manifest(run, parts, {name: data.decode() for name, data in documents.items()})
     place = target / RUNS / f"{run}.json"
     try:
-        _each(lambda move: move[0].rename(move[1]), moves)
+        _at_once(lambda move: move[0].rename(move[1]), moves)
         place.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     except BaseException:
         with suppress(OSError):
             if not place.exists():  # else it was put, and the fault came on the way back
-                _each(lambda move: move[1].unlink(missing_ok=True), moves)
+                _at_once(lambda move: move[1].unlink(missing_ok=True), moves)
         raise
     for name, data in documents.items():
         (target / name).write_bytes(data)
@@ -158,7 +158,7 @@ def publish(target: StorePath, folder: StorePath, tables: Iterable[str]) -> None
 
 
 def withdraw_runs(target: StorePath, job: str) -> None:
-    """Take the result of a job away. Raises ``OSError``."""
+    """Remove the result of a job. Raises ``OSError``."""
     manifest = current_manifests(target).get(job)
     _remove(target, [run for run in _runs(target) if run.partition("-")[0] == job], kept={})
     for name in manifest.documents if manifest is not None else ():
@@ -166,9 +166,9 @@ def withdraw_runs(target: StorePath, job: str) -> None:
 
 
 def _remove(target: StorePath, runs: Sequence[str], kept: dict[str, list[str]]) -> None:
-    """Remove runs and their parts but for those kept, and what killed ones left in the folders of the kept tables.
+    """Remove runs and their parts except ``kept``, and old leftovers of killed runs in the folders of their tables.
 
-    Manifests go first: nobody is pointed to what is no more.
+    Manifests are removed first, so that no manifest names a part that is gone.
     """
     tables = set(kept)
     for run in runs:
@@ -185,7 +185,7 @@ def _remove(target: StorePath, runs: Sequence[str], kept: dict[str, list[str]]) 
             run = part.name.removesuffix(_SUFFIX).rpartition(".")[2]
             if run in runs or (info.mtime is not None and info.mtime < long_ago):
                 gone.append(part)
-    _each(lambda part: part.unlink(missing_ok=True), gone)
+    _at_once(lambda part: part.unlink(missing_ok=True), gone)
 
 
 def _refuse_others(folder: StorePath) -> None:
@@ -194,8 +194,8 @@ def _refuse_others(folder: StorePath) -> None:
             raise RingsideError(f"{part} is in the way: it was not written by this program; move it elsewhere")
 
 
-def _each(work: Callable[[Any], object], items: list[Any]) -> None:
-    """Small requests, many at once. Raises what one of them raised, after all were made."""
+def _at_once(work: Callable[[Any], object], items: list[Any]) -> None:
+    """Run ``work`` on all items, some at a time in parallel. Raises what one of them raised, once all have run."""
     if not items:
         return
     with ThreadPoolExecutor(min(_AT_ONCE, len(items))) as pool:
@@ -204,7 +204,7 @@ def _each(work: Callable[[Any], object], items: list[Any]) -> None:
 
 
 class StoredResults:
-    """A result folder of a store as the screen reads it: it knows files, and not what is behind a URI."""
+    """A result folder of a store as the dashboard reads it: by files, without knowing about URIs."""
 
     def __init__(self, folder: StorePath) -> None:
         self._folder = folder
@@ -217,7 +217,7 @@ class StoredResults:
         return str(self._folder)
 
     def parts(self, table: str) -> list[Any]:
-        """Files in the order of their names; none where the job that makes the table has not run."""
+        """The files of a table in the order of their names; none where its job has not run."""
         return [*parts_of_table(self._folder / table)]
 
     def document(self, name: str) -> bytes:
@@ -226,5 +226,5 @@ class StoredResults:
 
 
 def results_at(place: Place) -> Path | StoredResults:
-    """A result folder as the screen takes it."""
+    """A result folder as the dashboard takes it."""
     return StoredResults(place) if isinstance(place, StorePath) else place

@@ -1,7 +1,7 @@
-"""Pieces of a table's Parquet parts, read by tasks themselves: row groups, dealt out evenly.
+"""Row groups of a table's Parquet parts, dealt evenly to tasks that read them without the JVM.
 
-Rows that go to Python anyway come straight from the file: the way through the JVM costs ten times the reading, and the
-texts of a column with few different values arrive as dictionaries, as they lie in the file.
+Reading rows through the JVM takes ten times as long as reading them from the file; and columns with few different
+texts stay dictionaries, as they are stored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pieces_of(table: Table, source: Place) -> list[Piece]:
 
 
 def deal_pieces(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
-    """At most so many runs of neighbours with about as many rows each. O(pieces).
+    """Split pieces into at most ``tasks`` runs of neighbours with about equally many rows. O(pieces).
 
     >>> [len(run) for run in deal_pieces([Piece("", at, rows) for at, rows in enumerate((5, 5, 5, 9))], 2)]
     [2, 2]
@@ -49,7 +49,7 @@ def deal_pieces(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
     dealt: list[list[Piece]] = []
     rows = 0
     for piece in pieces:
-        # A piece belongs to the share in which its middle lies.
+        # A piece belongs to the share that contains its middle.
         if not dealt or (rows + piece.rows // 2) // share >= len(dealt):
             dealt.append([])
         dealt[-1].append(piece)
@@ -60,7 +60,7 @@ def deal_pieces(pieces: Sequence[Piece], tasks: int) -> list[list[Piece]]:
 def read_pieces(
     pieces: Sequence[Piece], columns: Sequence[str], *, few: Sequence[str] = (), rows_together: int = ROWS_TOGETHER
 ) -> Iterator[Any]:
-    """Tables of some columns, of about so many rows; the texts of those in ``few`` come as dictionaries.
+    """Yield tables of these columns, of about ``rows_together`` rows; columns in ``few`` are dictionaries.
 
     Raises ``InputError`` with the part and the row group that cannot be read.
     """

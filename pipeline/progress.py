@@ -1,4 +1,4 @@
-"""How far the running job is: tasks as Spark counts them, and the rows and files that the job knows it goes through."""
+"""How far the running job is: tasks as Spark counts them, and the rows and files that the job expects."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 EVERY_S: Final = 1.0
 QUIET_S: Final = 20.0
-"""So often a line is written where lines stay, as in the log of a cron job."""
+"""Seconds between lines where they cannot be overwritten, as in the log of a cron job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """``tasks`` are those of the stages that run now, 0 while the driver works alone; ``stage_s`` is since they began.
+    """``tasks`` are those of the running stages, 0 while the driver works alone; ``stage_s`` is since they began.
 
-    ``rows`` and ``files`` are what the whole job goes through, 0 where it did not say; how many of them are done is
-    estimated from the tasks, since Spark counts nothing else for every kind of session.
+    ``rows`` and ``files`` are those of the whole job, 0 where unknown; how many are done is estimated from the tasks,
+    since Spark counts nothing else in every kind of session.
     """
 
     job: str
@@ -43,7 +43,7 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until these tasks are done if they go on as before; None until one of them is."""
+        """Estimated seconds until these tasks are done; None before the first is."""
         return self.stage_s * (1 - self.share) / self.share if self.share else None
 
 
@@ -77,7 +77,7 @@ def _duration(seconds: float) -> str:
 
 @dataclass
 class Watch:
-    """What is known of the running job; one that nobody looks at costs nothing."""
+    """The state of the running job, which a thread may read to show its progress."""
 
     clock: Callable[[], float] = time.monotonic
     job: str = ""
@@ -87,17 +87,17 @@ class Watch:
     _stages: dict[int, float] = field(default_factory=dict)
 
     def begin(self, job: str, *, rows: int = 0) -> None:
-        """Another job runs from now on."""
+        """Note that another job has begun."""
         self.job, self.rows, self.files = job, rows, 0
         self._began = self.clock()
         self._stages = {}
 
     def expect(self, *, rows: int = 0, files: int = 0) -> None:
-        """What the job goes through, once it knows."""
+        """Note how many rows or files the job will read."""
         self.rows, self.files = rows or self.rows, files or self.files
 
     def seen(self, stages: Iterable[tuple[int, int, int]]) -> Progress:
-        """The progress where these stages run: number, tasks, tasks done."""
+        """The progress with these stages running: number, tasks, tasks done."""
         now = self.clock()
         running = list(stages)
         self._stages = {number: self._stages.get(number, now) for number, _, _ in running}
@@ -111,13 +111,13 @@ class Watch:
 def watching_tasks(
     spark: SparkSession, show: Callable[[Progress], None], *, every_s: float = EVERY_S
 ) -> Iterator[Watch]:
-    """Show the progress of the jobs inside the ``with`` every so often, from a thread of its own."""
+    """Show the progress of the jobs inside the ``with`` every ``every_s`` seconds, from another thread."""
     watch = Watch()
     over = Event()
     with _stages_of(spark) as stages:
 
         def work() -> None:
-            # The session may end under this thread; what it would have said does not matter then.
+            # The session may end while this thread asks it; progress does not matter then.
             with suppress(Exception):
                 while not over.wait(every_s):
                     if watch.job:
@@ -134,7 +134,7 @@ def watching_tasks(
 
 @contextmanager
 def _stages_of(spark: SparkSession) -> Iterator[Callable[[], list[tuple[int, int, int]]]]:
-    """What gives number, tasks and tasks done of the stages that run; a Connect server reports them by itself."""
+    """A function that returns number, tasks and tasks done of the running stages; a Connect server pushes them."""
     from pyspark.sql.utils import is_remote  # noqa: PLC0415
 
     if not is_remote():
@@ -146,7 +146,7 @@ def _stages_of(spark: SparkSession) -> Iterator[Callable[[], list[tuple[int, int
         if done:
             running.pop(operation_id, None)
         else:
-            open_stages = (each for each in stages or () if not each.done)
+            open_stages = (stage for stage in stages or () if not stage.done)
             running[operation_id] = [
                 (open_stage.stage_id, open_stage.num_tasks, open_stage.num_completed_tasks)
                 for open_stage in open_stages
@@ -167,7 +167,7 @@ def _tracked(spark: SparkSession) -> list[tuple[int, int, int]]:
 
 @dataclass
 class NowAndThen:
-    """Passes on what was not shown for a while."""
+    """Show at most one line per ``every_s`` seconds."""
 
     show: Callable[[str], None]
     every_s: float = QUIET_S

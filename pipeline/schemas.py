@@ -43,7 +43,7 @@ class Table:
     few: tuple[str, ...] | None = None
     """Columns of a large table with few different values, the only ones worth a dictionary; None means all."""
     sought: tuple[str, ...] = ()
-    """Those of them that readers seek by."""
+    """Those of them that readers filter by."""
 
     @cached_property
     def fields(self) -> tuple[tuple[str, str, bool], ...]:
@@ -81,7 +81,7 @@ TOPICS: Final = Table(
      "bundle string?", "broker string?", *_RATES, "storage_size_bytes bigint", "backlog_size_bytes bigint",
      "publishers int", "kind string", "file string"),
 )  # fmt: skip
-"""``bundle`` is a range text; ``kind`` the answer that told it: ``stats``, ``partitioned-stats``, ``broker-stats``."""
+"""``bundle`` is a range text; ``kind`` the answer it comes from: ``stats``, ``partitioned-stats``, ``broker-stats``."""
 
 SUBSCRIPTIONS: Final = Table(
     "subscriptions",
@@ -121,7 +121,7 @@ BUNDLE_REPORTS: Final = Table(
     ("bundle string", "namespace string", "range string", "broker string", "position int", "topics bigint",
      "producers bigint", "consumers bigint", *_RATES, "file string"),
 )  # fmt: skip
-"""What load reports say of bundles, in the order of each report; a bundle can stand in the reports of two brokers."""
+"""What load reports say of bundles, in the order of each report; a bundle can be in the reports of two brokers."""
 
 BROKERS: Final = Table(
     "brokers", ("broker string", "version string", "last_update_ms bigint", "bundles int", "file string")
@@ -151,7 +151,7 @@ QUARANTINE: Final = Table(
      "reason string", "advice string"),
 )  # fmt: skip
 """What was wrong. ``rows`` of ``table`` were set aside for it; ``kind``: ``bad``, ``superseded`` by a better answer
-about the same thing, or ``note``: told, with nothing set aside."""
+about the same thing, or ``note``: nothing was set aside."""
 
 ASSIGN_QUARANTINE: Final = Table("assign_quarantine", QUARANTINE.columns)
 """The same for the lists of consumers that the job ``assign`` was given."""
@@ -165,8 +165,8 @@ ASSIGNMENTS: Final = Table(
 )  # fmt: skip
 """Each part has the rows of one policy, sorted by namespace and subscription some hundred thousand at a time.
 
-``what_if``: no Pulsar has this policy. ``active_before`` and ``moved`` compare with what is now: the rule in
-force before the changes asked for; without consumers nobody is active."""
+``what_if``: not a policy of Pulsar. ``active_before`` and ``moved`` compare with the rule in force before the changes
+asked for; without consumers both names are empty."""
 
 CONSUMER_LOADS: Final = Table(
     "consumer_loads",
@@ -181,19 +181,19 @@ SUBSCRIPTION_LOADS: Final = Table(
      "max_msg_rate_out double", "mean_msg_rate_out double", "max_over_mean_rate double?", "moved bigint",
      "least_moved bigint", "max_over_even double?", "in_force boolean", "lists bigint", "lost_msg_rate double"),
 )  # fmt: skip
-"""``idle``: connected consumers that are active nowhere. ``least_moved``: how few moves the same change needs.
+"""``idle``: connected consumers without a partition. ``least_moved``: the fewest moves that the same change needs.
 
-``max_over_even``: the most times its even share that a consumer has. Where all topics have the same consumers that is
-``max_over_mean``; else the share is of the topics that it reads (``pipeline.jobs.load_sums``). ``in_force``: the rule
-of the brokers, ``lists``: how many different lists of consumers its topics have. ``lost_msg_rate``: messages/s that the
-other consumers could take while the busiest one works as it does.
+``max_over_even``: the largest ratio of a consumer's partitions to its even share. Where all topics have the same
+consumers it equals ``max_over_mean``; else the share is of the topics that it reads (``pipeline.jobs.assign_loads``).
+``in_force``: whether it is the policy of the brokers. ``lists``: how many different lists of consumers its topics have.
+``lost_msg_rate``: messages/s that the other consumers could take at the rate of the busiest one.
 """
 
 BUNDLE_TOPICS: Final = Table(
     "bundle_topics",
     ("topic string", "namespace string", "hash bigint", "bundle string?", "told_bundle string?", "has_stats boolean"),
 )
-"""Topics by CRC-32; ``told_bundle`` is the full name under which the broker listed it."""
+"""Topics by CRC-32; ``told_bundle`` is the full name of the bundle under which the broker listed it."""
 
 BUNDLE_LOADS: Final = Table(
     "bundle_loads",
@@ -215,7 +215,7 @@ BUNDLE_SPLITS: Final = Table(
 )  # fmt: skip
 """Where each algorithm would cut. Shares are of the parent's; ``over_limit`` children would be split again.
 
-``refusal``: why no broker carries it out, empty where one would; ``not-the-default-algorithm`` still tells the cuts."""
+``refusal``: why no broker carries it out, empty where one would; ``not-the-default-algorithm`` still has the cuts."""
 
 BUNDLE_CHILDREN: Final = Table(
     "bundle_children",
@@ -277,7 +277,7 @@ BALANCE_ANSWERS: Final = Table("balance_answers", ("cluster string", *LOAD_ANSWE
 """The answers that each forecast was computed from, so that its screen opens from the result alone."""
 
 BALANCE_QUARANTINE: Final = Table("balance_quarantine", QUARANTINE.columns)
-"""What was wrong with load reports and the answers beside them."""
+"""What was wrong with load reports and the answers about shedding."""
 
 _KEY_SPACE: Final = ("namespace string", "subscription string")
 
@@ -330,7 +330,7 @@ FINDINGS: Final = Table(
      "consumer string", "topics bigint", "what string", "advice string",
      "numbers array<struct<name:string,value:double>>"),
 )  # fmt: skip
-"""What the doctor found, the worst first; empty texts where a part of the place does not apply."""
+"""Findings of the doctor, the most severe first; texts are empty where a part of the place does not apply."""
 
 WORST_SUBSCRIPTIONS: Final = Table(
     "worst_subscriptions",
@@ -340,7 +340,7 @@ WORST_SUBSCRIPTIONS: Final = Table(
      "max_over_even double?", "lists bigint", "lost_msg_rate double"),
 )  # fmt: skip
 """Subscriptions under the rule in force (``engine.views.fleet.summary.WorstSubscription``): first the one in which
-somebody is furthest above its even share of what it reads."""
+a consumer is furthest above its even share of what it reads."""
 
 WORST_NAMESPACES: Final = Table(
     "worst_namespaces",
@@ -348,7 +348,7 @@ WORST_NAMESPACES: Final = Table(
      "bundles bigint", "bundles_to_split bigint", "worst_max_over_even double?", "worst_subscription string?",
      "idle bigint", "findings bigint", "worst_severity string?"),
 )  # fmt: skip
-"""Every namespace, that of the most uneven subscription first (``engine.views.fleet.summary.WorstNamespace``)."""
+"""Every namespace, the one with the most uneven subscription first (``engine.views.fleet.summary.WorstNamespace``)."""
 
 IMBALANCE_HISTORY: Final = Table(
     "imbalance_history",
@@ -359,7 +359,7 @@ IMBALANCE_HISTORY: Final = Table(
 """Failover subscriptions under the rule in force, after each batch of dumps; batches count from 0."""
 
 BROKER_HISTORY: Final = Table("broker_history", ("batch bigint", "broker string", "topics bigint", *_RATES))
-"""What each broker carries after each batch, as far as answers say whose a topic is."""
+"""The load of each broker after each batch, as far as answers name the broker of a topic."""
 
 EVERY_TABLE: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
@@ -378,7 +378,7 @@ def parts_of(folder: Place) -> list[Place]:
 
 
 def check_folder(table: Table, folder: Place) -> int:
-    """The number of rows of a written table. Raises ``InputError`` where it is not what was declared.
+    """The number of rows of a written table. Raises ``InputError`` where its columns are not as declared.
 
     Looks at the footers only: names, types, and that columns which may not be empty are not. O(parts).
     """
@@ -386,13 +386,14 @@ def check_folder(table: Table, folder: Place) -> int:
     for part in parts_of(folder):
         try:
             footer = pq.ParquetFile(for_arrow(part))
-            found = footer.schema_arrow
+            schema = footer.schema_arrow
         except (OSError, pa.ArrowException) as fault:
             raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
-        told = [(field.name, _plain(field.type)) for field in found if field.name not in STAMP.names]
-        wanted = [(field.name, _plain(field.type)) for field in table.arrow]
-        if told != wanted:
-            different = next((pair for pair in zip(told, wanted, strict=False) if pair[0] != pair[1]), (told, wanted))
+        written = [(field.name, _plain(field.type)) for field in schema if field.name not in STAMP.names]
+        expected = [(field.name, _plain(field.type)) for field in table.arrow]
+        if written != expected:
+            pairs = zip(written, expected, strict=False)
+            different = next((pair for pair in pairs if pair[0] != pair[1]), (written, expected))
             raise _no_table(table, part, f"has {different[0]} where {different[1]} is expected")
         _check_empties(table, part, footer.metadata)
         rows += footer.metadata.num_rows
@@ -410,7 +411,7 @@ def _check_empties(table: Table, part: Place, metadata: Any) -> None:
 
 
 def _plain(kind: Any) -> str:
-    # What the items of a list are called differs between writers and means nothing.
+    # Writers name the items of a list differently.
     return f"list<{_plain(kind.value_type)}>" if pa.types.is_list(kind) else str(kind)
 
 

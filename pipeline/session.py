@@ -1,6 +1,6 @@
-"""A Spark session that leaves nothing behind: the active one, or one of ours that ends with its ``with``.
+"""A Spark session that leaves nothing behind: the active one, or a new one that ends with its ``with``.
 
-Spark is imported here only when a session is wanted, since it takes long and may not be installed.
+Spark is imported only when a session is opened, since that takes long and Spark may not be installed.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def open_session(
     cores: int | None = None,
     small: bool = False,
 ) -> Iterator[SparkSession]:
-    """The active session, else one for the length of a ``with``; of that one the JVM and every file are gone then.
+    """Open the active session, or a new one whose JVM and files are gone at the end of the ``with``.
 
-    ``master`` None means this machine with all its cores (``cores`` says how many), or what ``spark-submit`` was told;
-    ``sc://HOST`` is a Connect server. ``small``: the input is, by ``pipeline.storage.is_small``. ``settings`` are
-    Spark's own and win over ours. SIGTERM and SIGHUP end the ``with`` like ctrl+c does, with ``SystemExit(128 +
-    number)``. Raises ``InputError`` where Spark is missing or refuses a setting, ``RingsideError`` where it does not
+    ``master`` None means this machine with all its cores (or ``cores`` of them), or the master given to
+    ``spark-submit``; ``sc://HOST`` is a Connect server. ``small``: the input is small (``pipeline.storage.is_small``).
+    ``settings`` are Spark's, and override ours. SIGTERM and SIGHUP end the ``with`` like ctrl+c, with ``SystemExit(128
+    + number)``. Raises ``InputError`` where Spark is missing or refuses a setting, ``RingsideError`` where it does not
     start.
     """
     need_pyspark()
@@ -72,13 +72,13 @@ def open_session(
         spark = None
         try:
             spark = _started(master, settings or {}, folder, cores, small=small)
-            # PySpark's own handler speaks to the JVM in the middle of a call to it, which ends in pages of errors.
+            # PySpark's own handler calls the JVM during another call, which ends in pages of errors.
             with _handling({signal.SIGINT: signal.default_int_handler}):
                 yield spark
         except BaseException as fault:
             behind = interrupt_behind(fault)
             if behind is not None or spark is None:
-                # A JVM whose tasks are busy would answer only after them; all that it leaves is removed here.
+                # A JVM with busy tasks would answer only after them; everything it leaves is removed here.
                 _kill_java()
             if behind is None or behind is fault:
                 raise
@@ -95,9 +95,9 @@ def _started(
     from pyspark.errors import PySparkException, PySparkRuntimeError  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    # Without it workers take whatever python3 comes first on the path.
+    # Without it workers run the first python3 on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # The JVM that only puts the command line of the other one together.
+    # The JVM that only builds the command line of the other one.
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _SHORT_LIVED)
     remote = urlsplit(master or "").scheme == "sc" or "SPARK_REMOTE" in os.environ
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
@@ -122,7 +122,7 @@ def _started(
 
 @contextmanager
 def _silent_py4j() -> Iterator[None]:
-    """What goes wrong is said once, by whoever catches it; Py4J also logs it where nobody set up logging."""
+    """Keep Py4J from logging errors that the caller reports anyway."""
     silent = logging.NullHandler()
     logging.getLogger().addHandler(silent)
     try:
@@ -133,7 +133,7 @@ def _silent_py4j() -> Iterator[None]:
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """A JVM started inside writes what it says there, for as long as it lives; failures are said in one sentence."""
+    """Redirect the stderr of a JVM that is started inside to a file; failures are reported in one sentence."""
     before = os.dup(2)
     try:
         with log.open("wb") as stream:
@@ -145,15 +145,15 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 
 def activate(spark: SparkSession) -> None:
-    """Make a session the active one of this thread: writing looks data sources up there, and a new thread has none.
+    """Make a session the active one of this thread: writing looks up data sources there, and a new thread has none.
 
-    The documented ways set the main thread's alone; this call sets it on its way.
+    The documented ways set it for the main thread only; this call sets it as a side effect.
     """
     spark.createDataFrame([], "nothing int")
 
 
 def need_pyspark() -> None:
-    """Raises ``InputError`` when packages are missing: that is known before anything is begun."""
+    """Raise ``InputError`` when packages are missing, before anything has begun."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if find_spec(name) is None]
     if missing:
         names = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
@@ -174,14 +174,14 @@ def _sql_settings() -> dict[str, str]:
 
 
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that compiles lightly and collects with one thread: a short one never wins back what more costs."""
+"""A JVM that compiles lightly and collects with one thread: more does not pay off in a short run."""
 SMALL_INPUT: Final = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Plans that are run as they are: to compile or to improve them takes longer than a few thousand rows."""
+"""Run plans as they are: compiling or optimizing them takes longer than a few thousand rows."""
 
 
 def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[str, str]:
@@ -196,9 +196,9 @@ def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[
         "spark.local.dir": str(folder),
         "spark.driver.memory": "3g",
         "spark.driver.extraJavaOptions": java,
-        # The plain form writes no check-sum file beside each part; the disk has its own.
+        # The raw file system writes no checksum file for each part; the disk has its own.
         "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-        # Buffers on disk would need the other form.
+        # Buffers on disk would need the other file system.
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
         "spark.hadoop.fs.azure.data.blocks.buffer": "bytebuffer",
     }
@@ -220,7 +220,7 @@ def stays_on_this_machine(master: str) -> bool:
 
 
 def zip_packages(folder: Path) -> Path:
-    """``ringside.zip`` in ``folder`` with the packages that executors import from it.
+    """Write ``ringside.zip`` into ``folder``, with the packages that executors import from it.
 
     Pure Python only: numpy, pyarrow, pandas, mmh3, msgspec and sortedcontainers must be installed there.
     """
@@ -251,12 +251,12 @@ def _stop(spark: SparkSession | None) -> None:
             process.wait(_PATIENCE_SEC)
         process.kill()
         process.wait()
-        # A second session in this process would speak to the dead one.
+        # A second session in this process would call the dead JVM.
         SparkContext._gateway = SparkContext._jvm = None
 
 
 def _kill_java(*_: object) -> None:
-    """End the JVMs of this process at once; one that was interrupted while it started would wait for ever."""
+    """Kill the JVMs of this process; one that was interrupted during its start would wait forever."""
     for listed in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):
             for child in listed.read_text().split():
@@ -265,7 +265,7 @@ def _kill_java(*_: object) -> None:
 
 
 class _Signalled(KeyboardInterrupt):
-    """A polite request to end; only of this kind does Py4J know that a call was left in its middle."""
+    """A request to end. A KeyboardInterrupt, since only for those Py4J notices that a call was interrupted."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -274,7 +274,7 @@ class _Signalled(KeyboardInterrupt):
 
 @contextmanager
 def signals_as_exceptions() -> Iterator[None]:
-    """A polite request to end unwinds the stack instead of leaving the JVM and the folder behind."""
+    """Make SIGTERM and SIGHUP unwind the stack, so that the JVM and the folder are not left behind."""
 
     def leave(number: int, _: object) -> None:
         raise _Signalled(number)
@@ -288,9 +288,9 @@ def signals_as_exceptions() -> Iterator[None]:
 
 @contextmanager
 def _handling(handlers: Mapping[signal.Signals, Any]) -> Iterator[None]:
-    """Signals handled so for the length of a ``with``; one that was ignored (nohup) stays ignored."""
+    """Install handlers for the length of a ``with``; a signal that was ignored (nohup) stays ignored."""
     before: dict[int, Any] = {}
-    with suppress(ValueError):  # not the main thread: signals are somebody else's
+    with suppress(ValueError):  # not the main thread, which alone handles signals
         for number, handler in handlers.items():
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, handler)

@@ -1,9 +1,8 @@
-"""Tables whose columns the engine computes, written by a data source of Spark's own kind.
+"""Write tables whose columns the engine computes, with a Python data source of Spark.
 
-``write`` of the data source runs in the tasks: Arrow batches go in, the engine's functions give columns, pyarrow writes
-them as parts, and what was counted travels back in the commit message. Spark calls ``commit`` once, with the messages
-of those attempts that count; parts that no message names (of attempts that failed, or were slower) are never moved into
-the result.
+``write`` of the data source runs in the tasks: it gets Arrow batches, the engine computes columns, pyarrow writes them
+as parts, and the account of the task returns in the commit message. Spark calls ``commit`` once, with the messages of
+the attempts that count; parts that no message names (of failed or slower attempts) are never moved into the result.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _Account_co = TypeVar("_Account_co", covariant=True)
 
 @dataclass
 class Parts:
-    """The parts one task writes: one for each table, or for each ``kind`` of rows of a table."""
+    """The parts that one task writes: one per table, or per ``kind`` of rows of a table."""
 
     folder: Place
     stamp: Stamp
@@ -42,7 +41,7 @@ class Parts:
     _writers: dict[tuple[str, str], PartWriter] = field(default_factory=dict)
 
     def write(self, table: Table, columns: Any, kind: str = "") -> None:
-        """Append rows (``pyarrow.Table``); nothing is made for none."""
+        """Append the rows of a ``pyarrow.Table``; without rows no part is written."""
         if not columns.num_rows:
             return
         if (table.name, kind) not in self._writers:
@@ -52,7 +51,7 @@ class Parts:
         self._writers[table.name, kind].write(columns)
 
     def close(self) -> list[tuple[str, str]]:
-        """Table and name of every part."""
+        """Finish the parts, and return (table, name) of each."""
         return [(table, name) for (table, _), writer in self._writers.items() if (name := writer.close())]
 
     def discard(self) -> None:
@@ -61,7 +60,7 @@ class Parts:
 
 
 class Work(Protocol[_Account_co]):
-    """What a task does with its rows; pickled, so it should be small."""
+    """The work of a task on its rows; it is pickled, so it should be small."""
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> _Account_co: ...
 
@@ -69,9 +68,9 @@ class Work(Protocol[_Account_co]):
 def write_by_engine(
     rows: DataFrame, draft: Draft, work: Work[_Account], kind: type[_Account], *, aside: bool = False
 ) -> list[_Account]:
-    """Run ``work`` on the rows of each partition, and move what it wrote into ``draft``. Returns what each counted.
+    """Run ``work`` on every partition, move its parts into ``draft``, and return the accounts.
 
-    ``aside``: to ``draft.aside("tables")`` instead, for tables that are not finished yet.
+    ``aside``: move the parts to ``draft.aside("tables")`` instead, for tables that are not finished yet.
     """
     from pyspark.serializers import CloudPickleSerializer  # noqa: PLC0415
 
@@ -82,8 +81,8 @@ def write_by_engine(
     committed = staged / _COMMITTED
     pickled: Callable[[object], bytes] = CloudPickleSerializer().dumps  # type: ignore[no-untyped-call]
     writer = EngineWriter(pickled(_Task(work, staged, draft.stamp)), pickled(committed))
-    # Jobs that run side by side share the session: each write has a source of its own, and of two that Spark registers
-    # at once one may be lost.
+    # Parallel jobs share the session, so every write has its own source; and if Spark registers two at once, one may be
+    # lost.
     name = f"ringside-{own}"
     with _REGISTERING:
         rows.sparkSession.dataSource.register(
@@ -103,7 +102,7 @@ def write_by_engine(
 
 @dataclass(frozen=True)
 class _Task(Generic[_Account]):
-    """What the data source runs on each partition."""
+    """The function that the data source runs on each partition."""
 
     work: Work[_Account]
     staged: Place

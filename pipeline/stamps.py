@@ -1,4 +1,4 @@
-"""Which run wrote a row, and which moment of the fleet the row is about."""
+"""The columns that say which run wrote a row, and which moment of the fleet the row is about."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ moment of the answers that the run is about: the time that their folder is named
 
 
 def new_run_id() -> str:
-    """When a run began, and what tells it from another one of that second."""
+    """A new id: the time now, and random digits that differ between runs of the same second."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}"
 
 
@@ -47,7 +47,7 @@ class Stamp:
         return table.append_column(COLUMNS.field(0).with_type(run.type), run).append_column(COLUMNS.field(1), when)
 
     def on_frame(self, rows: DataFrame) -> DataFrame:
-        """The same for a DataFrame."""
+        """``on`` for a DataFrame."""
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
         when = fn.lit(self.snapshot_time.isoformat() if self.snapshot_time else None).cast("timestamp")
@@ -55,7 +55,7 @@ class Stamp:
 
 
 def stamp_of_table(folder: Place) -> Stamp:
-    """The stamp of the rows of a table, which one run wrote; an empty one where it has none."""
+    """The stamp of the rows of a table that one run wrote; an empty one where it has none."""
     for part in parts_of_table(folder):
         file = pq.ParquetFile(for_arrow(part))
         if COLUMNS.names[0] in file.schema_arrow.names and file.metadata.num_rows:
@@ -70,6 +70,6 @@ def time_of_table(folder: Place) -> datetime | None:
     for part in parts_of_table(folder):
         file = pq.ParquetFile(for_arrow(part))
         if COLUMNS.names[1] in file.schema_arrow.names:
-            found = pc.max(file.read(columns=[COLUMNS.names[1]])[0]).as_py()
-            latest = max((each for each in (latest, found) if each is not None), default=None)
+            newest = pc.max(file.read(columns=[COLUMNS.names[1]])[0]).as_py()
+            latest = max((time for time in (latest, newest) if time is not None), default=None)
     return latest

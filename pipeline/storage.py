@@ -1,7 +1,7 @@
-"""Where answers and results are: folders of this machine, or of a store that is named by a URI.
+"""Where answers and results are: folders of this machine, or of a store that a URI names.
 
-Arrow's own file systems read and write the stores, since tasks of Python do it as well as the driver: S3 and what
-speaks like it, Google's and Azure's, HDFS. What Spark reads by itself it is given by URI.
+Python reads and writes stores with Arrow's file systems, in tasks and in the driver: S3 and compatible stores, Google's
+and Azure's, HDFS. Tables that Spark reads are passed to it as URIs.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _S3: Final = ("s3", "s3a")
 _STORES: Final = (*_S3, "hdfs", "viewfs", "gs", "abfs", "abfss")
-"""Schemes that both Arrow and Spark know; Spark's name of S3 is ``s3a``."""
+"""Schemes that both Arrow and Spark know; Spark calls S3 ``s3a``."""
 _S3A: Final = "spark.hadoop.fs.s3a."
 _BUFFER_BYTES: Final = 4 * 1024**2
 _SMALL_BYTES: Final = 16 * 1024**2
 _FEW_FILES: Final = 2_000
 _PATIENCE: Final = timedelta(seconds=30)
-"""How long Google's store may leave a request unanswered; Arrow would try for a quarter of an hour."""
+"""How long to retry requests to Google's store; Arrow's default is a quarter of an hour."""
 
 Setting: TypeAlias = Callable[[str], str | None]
-"""What a Spark setting is, by its name."""
+"""Returns the value of a Spark setting, None if it is not set."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -51,9 +51,9 @@ class StorePath:
     """
 
     root: str
-    """What is before the path in a URI; S3 has Spark's name for it, however it was typed."""
+    """The part of the URI before the path; S3 as ``s3a``, however it was typed."""
     path: str
-    """From the bucket or the root of the file system on, without a slash at its end."""
+    """The path from the bucket or the root of the file system, without a slash at its end."""
     store: Any = field(compare=False, repr=False)
 
     def __truediv__(self, name: str) -> StorePath:
@@ -86,7 +86,7 @@ class StorePath:
         return bool(self._info().type == pafs.FileType.File)
 
     def mkdir(self, *, parents: bool = False, exist_ok: bool = False) -> None:
-        """Nothing: a store makes the folders of what is written."""
+        """Do nothing: a store creates folders when files are written."""
 
     def relative_to(self, other: StorePath) -> PurePosixPath:
         return PurePosixPath(self.path).relative_to(other.path)
@@ -96,23 +96,23 @@ class StorePath:
         return same and PurePosixPath(self.path).is_relative_to(other.path)  # type: ignore[attr-defined]
 
     def check_reachable(self) -> None:
-        """Raises ``RingsideError`` where the store does not answer, or refuses."""
+        """Raise ``RingsideError`` where the store does not answer, or refuses access."""
         try:
             self._info()
         except OSError as fault:
             raise RingsideError(f"{self} cannot be reached: {first_line(fault)}") from fault
 
     def size_and_time(self) -> tuple[int | None, object]:
-        """Bytes (None for what is not a file) and the moment it was written."""
+        """Size in bytes (None if it is not a file), and the time when it was written."""
         info = self._info()
         return (info.size if info.type == pafs.FileType.File else None), info.mtime
 
     def input_file(self) -> Any:
-        """A ``pyarrow.NativeFile`` for reading anywhere in it."""
+        """Open the file as a ``pyarrow.NativeFile`` with random access."""
         return self.store.open_input_file(self.path)
 
     def open(self, mode: str = "rb") -> io.BufferedReader:
-        """The bytes, for reading; close it."""
+        """Open the file for reading; the caller closes it."""
         assert mode == "rb", f"a file of a store is not opened for {mode!r}"
         return io.BufferedReader(self.input_file(), _BUFFER_BYTES)
 
@@ -121,7 +121,7 @@ class StorePath:
             return bytes(stream.read())
 
     def write_bytes(self, data: bytes) -> int:
-        """Put the file whole: readers see the one before, or this."""
+        """Write the file in one step: readers see the old one or the new one."""
         with self.store.open_output_stream(self.path, compression=None) as stream:
             stream.write(data)
         return len(data)
@@ -137,7 +137,7 @@ class StorePath:
                 raise
 
     def rename(self, target: StorePath) -> StorePath:
-        """Move one file; an object store copies it by itself, HDFS gives it another name."""
+        """Move one file: an object store copies it on its side, HDFS renames it."""
         if self.store.type_name == "hdfs":
             self.store.create_dir(target.parent.path, recursive=True)
             self.store.move(self.path, target.path)
@@ -147,22 +147,22 @@ class StorePath:
         return target
 
     def glob(self, pattern: str) -> Iterator[StorePath]:
-        """Files right in this folder whose name matches."""
+        """Files directly in this folder whose name matches."""
         return (path for path, _ in self.files() if fnmatchcase(path.name, pattern))
 
     def files(self, *, below: bool = False) -> Iterator[tuple[StorePath, Any]]:
-        """Files right in this folder, or at any depth, with Arrow's ``FileInfo``; none where there is no folder."""
-        found = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True, recursive=below))
-        return ((StorePath(self.root, info.path, self.store), info) for info in found if info.is_file)
+        """Files directly in this folder, or at any depth, with Arrow's ``FileInfo``; none without the folder."""
+        infos = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True, recursive=below))
+        return ((StorePath(self.root, info.path, self.store), info) for info in infos if info.is_file)
 
     def folders(self) -> list[StorePath]:
-        """Folders right in this one."""
-        found = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True))
+        """Folders directly in this one."""
+        infos = self.store.get_file_info(pafs.FileSelector(self.path, allow_not_found=True))
         kind = pafs.FileType.Directory
-        return [StorePath(self.root, info.path.rstrip("/"), self.store) for info in found if info.type == kind]
+        return [StorePath(self.root, info.path.rstrip("/"), self.store) for info in infos if info.type == kind]
 
     def remove_folder(self) -> None:
-        """Remove a folder with all in it, if it is there."""
+        """Remove the folder and everything in it, if it exists."""
         if self.is_dir():
             self.store.delete_dir(self.path)
 
@@ -172,11 +172,11 @@ class StorePath:
 
 Place: TypeAlias = Path | StorePath
 File: TypeAlias = str | StorePath
-"""A file as tasks are given it: the text of a path is smaller than a ``Path``."""
+"""A file in the form passed to tasks: the text of a path is smaller than a ``Path``."""
 
 
 def scheme_of(text: str) -> str:
-    """The scheme of a URI in small letters, "" for a path.
+    """The scheme of a URI in lower case, "" for a path.
 
     >>> scheme_of("S3A://bucket/out"), scheme_of("dumps/today")
     ('s3a', '')
@@ -186,9 +186,9 @@ def scheme_of(text: str) -> str:
 
 
 def check_place(text: str, *, local: bool = False) -> None:
-    """Raises ``InputError`` for a URI that nothing here can read, or with ``local`` for one of a store.
+    """Raise ``InputError`` for a URI that cannot be read, or with ``local`` for one of a store.
 
-    Looks at the text only, so that it can be done before Spark is started.
+    Checks the text only, so it can be called before Spark is started.
     """
     if not text:
         raise InputError("an empty name is not a folder; was a variable of the shell empty?")
@@ -196,7 +196,7 @@ def check_place(text: str, *, local: bool = False) -> None:
     if scheme in ("", "file"):
         return
     if scheme not in _STORES:
-        known = ", ".join(f"{each}://" for each in ("file", *_STORES))
+        known = ", ".join(f"{name}://" for name in ("file", *_STORES))
         raise InputError(f"{text}: {scheme}:// is not known; a path or {known} can be read and written")
     if local:
         raise InputError(f"{text}: here a folder of this machine is needed, not one of {scheme}://")
@@ -205,9 +205,9 @@ def check_place(text: str, *, local: bool = False) -> None:
 
 
 def is_small(text: str) -> bool:
-    """Whether so little lies at or below a place that a session should do without what pays only later.
+    """Whether the files at or below a place are so small that a session should skip costly optimizations.
 
-    False for a store: to list one may take longer than that saves.
+    False for a store: listing it may take longer than that saves.
     """
     if scheme_of(text) not in ("", "file"):
         return False
@@ -226,9 +226,9 @@ def is_small(text: str) -> bool:
 
 
 def place_of(text: str, setting: Setting | None = None) -> Place:
-    """A path as typed, a ``file://`` URI as a path, or a folder of a store.
+    """The place that a text names: a path as typed, the path of a ``file://`` URI, or a folder of a store.
 
-    ``setting`` has Spark's settings: endpoint, region and keys of S3 are taken from ``spark.hadoop.fs.s3a.*`` where
+    ``setting`` looks up Spark's settings: endpoint, region and keys of S3 come from ``spark.hadoop.fs.s3a.*`` where
     they are set, else from where AWS's tools take them (``AWS_ENDPOINT_URL``, ``AWS_ACCESS_KEY_ID`` and so on). Raises
     ``InputError`` for another scheme, ``RingsideError`` for a store that cannot be opened.
 
@@ -257,10 +257,10 @@ def place_of(text: str, setting: Setting | None = None) -> Place:
 
 
 def place_for(spark: SparkSession, text: str) -> Place:
-    """The same with the settings of a session, which is asked whether it can read there, too.
+    """``place_of`` with the settings of a session, after a check that the session can read there, too.
 
-    Raises ``InputError`` where it has no classes for the store, ``RingsideError`` where it cannot be reached: that is
-    known before hours of work, not after.
+    Raises ``InputError`` where it has no classes for the store, ``RingsideError`` where it cannot be reached: before
+    hours of work, not after.
     """
     place = place_of(text, settings_of_session(spark))
     if isinstance(place, StorePath):
@@ -274,7 +274,7 @@ def _check_session(spark: SparkSession, place: StorePath, text: str) -> None:
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     try:
-        # A file that is not there: one that is would be listed.
+        # Ask for a missing file: an existing folder would be listed.
         spark.read.schema("value string").text(str(place / _NOTHING)).schema  # noqa: B018  it is looked at here
     except (PySparkException, Py4JError) as fault:
         story = str(fault)
@@ -286,7 +286,7 @@ def _check_session(spark: SparkSession, place: StorePath, text: str) -> None:
 
 
 def settings_of_session(spark: SparkSession) -> Setting:
-    """What its settings are; those of Hadoop may have been set while it ran, without ``spark.hadoop.`` before them."""
+    """Look up the settings of a session, also Hadoop's, which may have been set later without ``spark.hadoop.``."""
 
     def setting(name: str) -> str | None:
         return spark.conf.get(name, None) or spark.conf.get(name.removeprefix("spark.hadoop."), None)
@@ -306,7 +306,7 @@ def _advice(scheme: str) -> str:
 
 
 def _hadoop_version() -> str:
-    """That of the jars which pyspark brought along."""
+    """The version of Hadoop's jars in pyspark."""
     package = find_spec("pyspark")
     folders = package.submodule_search_locations if package is not None else None
     for jar in (jar for folder in folders or () for jar in Path(folder).glob("jars/hadoop-client-api-*.jar")):
@@ -315,17 +315,17 @@ def _hadoop_version() -> str:
 
 
 def for_tasks(file: Place) -> File:
-    """A file as it is handed to tasks."""
+    """A file in the form passed to tasks."""
     return file if isinstance(file, StorePath) else str(file)
 
 
 def for_arrow(file: Place | File) -> Any:
-    """What pyarrow reads a file from: its path, or the open file of a store."""
+    """A file in the form that pyarrow reads: its path, or an open file of a store."""
     return file.input_file() if isinstance(file, StorePath) else file
 
 
 def file_at(file: File) -> Place:
-    """A file that was handed to a task."""
+    """The place of a file that was passed to a task."""
     return file if isinstance(file, StorePath) else Path(file)
 
 
@@ -337,7 +337,7 @@ def size_bytes(file: Place | File) -> int:
 
 
 def first_line(fault: Exception) -> str:
-    """What a library says of a failure, without the pages that follow."""
+    """The first line of an error message, without the pages that follow."""
     return (str(fault).splitlines() or [type(fault).__name__])[0]
 
 
@@ -345,7 +345,7 @@ def _s3(bucket: str, setting: Setting) -> Any:
     def given(name: str) -> str | None:
         return setting(f"{_S3A}bucket.{bucket}.{name}") or setting(f"{_S3A}{name}")
 
-    # Small files are put whole, in one request instead of three.
+    # Small files are written in one request instead of three.
     options: dict[str, Any] = {"allow_delayed_open": True}
     endpoint = given("endpoint") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if endpoint:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def need_tables(source: Place, tables: Sequence[Table]) -> None:
-    """Raises ``InputError`` with what to do when a table is not there or is not what was declared."""
+    """Raise ``InputError``, with advice, when a table is missing or its columns are not as declared."""
     for table in tables:
         if not has_table(source / table.name):
             raise InputError(f"{source} has no table {table.name}; run the job import first and name its result")
@@ -23,7 +23,7 @@ def need_tables(source: Place, tables: Sequence[Table]) -> None:
 
 
 def load_if_there(spark: SparkSession, source: Place, table: Table) -> DataFrame:
-    """One table, or an empty one where its job has not run. Raises ``InputError`` where it is not what was declared."""
+    """One table, or an empty one where its job has not run. Raises ``InputError`` for columns not as declared."""
     if not has_table(source / table.name):
         return spark.createDataFrame([], table.ddl)
     check_folder(table, source / table.name)
@@ -31,9 +31,9 @@ def load_if_there(spark: SparkSession, source: Place, table: Table) -> DataFrame
 
 
 def load(spark: SparkSession, source: Place, table: Table) -> DataFrame:
-    """One table by its declared schema; nothing is read yet."""
+    """One table with its declared schema; nothing is read yet."""
     folder = source / table.name
-    if isinstance(folder, StorePath):  # those parts that are named: others may be there for a moment
+    if isinstance(folder, StorePath):  # the parts that the manifest names: others may exist for a moment
         parts = [str(part) for part in parts_of(folder)]
         return spark.read.schema(table.ddl).parquet(*parts) if parts else spark.createDataFrame([], table.ddl)
     return spark.read.schema(table.ddl).parquet(str(folder))

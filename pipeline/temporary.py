@@ -1,4 +1,4 @@
-"""The temporary folder of a run: gone at its end, and when it was killed, with the next run."""
+"""The temporary folder of a run, removed at its end; that of a killed run is removed by the next."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ROOM_BYTES: Final = 1 << 20
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder for the length of a ``with``; a lock in it says that its owner lives.
+    """A folder for the length of a ``with``; a lock in it shows that its owner is alive.
 
-    Raises ``RingsideError`` when there is no place for one.
+    Raises ``RingsideError`` when it cannot be written.
     """
     place = Path(tempfile.gettempdir())
     _sweep(place)
@@ -31,7 +31,7 @@ def temporary_folder() -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         lock = (folder / _LOCK).open("wb")
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Spark says nothing that helps when it cannot write there, so it is tried first.
+        # Spark's error is no help when it cannot write there, so try it first.
         lock.write(bytes(_ROOM_BYTES))
         lock.truncate(0)
     except OSError as fault:
@@ -47,12 +47,12 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _sweep(place: Path) -> None:
-    """Remove folders of ours whose owner was killed: nobody holds their lock."""
+    """Remove our folders whose owner was killed: their lock is free."""
     for folder in place.glob(f"{PREFIX}*"):
         with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
-            # One without a lock has just been made, or is older than locks are.
+            # A folder without a lock file is new, or of a release without locks.
             with (folder / _LOCK).open("r+b") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)

@@ -1,10 +1,10 @@
-"""Results that appear all at once or not at all.
+"""Publish results all at once or not at all.
 
-Under OUT each job has a folder of its own for every run and one symbolic link to the run that counts; the tables are
-links through it, and lead nowhere before its first run. Putting a run into place is one rename of one link, so whoever
-is killed when, the old result or the new one is there, whole. Relative links only: OUT can be moved.
+Under OUT every run of a job has a folder, and the job has a symbolic link to its current run; the tables are links
+through that link, which are broken before the first run. Publishing a run is one rename of one link, so a job that is
+killed at any time leaves either the whole old result or the whole new one. All links are relative: OUT can be moved.
 
-In a store there are no links; ``pipeline.manifests`` says how a result takes its place there.
+A store has no links; ``pipeline.manifests`` publishes results there.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from pipeline.storage import File, Place, StorePath, file_at, first_line
 ROWS_PER_GROUP: Final = 1 << 18
 _SUFFIX: Final = ".parquet"
 _FRESH: Final = re.compile(r"\..+\.new")
-"""A link before it takes the place of another."""
+"""A new link before it is renamed over the old one."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A result being written; nobody sees it before the ``with`` of :func:`replacing` ends well."""
+    """A result being written; readers see it only once the ``with`` of :func:`replacing` has ended well."""
 
     job: str
     folder: Place
@@ -48,11 +48,11 @@ class Draft:
     tables: list[str] = field(default_factory=list)
 
     def table(self, table: Table) -> Place:
-        """The folder for the parts of a table that belongs to the result; made when asked for the first time."""
+        """The folder for the parts of a table of the result; created on the first call."""
         return self.table_called(table.name)
 
     def table_called(self, name: str) -> Place:
-        """The same by the table's name."""
+        """``table`` by name."""
         place = self.folder / name
         if name not in self.tables:
             place.mkdir(exist_ok=True)
@@ -60,15 +60,15 @@ class Draft:
         return place
 
     def write(self, table: Table, rows: list[tuple[object, ...]]) -> None:
-        """A small table in one part."""
+        """Write a small table in one part."""
         write_rows(table, self.table(table), rows, self.stamp)
 
     def fill(self, table: Table) -> None:
-        """Give a table that nobody wrote to an empty part, so that readers find its columns."""
+        """Give a table without parts an empty one, so that readers find its columns."""
         ensure_part(table, self.table(table), self.stamp)
 
     def aside(self, name: str) -> Place:
-        """A folder for what only this run needs; it is removed at the end."""
+        """A folder for working files of this run; it is removed at the end."""
         place = self.folder / f".{name}"
         place.mkdir(exist_ok=True)
         return place
@@ -76,10 +76,10 @@ class Draft:
 
 @contextmanager
 def replacing(target: Place, job: str, stamp: Stamp | None = None) -> Iterator[Draft]:
-    """Write a job's new result; at the end it takes the place of the old one in one step.
+    """Write a job's new result; the end of the ``with`` replaces the old one in one step.
 
     An exception, a signal or a kill leaves the old result as it was. Raises ``RingsideError`` when OUT cannot be
-    written to or another run of any job writes there. A store has no locks: of two runs the one that ends last counts.
+    written, or another run of any job is writing there. A store has no locks: of two runs the last to end counts.
     """
     with _writing(target):
         if isinstance(target, StorePath):
@@ -102,7 +102,7 @@ def replacing(target: Place, job: str, stamp: Stamp | None = None) -> Iterator[D
 
 @contextmanager
 def _stored(target: StorePath, job: str, stamp: Stamp) -> Iterator[Draft]:
-    """The same in a store."""
+    """``replacing`` in a store."""
     folder = begin_run(target, job)
     draft = Draft(job, folder, stamp)
     try:
@@ -115,7 +115,7 @@ def _stored(target: StorePath, job: str, stamp: Stamp) -> Iterator[Draft]:
 
 @contextmanager
 def one_after_another(target: Place) -> Iterator[None]:
-    """Let several results of one run follow each other without another run in between. Raises ``RingsideError``."""
+    """Keep other runs out while one run publishes several results. Raises ``RingsideError``."""
     with _writing(target):
         _several.append(target)
         try:
@@ -125,12 +125,12 @@ def one_after_another(target: Place) -> Iterator[None]:
 
 
 _several: Final[list[Place]] = []
-"""Places that this process has for itself until all of its results are there."""
+"""Places that this process has locked until all of its results are published."""
 
 
 @contextmanager
 def _writing(target: Place) -> Iterator[None]:
-    """Alone in OUT, which is made where it is missing; what the disk refuses is an error for people."""
+    """Lock OUT, creating it if missing, and turn errors of the disk into ``RingsideError``."""
     try:
         if isinstance(target, StorePath) or target in _several:
             yield
@@ -157,17 +157,17 @@ def _sentence(target: Place, fault: OSError) -> str:
 
 @contextmanager
 def alone(lock: Path, target: Path) -> Iterator[None]:
-    """Hold a lock for the length of a ``with``. Raises ``RingsideError`` when another run into ``target`` has it."""
+    """Hold a lock for the length of a ``with``. Raises ``RingsideError`` when another run has it."""
     with lock.open("w") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as fault:
-            raise RingsideError(f"another run is writing to {target}; wait for its end") from fault
+            raise RingsideError(f"another run is writing to {target}; wait until it ends") from fault
         yield
 
 
 def withdraw(target: Place, job: str) -> None:
-    """Take the result of a job out of OUT, since it belongs to an earlier input than the rest."""
+    """Remove the result of a job from OUT, when it belongs to an earlier input than the rest."""
     with _writing(target):
         if isinstance(target, StorePath):
             withdraw_runs(target, job)
@@ -177,18 +177,18 @@ def withdraw(target: Place, job: str) -> None:
 
 
 def current_run(target: Path, job: str) -> Path | None:
-    """The folder of the run that counts, None before the first."""
+    """The folder of the current run, None before the first."""
     link = target / RUNS / job
     return link.resolve() if link.is_symlink() and link.exists() else None
 
 
 def _next_number(runs: Path, job: str) -> int:
-    numbers = [int(found[1]) for path in runs.iterdir() if (found := re.fullmatch(rf"{job}-(\d+)", path.name))]
+    numbers = [int(match[1]) for path in runs.iterdir() if (match := re.fullmatch(rf"{job}-(\d+)", path.name))]
     return max(numbers, default=0) + 1
 
 
 def _sweep(target: Path, job: str) -> None:
-    """Remove runs of a job that do not count and links that lead nowhere: what a killed one left, or was replaced."""
+    """Remove replaced runs of a job, and what killed runs left: their folders, and broken links."""
     kept = current_run(target, job)
     for path in (target / RUNS).glob(f"{job}-*"):
         if re.fullmatch(rf"{job}-\d+", path.name) and path.resolve() != kept:
@@ -214,7 +214,7 @@ def _put_into_place(target: Path, folder: Path, draft: Draft) -> None:
         if not path.exists():
             _link(path, to)
     _link(target / RUNS / draft.job, folder.name)
-    for path, to in links.items():  # those that led to the result of another job until now
+    for path, to in links.items():  # tables that belonged to the result of another job until now
         _link(path, to)
 
 
@@ -228,21 +228,21 @@ def _link(path: Path, to: str) -> None:
 
 
 def write_json(folder: Place, name: str, value: Mapping[str, object]) -> None:
-    """A summary: the same value gives the same bytes."""
+    """Write a document; the same value gives the same bytes."""
     text = json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True, default=list)
     (folder / name).write_text(text + "\n", encoding="utf-8")
 
 
 class PartWriter:
-    """Parts of one table, written by one task; a name that no other attempt has, so that retries never meet."""
+    """Writes one part of a table in a task, under a name that no other attempt has, so that retries never collide."""
 
     def __init__(
         self, table: Table, folder: File | Path, task: int, stamp: Stamp | None = None, *,
         kind: str = "",
     ) -> None:  # fmt: skip
-        """``kind`` tells the parts of one task and table from each other.
+        """``kind`` distinguishes several parts of one task and table.
 
-        Columns with few values get no statistics unless readers seek by them: it would take a third of the writing.
+        Columns with few values get statistics only if readers filter by them: they take a third of the time of writing.
         """
         self.table = table
         self._stamp = stamp
@@ -257,7 +257,7 @@ class PartWriter:
         self._schema: Any = None
 
     def write(self, columns: Any) -> None:
-        """Append a ``pyarrow.Table`` or ``RecordBatch`` of the table's columns; texts may come as dictionaries."""
+        """Append a ``pyarrow.Table`` or ``RecordBatch`` with the table's columns; texts may be dictionaries."""
         if columns.num_rows == 0:
             return
         table = columns if isinstance(columns, pa.Table) else pa.Table.from_batches([columns])
@@ -265,7 +265,7 @@ class PartWriter:
         if self._schema is None:
             self._schema = _as_written(self.table, table.schema)
             path, store = _where(self._path)
-            # Without Arrow's own schema a dictionary is read back as the texts it stands for.
+            # Without Arrow's own schema a dictionary is read back as plain texts.
             self._writer = pq.ParquetWriter(
                 path, self._schema, filesystem=store, compression="zstd", store_schema=False,
                 use_dictionary=True if self._few is None else list(self._few),
@@ -278,14 +278,14 @@ class PartWriter:
         self.rows += table.num_rows
 
     def close(self) -> str | None:
-        """The name of the part, None when nothing was written."""
+        """Finish the part, and return its name; None when nothing was written."""
         if self._writer is None:
             return None
         self._writer.close()
         return self._path.name
 
     def discard(self) -> None:
-        """Close and remove what was written."""
+        """Close and remove the part."""
         if self._writer is not None:
             with contextlib.suppress(OSError):
                 self._writer.close()
@@ -293,7 +293,7 @@ class PartWriter:
 
 
 def _like(column: Any, kind: Any) -> Any:
-    """Texts as dictionaries or not, as the first ones came."""
+    """Convert texts to or from dictionaries, like those that were written first."""
     if column.type == kind:
         return column
     return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
@@ -309,7 +309,7 @@ def _as_written(table: Table, given: Any) -> Any:
 
 
 def write_rows(table: Table, folder: Place, rows: list[tuple[object, ...]], stamp: Stamp | None = None) -> int:
-    """A small table in one part; also an empty table has a part, so that readers find its columns."""
+    """Write a small table in one part, even an empty one, so that readers find its columns."""
     path, store = _where(folder / f"part-000000{_SUFFIX}")
     columns = table.columns_of(rows)
     columns = columns if stamp is None else stamp.on(columns)
@@ -323,7 +323,7 @@ def _where(file: Place) -> tuple[Any, Any]:
 
 
 def ensure_part(table: Table, folder: Place, stamp: Stamp | None = None) -> None:
-    """A table nobody wrote to gets an empty part, so that readers find its columns."""
+    """Give a table without parts an empty one, so that readers find its columns."""
     if not any(folder.glob(f"*{_SUFFIX}")):
         write_rows(table, folder, [], stamp)
 
@@ -337,7 +337,7 @@ def move_part(part: Place, folder: Place) -> None:
 
 
 def keep_only(folder: Place, names: set[str]) -> None:
-    """Remove parts that no finished task named: what a failed attempt left."""
+    """Remove the parts of failed attempts: those that no finished task named."""
     for part in folder.glob(f"*{_SUFFIX}"):
         if part.name not in names:
             part.unlink()

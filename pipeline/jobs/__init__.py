@@ -1,4 +1,4 @@
-"""One module a job; each loads tables, transforms them and writes its result into place."""
+"""One module per job: it loads tables, transforms them and publishes its result."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ MODULES: Final = {
     "run": "everything",
     "watch": "watching",
 }
-"""Job -> its module in this package; a module is loaded when its job is wanted."""
+"""Job -> its module in this package, imported when the job is run."""
 
 LOCAL: Final = ("watch",)
-"""Jobs whose folders have to be on this machine: they follow links and locks."""
+"""Jobs whose folders must be on this machine: they use links and locks."""
 
 
 _GOES_THROUGH: Final = {"assign": "subscriptions", "bundles": "topics", "lint": "subscriptions", "report": "topics"}
 
 
 def _rows_of(job: str, source: Place) -> int:
-    """The rows that a job goes through, by what the import wrote; 0 where that is not known."""
+    """The number of rows that a job reads, from the tables of the import; 0 where unknown."""
     try:
         rows = json.loads(document_of(source, "import.json"))["rows_out"][_GOES_THROUGH[job]]
     except (OSError, ValueError, LookupError, TypeError):
@@ -46,9 +46,9 @@ def _rows_of(job: str, source: Place) -> int:
 
 
 def job_called(name: str) -> Job:
-    """The ``run`` of a job. Executors have working folders of their own, so IN and OUT reach it as whole paths.
+    """The ``run`` of a job, which gets absolute paths: executors have other working folders.
 
-    ``pipeline.storage.place_for`` makes a place of a URI.
+    ``pipeline.storage.place_for`` turns a URI into a place.
     """
     run: Job = import_module(f"pipeline.jobs.{MODULES[name]}").run
 

@@ -57,26 +57,29 @@ KNOWN: Final = ("policies", "add", "kill", "consumers-from", "flag", "pulsar")
 @dataclass(frozen=True)
 class AssignOptions:
     """The job's own options: ``policies`` (all), ``add`` and ``kill`` (names with commas), ``consumers-from`` (a file),
-    ``flag`` (true or false) and ``pulsar`` (a release): None means what the brokers reported, or what explains the
-    active consumers that they reported."""
+    ``flag`` (true or false) and ``pulsar`` (a release).
+
+    ``flag`` and ``release`` None: what the brokers reported, or what explains the active consumers that they reported.
+    ``problems`` are rows of the quarantine about the file of consumers.
+    """
 
     policies: tuple[Policy, ...]
     changes: Changes
     flag: bool | None = None
     release: ReleaseBehaviour | None = None
-    told: tuple[Row, ...] = ()
+    problems: tuple[Row, ...] = ()
     lists_file: str = ""
 
 
 def read_options(settings: Mapping[str, str]) -> AssignOptions:
-    """Read the options. Raises ``InputError`` for a word that is not known or means nothing."""
+    """Read the options. Raises ``InputError`` for an unknown option or a bad value."""
     unknown = [name for name in settings if name not in KNOWN]
     if unknown:
         raise InputError(f"assign knows no option {unknown[0]!r}; it knows {', '.join(KNOWN)}")
     lists: dict[tuple[str, str], ConsumerList] = {}
-    told: list[Row] = []
+    problems: list[Row] = []
     if settings.get("consumers-from"):
-        lists, told = read_consumer_lists(Path(settings["consumers-from"]))
+        lists, problems = read_consumer_lists(Path(settings["consumers-from"]))
     changes = Changes(_names(settings.get("add", "")), _names(settings.get("kill", "")), lists)
     release = behaviour_of(settings["pulsar"]) if "pulsar" in settings else None
     if isinstance(release, Rejection):
@@ -85,7 +88,7 @@ def read_options(settings: Mapping[str, str]) -> AssignOptions:
     if flag not in ("true", "false", None):
         raise InputError(f"flag is true or false, not {flag!r}")
     policies, name = policies_of(settings.get("policies", "all")), Path(settings.get("consumers-from", "")).name
-    return AssignOptions(policies, changes, None if flag is None else flag == "true", release, tuple(told), name)
+    return AssignOptions(policies, changes, None if flag is None else flag == "true", release, tuple(problems), name)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -93,7 +96,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """From the tables ``subscriptions`` and ``consumer_sets`` of an import under ``source``.
+    """Assign from the tables ``subscriptions`` and ``consumer_sets`` of an import under ``source``.
 
     Raises ``InputError`` when a table or an option is missing or wrong, ``RingsideError`` when writing fails.
     """
@@ -104,7 +107,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         rows = failover_rows(load(spark, source, SUBSCRIPTIONS), groups)
         fleet = _fleet_of(units_of(rows, load(spark, source, CONSUMER_SETS)).toArrow(), groups, asked)
         _check_killed(asked.changes, fleet)
-        quarantine = [*asked.told, *_lists_of_nobody(asked, fleet.keys)]
+        quarantine = [*asked.problems, *_lists_of_nobody(asked, fleet.keys)]
         accounts = _assign(rows, fleet, draft, asked.policies)
         options.say(f"assign: {sum(account.rows for account in accounts):,} rows written")
         loads = LoadSums(fleet.keys, fleet.lists.after or fleet.lists.before, asked.policies, fleet.lists.rules.flag)
@@ -120,7 +123,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     odd = fleet.in_no_brokers_order
     if odd:
         options.say(
-            "assign: lists of consumers that are not sorted by level and name, as brokers sort them: "
+            "assign: consumer lists that are not sorted by level and name, as brokers sort them: "
             f"{odd:,}; each counts as one level"
         )
     return JobResult(JOB, summary)
@@ -139,27 +142,27 @@ class _Fleet:
 
     @property
     def in_no_brokers_order(self) -> int:
-        """Units without priority levels whose list no broker sorted."""
+        """How many units without priority levels have a list that is not in the order brokers sort it."""
         return sum(
-            not any(each.levels)
-            and any(utf16_order(after) < utf16_order(before) for before, after in pairwise(each.names))
-            for each in self.lists.before
+            not any(consumers.levels)
+            and any(utf16_order(after) < utf16_order(before) for before, after in pairwise(consumers.names))
+            for consumers in self.lists.before
         )
 
 
 def _fleet_of(units: Any, groups: BrokerGroups, asked: AssignOptions) -> _Fleet:
-    """From the rows of ``units_of``, sorted here. Raises ``InputError`` where a set of consumers is missing."""
+    """Read the rows of ``units_of``, in any order. Raises ``InputError`` where a consumer set is missing."""
     units = units.sort_by([(name, "ascending") for name in UNIT])
     columns = [units[name].to_pylist() for name in (*UNIT, "names", "actives")]
     keys: list[Key] = list(zip(*columns[:4], strict=True))
     names, actives = columns[4:]
-    lost = {key[2] for key, each in zip(keys, names, strict=True) if each is None}
+    lost = {key[2] for key, listed in zip(keys, names, strict=True) if listed is None}
     if lost:
         raise InputError(
-            f"{SUBSCRIPTIONS.name} refers to {len(lost):,} sets of consumers that {CONSUMER_SETS.name} lacks; "
-            "run the job import again"
+            f"{SUBSCRIPTIONS.name} refers to {len(lost):,} consumer sets that {CONSUMER_SETS.name} lacks; "
+            "run import again"
         )
-    observed = [[(each["topic"], each["partition_index"], each["active"]) for each in some or ()] for some in actives]
+    observed = [[(row["topic"], row["partition_index"], row["active"]) for row in rows or ()] for rows in actives]
     rules = _rules_by_group(keys, names, observed, groups, asked)
     before = []
     for key, listed, seen in zip(keys, names, observed, strict=True):
@@ -171,7 +174,7 @@ def _fleet_of(units: Any, groups: BrokerGroups, asked: AssignOptions) -> _Fleet:
         before.append(given)
     after = None
     if not asked.changes.nothing:
-        after = [asked.changes.after(key, each) for key, each in zip(keys, before, strict=True)]
+        after = [asked.changes.after(key, listed) for key, listed in zip(keys, before, strict=True)]
     of_units = unit_rules([(rules[key[3]].behaviour, rules[key[3]].consistent_hashing) for key in keys])
     return _Fleet(FleetLists(keys, before, after, of_units, slots_of(after or before)), rules)
 
@@ -180,13 +183,13 @@ def _rules_by_group(
     keys: Sequence[Key], names: Sequence[Sequence[str]], observed: Sequence[Sequence[ObservedActive]],
     groups: BrokerGroups, asked: AssignOptions,
 ) -> dict[str, RulesInForce]:  # fmt: skip
-    """The release and the flag of each group of brokers; what a group leaves open, all of them together decide."""
+    """The release and the flag of each group of brokers; for a group without evidence that of all groups counts."""
     evidence: dict[str, list[ObservedActives]] = {}
     for key, listed, seen in zip(keys, names, observed, strict=True):
         if seen:
             actives = {(topic, index): active for topic, index, active in seen}
             evidence.setdefault(key[3], []).append(ObservedActives(tuple(listed), actives))
-    everything = [each for group in sorted(evidence) for each in evidence[group]]
+    everything = [observation for group in sorted(evidence) for observation in evidence[group]]
     return {
         group: rules_in_force(
             evidence.get(group, everything),
@@ -197,7 +200,7 @@ def _rules_by_group(
 
 
 def _assign(rows: DataFrame, fleet: _Fleet, draft: Draft, policies: Sequence[Policy]) -> list[OwnerAccount]:
-    """Write ``assignments``: first under Pulsar's own rules, then, from what these count, with the fewest moves."""
+    """Write ``assignments`` under Pulsar's own policies, then, from their counts, with the fewest moves."""
     if not fleet.keys:
         return []
     columns = [pa.array(column, kind) for column, kind in zip(zip(*fleet.keys, strict=True), _KEY_TYPES, strict=True)]
@@ -221,14 +224,14 @@ _KEY_TYPES: Final = (pa.string(), pa.string(), pa.int64(), pa.string())
 
 
 def _check_killed(changes: Changes, fleet: _Fleet) -> None:
-    known = {name for each in fleet.lists.before for name in each.names} if changes.kill else set()
+    known = {name for consumers in fleet.lists.before for name in consumers.names} if changes.kill else set()
     missing = [name for name in changes.kill if name not in known]
     if missing:
-        raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be taken away")
+        raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be removed")
 
 
 def _lists_of_nobody(asked: AssignOptions, keys: Sequence[Key]) -> list[Row]:
-    """Rows about lists whose subscription is not there: they change nothing. Raises ``InputError`` if none is there."""
+    """Rows about lists of unknown subscriptions, which change nothing. Raises ``InputError`` if all are unknown."""
     there = {(key[0], key[1]) for key in keys} | {("", key[1]) for key in keys}
     lists = asked.changes.lists
     lost = sorted(lists.keys() - there)
@@ -284,7 +287,7 @@ def _summary(
         "now": {"idle": sum(row["idle"] for row in in_force), "worst_max_over_even": _worst(in_force)},
         "agreement": {"reported": reported.total(), "agreeing": agreeing.total()},
         "inferred": {
-            "with_priority_levels": sum(any(each.levels) for each in fleet.lists.before),
+            "with_priority_levels": sum(any(consumers.levels) for consumers in fleet.lists.before),
             "in_no_brokers_order": fleet.in_no_brokers_order,
         },
         "changes": {
@@ -300,15 +303,15 @@ def _worst(rows: Iterable[Mapping[str, Any]]) -> float | None:
 
 
 def _by_group(fleet: _Fleet, accounts: Iterable[OwnerAccount], name: str) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for account in accounts:
         for unit, count in getattr(account, name).items():
-            found[fleet.keys[unit][3]] += count
-    return found
+            counts[fleet.keys[unit][3]] += count
+    return counts
 
 
 def _rules_row(group: str, rules: RulesInForce, reported: int, agreeing: int) -> dict[str, object]:
-    """What one group of brokers runs, how that is known, and how its reported active consumers agree with it."""
+    """The rules of one group of brokers, how they are known, and how many reported active consumers agree."""
     inferred = rules.release_basis is Basis.INFERRED
     return {
         "group": group,

@@ -15,18 +15,18 @@ from pipeline.reading.rows import Row
 from pipeline.transforms.owners import NOW, SUMMED, OwnerAccount
 
 _EVEN: Final = len(SUMMED) + 1
-"""Behind the sums and the partitions now, of each consumer: its even share of the partitions."""
+"""The row after the sums and the partitions now: the even share of each consumer."""
 
 
 class LoadSums:
-    """Adds up by policy and slot; a consumer of several units of one subscription is one consumer.
+    """Sums by policy and slot; a consumer that is in several units of one subscription is one consumer.
 
-    Equal names in one list are different consumers, the first, the second …, as everywhere. Topics of one subscription
-    name may have different consumers, and nobody can get partitions of a topic that it does not read: so beside
-    max/mean a consumer is measured by its even share, which is the mean of every list it stands in, added up.
+    Equal names in one list are different consumers: the first, the second …. Topics of one subscription name may have
+    different consumers, and a consumer cannot get partitions of a topic that it does not read. So besides max/mean a
+    consumer is compared with its even share: the sum, over all lists it is in, of their mean.
 
-    Of four partitions that ``a`` and ``b`` read ``a`` has three, and ``c`` alone reads eight more. Max/mean is 2, eight
-    over the mean of twelve partitions; but ``c`` has 8 of 8, and ``a`` 3 where 2 are even: max/even is 1.5.
+    Example: ``a`` and ``b`` read four partitions, of which ``a`` has three; ``c`` alone reads eight others. Max/mean is
+    2: eight over a mean of four. But ``c`` has its even share, and ``a`` has 3 where 2 are even: max/even is 1.5.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class LoadSums:
         self._now = np.zeros((1, size))
 
     def add(self, account: OwnerAccount) -> None:
-        """What one task counted."""
+        """Add what one task counted."""
         for sums, name in ((self._now, NOW), *((sums, policy.value) for policy, sums in self._sums.items())):
             if name in account.sums:
                 slots, values = account.sums[name].arrays()
                 sums[:, slots] += values
 
     def consumer_rows(self) -> list[Row]:
-        """Rows of ``consumer_loads``: by namespace, subscription, policy and name; nobody is not a consumer."""
+        """Rows of ``consumer_loads`` by namespace, subscription, policy and name, without what has no owner."""
         rows: list[Row] = []
         for (namespace, subscription), units in self._by_subscription().items():
             for policy in self._policies:
@@ -71,13 +71,13 @@ class LoadSums:
         ]
 
     def _by_subscription(self) -> dict[tuple[str, str], list[int]]:
-        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        units: dict[tuple[str, str], list[int]] = defaultdict(list)
         for unit, (namespace, subscription, _, _) in enumerate(self._keys):
-            found[namespace, subscription].append(unit)
-        return found
+            units[namespace, subscription].append(unit)
+        return units
 
     def _of(self, units: Sequence[int], policy: Policy) -> tuple[dict[tuple[str, int], Any], Any]:
-        """The sums of each consumer of some units, its even share of them behind, and the sums of nobody."""
+        """The sums of each consumer of some units, its even share as the last value; and the sums without an owner."""
         sums = np.concatenate((self._sums[policy], self._now))
         members: dict[tuple[str, int], Any] = defaultdict(lambda: np.zeros(_EVEN + 1))
         nobody = np.zeros(_EVEN)
@@ -109,7 +109,7 @@ class LoadSums:
         )  # fmt: skip
 
     def _lost_rate(self, unit: int, policy: Policy) -> float:
-        """Messages/s that the other consumers of a unit could take while its busiest one works as it does."""
+        """Messages/s that the other consumers of a unit could take at the rate of its busiest one."""
         start, count = int(self._slots.start[unit]), len(self._lists[unit].names)
         rates = self._sums[policy][2, start : start + count]
         return float(count * rates.max() - rates.sum()) if count else 0.0

@@ -1,4 +1,4 @@
-"""The job ``balance``: what load balancers of a whole installation do next, by load reports, one task a cluster."""
+"""The job ``balance``: forecast the load balancing of all clusters from load reports, one task per cluster."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ _ORDER: Final[Mapping[Table, tuple[str, ...]]] = {
     BALANCE_UNLOADS: ("cycle", "cluster"),
     BALANCE_LOOPS: ("-times", "cluster", "kind", "bundle"),
 }
-"""How tables are sorted; a minus: falling, with what is unknown at the end."""
+"""The sort order of tables; a minus: descending, with nulls last."""
 
 
 @dataclass(frozen=True)
 class BalanceOptions:
-    """The job's own options: ``cycles`` ahead (20), ``shedder`` and ``placement`` (else the cluster's own), ``seed`` of
-    the draws, ``clusters`` (how folders are put together), ``pulsar`` (a release, else the one that reports name), and
-    settings of the load managers by their exact names, over those of every cluster."""
+    """The job's own options: ``cycles`` (20), ``shedder`` and ``placement`` (default: the cluster's own), ``seed`` of
+    the draws, ``clusters`` (how folders are grouped), ``pulsar`` (a release; default: that of the reports), and
+    settings of the load managers by their exact names, which override those of every cluster."""
 
     question: BrokersQuestion
     release: str | None
@@ -65,7 +65,7 @@ class BalanceOptions:
 
 
 def read_options(given: Mapping[str, str]) -> BalanceOptions:
-    """Read the options. Raises ``InputError`` for a word that means nothing."""
+    """Read the options. Raises ``InputError`` for a bad value."""
     check_options(JOB, given)
     grouping = next((known for known in GROUPINGS if known == given.get("clusters")), GROUPINGS[0])
     settings = tuple((name, text) for name, text in given.items() if name in LOAD_SETTING_DEFAULTS)
@@ -80,7 +80,7 @@ def read_options(given: Mapping[str, str]) -> BalanceOptions:
 
 
 def has_load_reports(source: Place) -> bool:
-    """Whether an import under ``source`` kept the load report of any broker."""
+    """Whether an import under ``source`` has a load report."""
     return any(
         pc.any(pc.not_equal(pq.read_table(for_arrow(part), columns=["broker"])["broker"], "")).as_py()
         for part in parts_of(source / LOAD_ANSWERS.name)
@@ -88,9 +88,9 @@ def has_load_reports(source: Place) -> bool:
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """From the load reports that an import under ``source`` kept, or from raw answers at or below ``source``.
+    """Forecast from the load reports of an import under ``source``, or from raw answers at or below ``source``.
 
-    Raises ``InputError`` where there is no load report, or an option means nothing.
+    Raises ``InputError`` without a load report, or for a bad option.
     """
     asked = read_options(options.settings)
     from_tables = has_table(source / FILES.name)
@@ -126,7 +126,7 @@ def _of_import(options: JobOptions) -> JobOptions:
 
 
 def _clusters(tables: Place, grouping: Grouping) -> dict[str, str]:
-    """The cluster of every folder with load reports; bundles are looked at only where they decide."""
+    """The cluster of every folder with load reports; reads bundles only where they decide it."""
     reports: list[tuple[str, str]] = []
     for part in parts_of(tables / LOAD_ANSWERS.name):
         columns = pq.read_table(for_arrow(part), columns=["broker", "file"]).to_pydict()
@@ -147,7 +147,7 @@ def _forecast(
     spark: SparkSession, tables: Place, draft: Draft, clusters: Mapping[str, str], asked: BalanceOptions
 ) -> dict[str, object]:
     answers = load(spark, tables, LOAD_ANSWERS).mapInArrow(by_cluster(clusters), BALANCE_ANSWERS.ddl)
-    # Given a number of partitions, Spark puts no two of them together: each cluster is worth a task.
+    # With an explicit number of partitions Spark does not merge them: a cluster is worth a task.
     expected = len(set(clusters.values()))
     tasks = min(2 * expected, _MOST_TASKS)
     rows = answers.repartition(tasks, "cluster").sortWithinPartitions("cluster", "file")
@@ -161,7 +161,7 @@ def _forecast(
 
 
 def _write(spark: SparkSession, staged: Place, draft: Draft, table: Table) -> None:
-    """Put a table of the tasks into its order; of those without one the parts are moved as they are."""
+    """Sort a table of the tasks; the parts of a table without an order are moved as they are."""
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
     place = draft.table(table)

@@ -1,6 +1,6 @@
-"""The forecast of shedding of whole clusters: answers as brokers printed them in, brokers, unloads and loops out.
+"""Forecast the shedding of whole clusters: from raw answers to rows of brokers, unloads and loops.
 
-The work runs inside a data source (``pipeline.sink``) on rows of ``balance_answers``, one cluster after the other.
+The work runs inside a data source (``pipeline.sink``) on rows of ``balance_answers``, one cluster after another.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ WRITTEN: Final = (
 )  # fmt: skip
 NO_FORECAST: Final = "no-forecast"
 ANSWERS_TOGETHER: Final = 64
-"""Few, since a load report can have some MB."""
+"""Answers in one table: few, since a load report can have some MB."""
 
 
 def by_cluster(clusters: Mapping[str, str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks that gives each row of ``load_answers`` its clusters; ``clusters``: of each folder.
+    """The function of tasks that adds the cluster to rows of ``load_answers``; ``clusters``: folder -> cluster.
 
-    A configuration above the folders of several clusters holds for all of them.
+    An answer above the folders of several clusters is repeated for all of them.
     """
     folders: dict[str, list[str]] = {}
     for root, cluster in clusters.items():
@@ -72,7 +72,7 @@ def by_cluster(clusters: Mapping[str, str]) -> Callable[[Iterator[Any]], Iterato
 
 
 class BalanceAccount(msgspec.Struct):
-    """What one task forecast: numbers to add up, but for ``max_usage`` of the fullest broker."""
+    """Counts of one task, to be added up; ``max_usage`` of the fullest broker is a maximum."""
 
     clusters: int = 0
     refused: int = 0
@@ -88,7 +88,7 @@ class BalanceAccount(msgspec.Struct):
 
 @dataclass(frozen=True)
 class BalanceWork:
-    """The question that is put to every cluster, and the release whose rules hold where reports name none."""
+    """The question to forecast for every cluster, and the release to use where reports name none."""
 
     question: BrokersQuestion
     release: str | None = None
@@ -112,7 +112,7 @@ class BalanceWork:
 
 @dataclass
 class ForecastRows:
-    """The rows of one cluster by table; ``view`` is None where nothing can be forecast."""
+    """The rows of one cluster by table; ``view`` is None where there is no forecast."""
 
     given: BrokersInput
     view: BrokersView | None
@@ -138,7 +138,7 @@ class ForecastRows:
 def forecast_rows(
     cluster: str, files: Sequence[AnswerFile], question: BrokersQuestion, release: str | None = None
 ) -> ForecastRows:
-    """One cluster, from its answers in any order. O(a forecast)."""
+    """The rows of one cluster, from its answers in any order. Costs one forecast."""
     given = brokers_input(
         shed_inputs_of_answers(sorted(files, key=lambda file: natural_key(file.name))), release, cluster
     )
@@ -189,7 +189,7 @@ def _cluster_row(
 
 
 def _reported_broker_rows(cluster: str, given: BrokersInput) -> list[Row]:
-    """The brokers of a cluster without a forecast."""
+    """Rows of the brokers of a cluster without a forecast."""
     return [
         (cluster, load.broker, _finite(weighted_usage(load, given.settings, given.rules, heap=True)), None,
          fullest_resource(load, given.settings, given.rules), len(load.bundles), len(load.bundles), load.topics,
@@ -214,8 +214,8 @@ def _broker_rows(cluster: str, view: BrokersView, before: BrokersFrame, after: B
     return [
         (
             cluster, row.broker, _finite(row.usage), _finite(at_end[row.broker].usage),
-            fullest_resource(loads[row.broker], ahead.start.settings, ahead.start.rules), len(row.blocks),
-            len(at_end[row.broker].blocks), row.topics, _finite(row.msgs_per_sec) or 0.0,
+            fullest_resource(loads[row.broker], ahead.start.settings, ahead.start.rules), row.bundles,
+            at_end[row.broker].bundles, row.topics, _finite(row.msgs_per_sec) or 0.0,
             _finite(row.bytes_per_sec) or 0.0, soon[row.broker], leaving[row.broker], gained[row.broker],
             interrupted[row.broker], returned[row.broker], *outcomes[row.broker], view.shedder,
         )
@@ -224,7 +224,7 @@ def _broker_rows(cluster: str, view: BrokersView, before: BrokersFrame, after: B
 
 
 def _next_outcomes(before: BrokersFrame) -> dict[str, tuple[str, float | None, float | None]]:
-    """What the next cycle does with every broker: an outcome, and the figure and the limit that decided it, if any."""
+    """Broker -> its outcome in the next cycle, with the figure and the limit that decided it, if any."""
     coming, brokers = before.next, [row.broker for row in before.rows]
     assert coming is not None, "a forecast has at least one cycle"
     if coming.skipped is not None:
@@ -233,7 +233,7 @@ def _next_outcomes(before: BrokersFrame) -> dict[str, tuple[str, float | None, f
     for left in coming.left_alone:
         if not left.bundle:
             outcomes.setdefault(left.broker, (str(left.why), left.figure, left.limit))
-    for left in coming.left_alone:  # of a broker that would shed, the first bundle that stays all the same
+    for left in coming.left_alone:  # for a broker above the limit, the first bundle that stays nevertheless
         outcomes.setdefault(left.broker, (str(left.why), left.figure, left.limit))
     for move in coming.moves:
         outcomes[move.move.source] = ("sheds", move.figure, move.limit)
@@ -269,7 +269,7 @@ def _problem_row(cluster: str, problem: Problem) -> Row:
 
 
 def _within(cluster: str, problem: Problem) -> Problem:
-    """Some problems are of a cluster as a whole, and name no file."""
+    """A problem without a file concerns the whole cluster, and gets its name instead."""
     return Problem(
         f"{cluster}/{problem.source}", problem.path, problem.reason, problem.advice, problem.line, problem.column
     )

@@ -1,4 +1,4 @@
-"""The job ``bundles``: topics to bundles, what each bundle and broker carries, what would be split and where."""
+"""The job ``bundles``: the bundles of topics, the loads of bundles and brokers, and where bundles would be split."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ JOB: Final = "bundles"
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """From the tables ``topics``, ``subscriptions``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
+    """Read the tables ``topics``, ``subscriptions``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
 
-    Options are broker settings by their exact names, on top of what the brokers said themselves, and ``listed``
-    (``false``: count loaded topics only). Raises ``InputError`` for a missing table or a setting that is none.
+    Options are broker settings by their exact names, which override those that brokers reported, and ``listed``
+    (``false``: count loaded topics only). Raises ``InputError`` for a missing table or an unknown setting.
     """
     need_tables(source, (TOPICS, SUBSCRIPTIONS, LISTED, BUNDLES, BUNDLE_REPORTS))
     settings = settings_of(source, {name: value for name, value in options.settings.items() if name != "listed"})

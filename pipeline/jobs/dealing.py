@@ -1,4 +1,4 @@
-"""Numbered work: one task each on the executors, or in the driver where Spark would take longer to hand it out."""
+"""Run numbered work in tasks on the executors, or in the driver where Spark would take longer to start them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL_ROWS: Final = 200_000
-"""So many rows the driver works on by itself: an action of Spark alone takes as long."""
+"""Up to so many rows the driver does the work itself: an empty action of Spark takes as long."""
 _ROWS_A_TASK: Final = 2_000_000
 _TASKS_A_CORE: Final = 2
 
 
 def tasks_for(spark: SparkSession, rows: int) -> int:
-    """Tasks for so many rows: some for each core, so that none waits for the last one, and none too large."""
+    """The number of tasks for so many rows: several per core, so that cores end together, and none too large."""
     cores = int(spark.sparkContext.defaultParallelism)
     return max(_TASKS_A_CORE * cores, -(-rows // _ROWS_A_TASK))
 
 
 def in_tasks(spark: SparkSession, count: int, work: Callable[[int], bytes]) -> list[bytes]:
-    """What ``work`` gives for 0 .. count - 1, a task each; both the function and its answers should be small."""
+    """The results of ``work`` for 0 .. count - 1, one task per number; the function and its results should be small."""
     if not count:
         return []
 
@@ -37,5 +37,5 @@ def in_tasks(spark: SparkSession, count: int, work: Callable[[int], bytes]) -> l
 
 
 def here(count: int, work: Callable[[int], bytes]) -> list[bytes]:
-    """The same without Spark."""
+    """``in_tasks`` without Spark."""
     return [work(number) for number in range(count)]

@@ -31,37 +31,37 @@ JOB: Final = "run"
 
 
 def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Who is given which option: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them.
+    """The options of each job: ``JOB.NAME`` goes to one job, broker settings and ``pulsar`` to all that take them.
 
-    Raises ``InputError`` for a name that no job can be found for.
+    Raises ``InputError`` for a name that no job takes.
 
-    >>> {job: each for job, each in settings_by_job({"assign.add": "c", "minUnloadMessage": "5"}).items() if each}
+    >>> {job: own for job, own in settings_by_job({"assign.add": "c", "minUnloadMessage": "5"}).items() if own}
     {'assign': {'add': 'c'}, 'balance': {'minUnloadMessage': '5'}}
     """
     check_names(JOB, settings)
-    found: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
+    by_job: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
         if name == KEEP_HISTORY:
             continue
         job, dot, own = name.partition(".")
-        if dot and job in found:
-            found[job][own] = value
+        if dot and job in by_job:
+            by_job[job][own] = value
         elif name == "pulsar":
-            for each in TAKE_RELEASE:
-                found[each][name] = value
+            for taker in TAKE_RELEASE:
+                by_job[taker][name] = value
         else:
-            for each in (known for known, names in SETTINGS_OF.items() if name in names):
-                found[each][name] = value
-    return found
+            for taker in (known for known, names in SETTINGS_OF.items() if name in names):
+                by_job[taker][name] = value
+    return by_job
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
     """Import ``source`` into ``target``, then every other job on the tables that are there.
 
-    Key traces may lie beside the answers; without any, and without Key_Shared subscriptions, ``keys`` has nothing to
-    do and is left out. A job that fails costs its own tables only: the summary names it, and ``failed`` has the reason.
-    With the option ``keep-history`` so many runs are kept under ``history`` as well. Raises what ``import`` raises;
-    ``RingsideError`` when ``report`` fails, or another run writes there.
+    Key traces may be in the folder of the answers; without traces and Key_Shared subscriptions ``keys`` is left out.
+    A job that fails loses its own tables only: the summary names it, and ``failed`` has the reason. The option
+    ``keep-history`` is the number of runs to keep under ``history``. Raises what ``import`` raises, and
+    ``RingsideError`` when ``report`` fails or another run is writing to ``target``.
     """
     given = settings_by_job(options.settings)
     importing.files_to_import(source, target, JobOptions(given["import"]))  # else a wrong IN would leave an empty OUT
@@ -96,10 +96,10 @@ class _Run:
     summaries: dict[str, object] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     left: bool = False
-    """Interrupted: the session ends under the jobs that still run, and what they say of that helps nobody."""
+    """Interrupted: jobs that still run fail because the session ends, and their errors are not worth a message."""
 
     def wanted(self) -> Iterator[str]:
-        """The jobs between ``import``, after which only it is known what there is for them, and ``report``."""
+        """The jobs between ``import`` and ``report`` that have input; known only once the import is done."""
         for job in IN_RUN:
             if job in ("import", "report"):
                 continue
@@ -109,13 +109,13 @@ class _Run:
             elif job == "balance" and not has_load_reports(self.target):
                 missing = "no load report"
             if missing:
-                self.options.say(f"{job}: there is {missing}, so it is left out")
+                self.options.say(f"{job}: left out, there is {missing}")
                 withdraw(self.target, job)  # what an earlier run found belongs to another input
             else:
                 yield job
 
     def take_all(self, jobs: Sequence[str]) -> None:
-        """Take jobs side by side: a small one is mostly planning, which keeps one core busy."""
+        """Run jobs in parallel: a small job is mostly planning, which keeps one core busy."""
         names = ", ".join(jobs)
         self.options.say(f"{names} …")
         self.options.watch.begin(names)
@@ -134,7 +134,7 @@ class _Run:
         self.take(job, Watch())
 
     def take(self, job: str, watch: Watch | None = None) -> None:
-        """Run a job; a fault of it is noted, unless nothing can go on without it."""
+        """Run a job, and record its failure unless the run cannot go on without it."""
         from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
 
         from_answers = job == "import" or (job == "keys" and has_traces(self.source))
@@ -147,7 +147,7 @@ class _Run:
         except (RingsideError, OSError, MemoryError, pa.ArrowException) as fault:
             if job == "import" or self.left:
                 raise
-            # What it left from an earlier run belongs to another input.
+            # Its tables from an earlier run belong to other input.
             withdraw(self.target, job)
             self.failed[job] = str(fault).removeprefix(f"the job {job} failed: ") or "there was not enough memory"
             if job == "report":

@@ -1,4 +1,4 @@
-"""The tables that go by topic, each topic from its best answer only: in the driver where it fits, else by joins."""
+"""Write the tables that have a topic, with the best answer about each: in the driver if they fit, else by joins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.jobs.import_answers import best_rows, claimed_twice, pieces_in, told_twice, topics_told
+from pipeline.jobs.import_answers import best_rows, claimed_twice, pieces_in, repeated_topics, staged_topics
 from pipeline.reading.rows import Row
 from pipeline.schemas import CONSUMERS, FILES, PUBLISHERS, QUARANTINE, SUBSCRIPTIONS, TOPICS, Table
 from pipeline.stamps import Stamp
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BY_TOPIC: Final = (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS)
 FITS_ROWS: Final = 3_000_000
-"""Topics that the driver judges by itself: some 500 MB."""
+"""Up to so many topics the driver decides alone, in some 500 MB."""
 _BROADCAST_ROWS: Final = 500_000
 _PART: Final = 999_998
 
@@ -37,7 +37,7 @@ class ByTopic:
     def __post_init__(self) -> None:
         pieces = pieces_in(self.staged / TOPICS.name)
         fits = sum(piece.rows for piece in pieces) <= FITS_ROWS
-        self._told: Any = topics_told(pieces) if fits else None
+        self._topics: Any = staged_topics(pieces) if fits else None
         self._by_joins = not fits
 
     def claims(self) -> list[tuple[str, Sequence[str]]]:
@@ -45,19 +45,19 @@ class ByTopic:
         if self._by_joins:
             rows = superseding.claimed_twice(self._frame(TOPICS)).collect()
             return [(row.bundle, row.brokers) for row in rows]
-        return [] if self._told is None else [*claimed_twice(self._told)]
+        return [] if self._topics is None else [*claimed_twice(self._topics)]
 
     def keep_best(self) -> list[Row] | None:
-        """Write the tables without answers that others replace; rows for the quarantine, None when nothing is replaced.
+        """Write the tables without the replaced answers, and return rows for the quarantine.
 
-        The tables stay where they are then. With joins the quarantine is written, too.
+        None when nothing is replaced: no table is written then. With joins the quarantine is written as well.
         """
         if self._by_joins:
             return [] if self._join() else None
-        if self._told is None:
+        if self._topics is None:
             return None
-        answers = told_twice(self._told, self.position)
-        self._told = None
+        answers = repeated_topics(self._topics, self.position)
+        self._topics = None
         if not len(answers):
             return None
         lost: list[Row] = []
@@ -79,7 +79,7 @@ class ByTopic:
 
         files = self.spark.read.parquet(str(self.draft.table(FILES))).select("file", "position")
         topics = self._frame(TOPICS)
-        twice = superseding.told_twice(topics, superseding.with_members(topics, files)).localCheckpoint()
+        twice = superseding.repeated_topics(topics, superseding.with_members(topics, files)).localCheckpoint()
         repeated = twice.count()
         if not repeated:
             return False

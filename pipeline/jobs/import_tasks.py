@@ -1,7 +1,7 @@
-"""Reading in tasks: each reads its files and writes its parts, and only a small account goes back to the driver.
+"""Read files in tasks: a task writes its rows as parts and returns only a small account to the driver.
 
-The rows never pass through the JVM: one document cannot be split by Spark, and to hand its rows over would take longer
-than to read it.
+Rows never pass through the JVM: Spark cannot split one document, and handing its rows over would take longer than
+reading it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BOUNDARY_LISTS: Final = Table("boundary_lists", ("namespace string", "boundaries array<bigint>", "file string"))
-"""Only while importing: the lists as the answers have them."""
+"""Exists only during an import: boundary lists as they are in the answers."""
 WRITTEN: Final = (
     TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS, ANSWERS, LOAD_ANSWERS,
     QUARANTINE, CONSUMER_SETS, BOUNDARY_LISTS,
 )  # fmt: skip
 SMALL_BYTES: Final = 8 * 1024**2
-"""So much the driver reads by itself: to hand it to a task would take longer."""
+"""Up to this size the driver reads files itself: handing them to a task would take longer."""
 _ROWS_HELD: Final = 100_000
 _BYTES_HELD: Final = 64 * 1024**2
 
@@ -67,7 +67,7 @@ class FileAccount(msgspec.Struct):
 
 
 class TaskAccount(msgspec.Struct):
-    """What one task read and wrote: ``parts`` by table, ``counts`` counts rows by table, good or not."""
+    """What one task read and wrote: ``parts`` by table, and ``counts`` of all rows by table, good and bad."""
 
     files: list[FileAccount] = []
     parts: dict[str, list[str]] = {}
@@ -83,7 +83,7 @@ class ImportAccount:
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, task: TaskAccount) -> None:
-        """Take one task's account in; a file read again with a name replaces its first account."""
+        """Add the account of a task; the account of a file that was read a second time replaces the first."""
         for file in task.files:
             self.files[file.position] = file
         for table, names in task.parts.items():
@@ -94,21 +94,24 @@ class ImportAccount:
 def read_in_tasks(
     spark: SparkSession,
     groups: Sequence[Sequence[FoundFile]],
-    told: Mapping[str, FileContext],
+    contexts: Mapping[str, FileContext],
     folder: Place,
     stamp: Stamp,
     *,
     limit_bytes: int = MAX_INPUT_BYTES,
 ) -> list[TaskAccount]:
-    """One task a group; parts are written to ``folder/<table>``, which every executor must be able to write to.
+    """Read every group of files in a task of its own; a few small files are read by the driver itself.
 
-    ``limit_bytes`` is what one file may have, unpacked. A few small files are read by the driver itself.
+    Parts go to ``folder/<table>``, which every executor must be able to write to. ``limit_bytes`` limits the size of
+    one file, unpacked.
     """
     dealt = [list(group) for group in groups]
     small = len(dealt) == 1 and sum(file.size_bytes for file in dealt[0]) <= SMALL_BYTES
 
     def read(number: int) -> bytes:
-        return msgspec.msgpack.encode(read_group(dealt[number], told, folder, number, stamp, limit_bytes=limit_bytes))
+        return msgspec.msgpack.encode(
+            read_group(dealt[number], contexts, folder, number, stamp, limit_bytes=limit_bytes)
+        )
 
     accounts = here(len(dealt), read) if small else in_tasks(spark, len(dealt), read)
     return [msgspec.msgpack.decode(account, type=TaskAccount) for account in accounts]
@@ -116,7 +119,7 @@ def read_in_tasks(
 
 @contextmanager
 def _no_collector() -> Iterator[None]:
-    """A document of 200 MB is millions of objects without a circle among them; to look for one takes half the time."""
+    """Turn the collector off: in the millions of objects of a document it finds no cycle, and takes half the time."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -129,7 +132,7 @@ def _no_collector() -> Iterator[None]:
 @_no_collector()
 def read_group(
     files: Sequence[FoundFile],
-    told: Mapping[str, FileContext],
+    contexts: Mapping[str, FileContext],
     folder: Place,
     number: int,
     stamp: Stamp | None = None,
@@ -145,7 +148,9 @@ def read_group(
     try:
         for file in files:
             rows.sets = sets
-            outcome = take_file(rows, file.path, file.name, told.get(file.name, FileContext()), limit_bytes=limit_bytes)
+            outcome = take_file(
+                rows, file.path, file.name, contexts.get(file.name, FileContext()), limit_bytes=limit_bytes
+            )
             account.files.append(
                 FileAccount(
                     file.position, outcome.kind, outcome.outcome, outcome.size_bytes, sorted(outcome.namespaces)
@@ -180,12 +185,12 @@ _UNFIT: Final = (OverflowError, UnicodeEncodeError, pa.ArrowInvalid)
 
 
 def _columns(table: Table, rows: Rows) -> Any:
-    """The rows of one table; those that hold what no column can (a number of 100 digits) go to the quarantine."""
-    told: list[Row] = getattr(rows, table.name)
+    """The rows of one table; those with a value that no column holds (a number of 100 digits) go to the quarantine."""
+    written: list[Row] = getattr(rows, table.name)
     try:
-        return table.columns_of(told)
+        return table.columns_of(written)
     except _UNFIT:
-        good = [row for row in told if _fits(table, row, rows)]
+        good = [row for row in written if _fits(table, row, rows)]
         return table.columns_of(good)
 
 

@@ -1,7 +1,6 @@
 """The job ``import``: raw answers of brokers into the tables of a fleet.
 
-Everything that was found is either in a table or in the quarantine, and the job counts both before it lets the result
-take its place.
+Every record is either in a table or in the quarantine; the job counts both before it publishes the result.
 """
 
 from __future__ import annotations
@@ -49,18 +48,20 @@ _DRIVER_TASK: Final = 999_999
 
 @dataclass
 class _Import:
-    """One run: what was found, what the tasks said, and where things are written."""
+    """One run: its input files, the accounts of its tasks, and where it writes."""
 
     spark: SparkSession
-    found: FoundFiles
+    sources: FoundFiles
     draft: Draft
     staged: Place
     account: ImportAccount
     stamp: Stamp
     limit_bytes: int
 
-    def read(self, files: Sequence[FoundFile], told: dict[str, FileContext]) -> None:
-        for task in read_in_tasks(self.spark, deal(files), told, self.staged, self.stamp, limit_bytes=self.limit_bytes):
+    def read(self, files: Sequence[FoundFile], contexts: dict[str, FileContext]) -> None:
+        for task in read_in_tasks(
+            self.spark, deal(files), contexts, self.staged, self.stamp, limit_bytes=self.limit_bytes
+        ):
             self.account.add(task)
 
 
@@ -70,16 +71,16 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     Raises ``InputError`` when there is nothing to read or an option cannot be used, ``RingsideError`` when the result
     cannot be written.
     """
-    found, limit_bytes = files_to_import(source, target, options)
-    options.say(f"import: {len(found.files):,} files found")
-    options.watch.expect(files=len(found.files))
-    stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in found.files]))
+    sources, limit_bytes = files_to_import(source, target, options)
+    options.say(f"import: {len(sources.files):,} files found")
+    options.watch.expect(files=len(sources.files))
+    stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in sources.files]))
     with replacing(target, JOB) as draft, spark_faults(JOB):
         staged = draft.aside("staged")
         for table in WRITTEN:
             (staged / table.name).mkdir()
-        this = _Import(spark, found, draft, staged, ImportAccount(), stamp, limit_bytes)
-        _read_all(this, contexts_of(found.files))
+        this = _Import(spark, sources, draft, staged, ImportAccount(), stamp, limit_bytes)
+        _read_all(this, contexts_of(sources.files))
         for table in WRITTEN:
             keep_only(staged / table.name, this.account.parts.get(table.name, set()))
         options.say(f"import: {this.account.counts['topics']:,} topics read")
@@ -90,7 +91,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 
 def files_to_import(source: Place, target: Place, options: JobOptions) -> tuple[FoundFiles, int]:
-    """What is to be read, and how many bytes of a file at most. Raises ``InputError``; nothing is written."""
+    """The files to read, and the most bytes one may have. Raises ``InputError``; nothing is written."""
     check_options(JOB, options.settings)
     if source.is_dir() and str(target.resolve()) == str(source.resolve()):
         raise InputError(f"{target} is the folder of the answers itself; name another one for the result")
@@ -106,16 +107,18 @@ def max_input_of(options: JobOptions) -> int:
     return size
 
 
-def _read_all(this: _Import, told: dict[str, FileContext]) -> None:
-    """Every file once; those that do not say what they are about once more, when the others have told it."""
-    this.read(this.found.files, told)
+def _read_all(this: _Import, contexts: dict[str, FileContext]) -> None:
+    """Read every file; read those that do not say what they are about again, once the others have named it."""
+    this.read(this.sources.files, contexts)
     accounts = this.account.files
-    waiting = [(file, AnswerKind(accounts[file.position].kind)) for file in this.found.files if _waits(accounts, file)]
+    waiting = [
+        (file, AnswerKind(accounts[file.position].kind)) for file in this.sources.files if _waits(accounts, file)
+    ]
     if not waiting:
         return
     about = subjects_of(waiting, _namespaces(this), _topics(this, waiting))
     named = [file for file, _ in waiting if file.name in about]
-    this.read(named, {file.name: FileContext(told[file.name].broker, about[file.name]) for file in named})
+    this.read(named, {file.name: FileContext(contexts[file.name].broker, about[file.name]) for file in named})
     refused = Rows()
     for file, kind in waiting:
         if file.name not in about:
@@ -135,14 +138,14 @@ def _waits(accounts: dict[int, FileAccount], file: FoundFile) -> bool:
 
 def _namespaces(this: _Import) -> dict[str, set[str]]:
     names: dict[str, set[str]] = {}
-    for file in this.found.files:
-        told = this.account.files.get(file.position)
-        names.setdefault(file.folder, set()).update(told.namespaces if told is not None else ())
+    for file in this.sources.files:
+        account = this.account.files.get(file.position)
+        names.setdefault(file.folder, set()).update(account.namespaces if account is not None else ())
     return names
 
 
 def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> dict[str, set[str]]:
-    """The topics that were named, by folder; read only when statistics wait for the name of their topic."""
+    """The known topics by folder; read only when there are statistics without the name of their topic."""
     names: dict[str, set[str]] = {}
     if not any(kind is AnswerKind.TOPIC_STATS for _, kind in waiting):
         return names
@@ -155,7 +158,7 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
 
 
 def _append(this: _Import, table: Table, rows: list[Row], task: int) -> None:
-    """Rows of the driver's own."""
+    """Write rows that the driver itself has."""
     writer = PartWriter(table, this.staged / table.name, task, this.stamp)
     writer.write(table.columns_of(rows))
     part = writer.close()
@@ -164,23 +167,23 @@ def _append(this: _Import, table: Table, rows: list[Row], task: int) -> None:
 
 
 def _finish(this: _Import) -> Counter[str]:
-    """From the staged parts to the tables; gives the rows that were found only here."""
+    """Turn the staged parts into tables, and count by table the rows that only this step reads."""
     rows_in: Counter[str] = Counter()
-    told: list[Row] = [quarantine_row(problem, "files", 1, "bad") for problem in this.found.problems]
-    rows_in["files"] += len(this.found.problems)
+    quarantine: list[Row] = [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems]
+    rows_in["files"] += len(this.sources.problems)
     sets = merge_consumer_sets(this.staged / CONSUMER_SETS.name)
     check_sets(sets)
     write_rows(CONSUMER_SETS, this.draft.table(CONSUMER_SETS), sets, this.stamp)
-    bundles, replaced, count = merge_boundary_lists(this.staged / BOUNDARY_LISTS.name, this.found.files)
+    bundles, replaced, count = merge_boundary_lists(this.staged / BOUNDARY_LISTS.name, this.sources.files)
     reported = bundles_of_reports(this.staged, {namespace for _, namespace, *_ in bundles})
     write_rows(BUNDLES, this.draft.table(BUNDLES), sorted(bundles + reported, key=_bundle_order), this.stamp)
     rows_in["bundles"] += count + len(reported)
-    told += replaced
+    quarantine += replaced
     write_rows(FILES, this.draft.table(FILES), _file_rows(this), this.stamp)
     by_topic = _by_topic(this)
-    told += notices(this.staged, [] if by_topic is None else by_topic.claims())
+    quarantine += notices(this.staged, [] if by_topic is None else by_topic.claims())
     # With joins the quarantine is written as it is staged by then.
-    _append(this, QUARANTINE, told, _DRIVER_TASK)
+    _append(this, QUARANTINE, quarantine, _DRIVER_TASK)
     lost = None if by_topic is None else by_topic.keep_best()
     if lost:
         _append(this, QUARANTINE, lost, _DRIVER_TASK + 1)
@@ -196,22 +199,22 @@ def _bundle_order(row: Row) -> tuple[str, int]:
 
 def _file_rows(this: _Import) -> list[Row]:
     rows: list[Row] = []
-    for file in this.found.files:
-        told = this.account.files[file.position]
-        rows.append((file.name, file.position, told.kind, told.size_bytes, told.outcome))
+    for file in this.sources.files:
+        account = this.account.files[file.position]
+        rows.append((file.name, file.position, account.kind, account.size_bytes, account.outcome))
     return rows
 
 
 def _by_topic(this: _Import) -> ByTopic | None:
-    """None where one file tells all topics: nothing can be told twice."""
-    told = [file for file in this.account.files.values() if file.kind in _TELL_TOPICS]
-    if len(told) < 2 and not any(file.kind == AnswerKind.MANY.value for file in told):
+    """None where all topics come from one file, so that no topic has two answers."""
+    accounts = [file for file in this.account.files.values() if file.kind in _ABOUT_TOPICS]
+    if len(accounts) < 2 and not any(file.kind == AnswerKind.MANY.value for file in accounts):
         return None
-    position = {file.name: file.position for file in this.found.files}
+    position = {file.name: file.position for file in this.sources.files}
     return ByTopic(this.spark, this.staged, this.draft, this.stamp, position)
 
 
-_TELL_TOPICS: Final = {
+_ABOUT_TOPICS: Final = {
     kind.value
     for kind in (
         AnswerKind.TOPIC_STATS,
@@ -252,7 +255,7 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
             kinds[kind] += 1
             bad_rows += count if kind == BAD else 0
     outcomes = Counter(file.outcome for file in this.account.files.values())
-    # A file that could not be used stands in the table of files as well; it is no row that came out.
+    # An unusable file is also listed in the table of files; it does not count as a row that came out.
     rows_out = Counter(tables) - Counter({"files": outcomes[QUARANTINED]})
     rows_out[BOUNDARY_LISTS.name] = check_folder(BOUNDARY_LISTS, this.staged / BOUNDARY_LISTS.name)
     for name in _COUNTED:
@@ -268,8 +271,8 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
         "problems": dict(sorted(kinds.items())),
         "problem_rows": bad_rows,
         "files": {
-            "found": len(this.found.files),
-            "passed_over": this.found.passed_over,
+            "found": len(this.sources.files),
+            "passed_over": this.sources.passed_over,
             **dict(sorted(outcomes.items())),
         },
         "bytes": sum(file.size_bytes for file in this.account.files.values()),

@@ -1,7 +1,7 @@
-"""The job ``keys``: key traces to slots and owners in every mode of Key_Shared, hot keys, and what is luck.
+"""The job ``keys``: slots and owners of traced keys in every mode of Key_Shared, hot keys, and what chance explains.
 
-A trace is folded to slots first, once for each slot function (the ring's slots are not those of the other selectors);
-all modes are then look-ups on at most 65,536 rows a subscription.
+A trace is folded to slots once per slot function (the ring's slots are not those of the other selectors); all modes
+are then look-ups on at most 65,536 rows per subscription.
 """
 
 from __future__ import annotations
@@ -69,17 +69,20 @@ _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY
 
 @dataclass(frozen=True)
 class KeyOptions:
-    """The job's own options: ``modes`` (all), ``top`` hot keys of each subscription (20), who consumes: ``consumers``
-    (a number, or names with commas, for every subscription), ``consumers-from`` (a file), ``tables`` (an import, else
-    the tables under OUT); ``pulsar`` (a release, else the newest that brokers reported), and broker
-    settings by their exact names."""
+    """The job's own options: ``modes`` (all), ``top`` (hot keys of each subscription, 20), ``pulsar`` (a release, else
+    the newest that brokers reported), and broker settings by their exact names.
+
+    The consumers come from ``consumers`` (a number, or names with commas, for every subscription), ``consumers-from``
+    (a file), or ``tables`` (an import; default: the tables under OUT). ``problems`` are rows of the quarantine about
+    them.
+    """
 
     policies: tuple[KeyPolicy, ...]
     top: int
     lists: KeyLists
     settings: BrokerSettings
     rules: RulesInForce
-    told: tuple[Row, ...] = ()
+    problems: tuple[Row, ...] = ()
     snapshot_time: datetime | None = None
 
     @property
@@ -88,14 +91,14 @@ class KeyOptions:
         return self.rules.behaviour
 
     def consumers_of(self, space: str) -> tuple[Consumer, ...] | None:
-        """Who consumes a subscription, None where nobody told."""
+        """The consumers of a subscription, None where they are unknown."""
         namespace, _, subscription = space.partition(SPACE_SEPARATOR)
         keys = ((namespace, subscription), ("", subscription), ("", ""))
         return next((self.lists[key] for key in keys if key in self.lists), None)
 
 
 def read_options(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
-    """Read the options; ``setting`` has those of Spark. Raises ``InputError`` for a word that means nothing."""
+    """Read the options; ``setting`` looks up those of Spark. Raises ``InputError`` for a bad value."""
     own = {name: value for name, value in given.items() if name in KNOWN}
     tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
     settings = settings_of(tables, {name: value for name, value in given.items() if name not in KNOWN})
@@ -108,20 +111,20 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
     lists = consumers_of_tables(tables)
     several = counts_of_lists(tables)
-    told: list[Row] = []
+    problems: list[Row] = []
     if own.get("consumers"):
         lists[("", "")] = _consumers(own["consumers"])
     if own.get("consumers-from"):
-        given_lists, told = read_key_consumers(Path(own["consumers-from"]))
+        given_lists, problems = read_key_consumers(Path(own["consumers-from"]))
         lists |= given_lists
         several = {key: count for key, count in several.items() if key not in given_lists}
     when = time_of_table(tables / FILES.name)
-    told += [_one_list_of(key, count) for key, count in sorted(several.items())]
-    return KeyOptions(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(told), when)
+    problems += [_one_list_of(key, count) for key, count in sorted(several.items())]
+    return KeyOptions(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(problems), when)
 
 
 def _one_list_of(key: tuple[str, str], count: int) -> Row:
-    reason = f"its topics have {count:,} different lists of consumers; that of the first topic by name stands for all"
+    reason = f"its topics have {count:,} different lists of consumers; that of the first topic by name is used"
     problem = Problem("/".join(key), "$", reason, "name the consumers that are meant with consumers-from=")
     return quarantine_row(problem, "consumer_lists", 0, NOTE)
 
@@ -137,10 +140,10 @@ def _consumers(text: str) -> tuple[Consumer, ...]:
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """From the key traces at or below ``source`` (Parquet, CSV, JSON lines; ``pipeline.reading.trace_rows``).
+    """Fold the key traces at or below ``source`` (Parquet, CSV, JSON lines; ``pipeline.reading.trace_rows``).
 
-    Key_Shared subscriptions that tables of an import tell, and no trace, get their shares of the slots. Raises
-    ``InputError`` when there is neither a trace nor such a subscription, or an option means nothing.
+    Key_Shared subscriptions of an import that have no trace get only their shares of the slots. Raises ``InputError``
+    when there is neither a trace nor such a subscription, or for a bad option.
     """
     asked = read_options(options.settings, target, settings_of_session(spark))
     pieces: list[TracePiece] = []
@@ -161,7 +164,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 @dataclass
 class _Keys:
-    """One run: what has been folded, and the rows it gives."""
+    """One run: the folded traces, and the rows to write."""
 
     spark: SparkSession
     draft: Draft
@@ -176,10 +179,10 @@ class _Keys:
         asked = self.asked
         spaces = [slot_space(policy, asked.settings, asked.behaviour) for policy in asked.policies]
         self.functions = tuple(dict.fromkeys(spaces))
-        self.quarantine += asked.told
+        self.quarantine += asked.problems
 
     def fold(self, pieces: Sequence[TracePiece]) -> None:
-        """Read, put equal keys together, fold: one pass over the trace for all modes."""
+        """Read the trace, merge equal keys and fold them to slots: one pass for all modes."""
         if not pieces:
             return
         cores = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 4)
@@ -209,23 +212,23 @@ class _Keys:
     def _load(self, folder: Place) -> None:
         parts = parts_of(folder / FOLDED.name)
         self.folds = by_space([pq.read_table(for_arrow(part), read_dictionary=["space"]) for part in parts])
-        found: dict[str, list[tuple[int, bytes, int]]] = {}
+        heaviest: dict[str, list[tuple[int, bytes, int]]] = {}
         for part in parts_of(folder / HOTTEST.name):
             rows = pq.read_table(for_arrow(part), columns=list(HOTTEST.names)).to_pydict()
             for space, key, hash_value, msgs in zip(*rows.values(), strict=True):
-                found.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
+                heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
         self.hottest = {
-            space: [HotKey(key, hash_value, -msgs) for msgs, key, hash_value in sorted(each)[: self.asked.top]]
-            for space, each in found.items()
+            space: [HotKey(key, hash_value, -msgs) for msgs, key, hash_value in sorted(keys)[: self.asked.top]]
+            for space, keys in heaviest.items()
         }
 
     def judge(self) -> None:
         """Every subscription in every mode, in the order of names."""
         asked = self.asked
-        told = {SPACE_SEPARATOR.join(key) for key in asked.lists if key[1]}
+        listed = {SPACE_SEPARATOR.join(key) for key in asked.lists if key[1]}
         named = {space.partition(SPACE_SEPARATOR)[2] for space in self.folds}
-        # A list for any namespace stands for a subscription of its own only where no trace has that name.
-        spaces = set(self.folds) | {each for each in told if each[:1] != SPACE_SEPARATOR or each[1:] not in named}
+        # A list without a namespace is a subscription of its own only where no trace has its name.
+        spaces = set(self.folds) | {space for space in listed if space[:1] != SPACE_SEPARATOR or space[1:] not in named}
         exact = None if len(spaces) <= EXACT_SPACES else False
         judge = Judge(asked.policies, asked.settings, asked.behaviour, self.functions, exact)
         self.rows = {table.name: [] for table in _WRITTEN}
@@ -239,7 +242,7 @@ class _Keys:
                     space, self.functions[number], fold, hottest, consumers=len(consumers or ()), top=asked.top
                 )
             if consumers is None:
-                self._note(space, "nobody says who consumes it, so only its slots and keys are told")
+                self._note(space, "its consumers are unknown, so only its slots and keys are shown")
                 continue
             loads, spreads, refused = judge.space_rows(space, folds, hottest, consumers)
             self.rows[KEY_LOADS.name] += loads
@@ -253,7 +256,6 @@ class _Keys:
         self.quarantine.append(quarantine_row(Problem(name, "$", sentence, advice), "consumer_lists", 0, NOTE))
 
     def write(self) -> None:
-        """All tables."""
         for table in (KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
             self.draft.write(table, self.rows[table.name])
         self.draft.write(KEY_QUARANTINE, self.quarantine)
@@ -264,7 +266,7 @@ class _Keys:
                 count = len(fold.slots)
                 texts = (namespace, subscription, space_words(self.functions[number]))
                 columns = [pa.repeat(pa.scalar(text), count).dictionary_encode() for text in texts]
-                columns += [pa.array(each) for each in (fold.slots, fold.keys, fold.rows, fold.msgs)]
+                columns += [pa.array(values) for values in (fold.slots, fold.keys, fold.rows, fold.msgs)]
                 writer.write(pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names)))
         writer.close()
         self.draft.fill(KEY_SLOTS)
@@ -279,7 +281,7 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
                 (row["max_over_mean"] for row in spreads if row["policy"] == policy.value and row["max_over_mean"]),
                 default=None,
             ),
-            # Without a key there is nothing uneven, and no reason for it.
+            # A subscription without keys is not uneven, so it has no verdict.
             "verdicts": dict(
                 sorted(
                     Counter(row["verdict"] for row in spreads if row["policy"] == policy.value and row["keys"]).items()

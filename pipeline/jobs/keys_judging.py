@@ -1,4 +1,4 @@
-"""From folded traces to what each consumer gets in every mode, beside what chance would give."""
+"""What each consumer gets in every mode, from folded traces, and what chance would give it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from pipeline.reading.rows import Row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 
 EXACT_SPACES: Final = 20
-"""With more subscriptions the expected spread is estimated from seeded throws: exact ones take tenths of a second."""
+"""With more subscriptions the expected spread is simulated with a seed: an exact one takes tenths of a second."""
 
 
 @dataclass(frozen=True)
 class Folded:
-    """The slots of one space under one slot function, ascending: four (n,) int64."""
+    """The slots of one space under one slot function, ascending: four (n,) int64 arrays."""
 
     slots: Any
     keys: Any
@@ -45,7 +45,7 @@ class HotKey:
 
 
 def space_words(function: SlotSpace) -> str:
-    """A slot space in a table.
+    """A slot space as text in a table.
 
     >>> space_words(SlotSpace(1, 65_535))
     '1..65535'
@@ -54,9 +54,9 @@ def space_words(function: SlotSpace) -> str:
 
 
 def by_space(parts: Sequence[Any]) -> dict[str, dict[int, Folded]]:
-    """Merge what the tasks folded: space -> number of the slot function -> sums. O(n log n).
+    """Merge the ``folded`` tables of all tasks: space -> number of the slot function -> sums. O(n log n).
 
-    ``parts``: tables ``folded`` with the spaces as dictionaries.
+    ``parts`` have the column ``space`` as a dictionary.
     """
     numbers: dict[str, int] = {}
     rows: list[tuple[Any, Any, Any]] = []
@@ -64,11 +64,11 @@ def by_space(parts: Sequence[Any]) -> dict[str, dict[int, Folded]]:
         names, places = codes_of(part["space"])
         space = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)[places]
         rows.append((space, part["function"].to_numpy().astype(np.int64), part["slot"].to_numpy()))
-    found: dict[str, dict[int, Folded]] = {}
+    folds: dict[str, dict[int, Folded]] = {}
     if not rows:
-        return found
+        return folds
     spaces, functions, slots = (np.concatenate([row[place] for row in rows]) for place in range(3))
-    # As narrow as may be: small codes need no sort.
+    # As narrow as possible: small codes need no sort.
     width, bits = int(functions.max()) + 1, max(int(slots.max()), 1).bit_length()
     code = ((spaces * width + functions) << bits) | slots
     values = (np.concatenate([part[name].to_numpy() for part in parts]) for name in ("keys", "rows", "msgs"))
@@ -77,14 +77,14 @@ def by_space(parts: Sequence[Any]) -> dict[str, dict[int, Folded]]:
     names = list(numbers)
     for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(code)], strict=True):
         number, function = divmod(int(code[begin]) >> bits, width)
-        fold = Folded(code[begin:end] & ((1 << bits) - 1), *(each[begin:end] for each in sums))
-        found.setdefault(names[number], {})[function] = fold
-    return found
+        fold = Folded(code[begin:end] & ((1 << bits) - 1), *(values[begin:end] for values in sums))
+        folds.setdefault(names[number], {})[function] = fold
+    return folds
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The modes that are asked for, and how a selector comes about."""
+    """The modes to compute, and what a selector depends on."""
 
     policies: tuple[KeyPolicy, ...]
     settings: BrokerSettings
@@ -99,7 +99,7 @@ class Judge:
     def space_rows(
         self, space: str, folds: Mapping[int, Folded], hottest: Sequence[HotKey], consumers: Sequence[Consumer]
     ) -> tuple[list[Row], list[Row], list[str]]:
-        """Rows of ``key_loads`` and ``key_spreads`` of one subscription, and what a broker refuses in it."""
+        """Rows of ``key_loads`` and ``key_spreads`` of one subscription, and sentences why a broker refuses a mode."""
         loads: list[Row] = []
         spreads: list[Row] = []
         refused: list[str] = []
@@ -118,22 +118,22 @@ class Judge:
     def _judge(
         self, policy: KeyPolicy, selector: Selector, fold: Folded, hottest: Sequence[HotKey]
     ) -> tuple[list[Row], Row]:
-        """Rows of both tables without the names of the subscription."""
+        """The same rows for one mode, without the names of the subscription."""
         owners = slot_owners(selector)
         msgs = consumer_loads(owners, fold.slots, fold.msgs.astype(np.float64))
         keys = consumer_loads(owners, fold.slots, fold.keys.astype(np.float64))
         placement = _placement(selector, keys.weight, msgs.weight, int(keys.unowned_weight))
-        # Keys of nobody weigh on no consumer, however hot they are.
+        # Keys without an owner load no consumer, however hot they are.
         served_hot = owners.look_up(np.array([selector.slots.slot(h.hash) for h in hottest], dtype=np.int64)) >= 0
         most_of_a_key = max((h.msgs for h, has in zip(hottest, served_hot.tolist(), strict=True) if has), default=0)
         weights = Weights(int(keys.weight.sum()), float(msgs.weight.sum()), float(most_of_a_key))
         odds = odds_of(placement)
         lucks = consumers_of(placement)
-        names = [each.name for each in selector.consumers]
+        names = [consumer.name for consumer in selector.consumers]
         loads = [
-            (policy.value, name, place, each.share, each.keys, int(each.messages), each.expected_keys,
-             each.likely_low, each.likely_high)
-            for place, (name, each) in enumerate(zip(names, lucks, strict=True))
+            (policy.value, name, place, luck.share, luck.keys, int(luck.messages), luck.expected_keys,
+             luck.likely_low, luck.likely_high)
+            for place, (name, luck) in enumerate(zip(names, lucks, strict=True))
         ]  # fmt: skip
         count, served, carried = len(names), sum(placement.keys), sum(placement.messages)
         chance = expected_spread(served, equal_shares(count), exact=self.exact) if count else None
@@ -141,7 +141,7 @@ class Judge:
         spread = (
             policy.value, count, served, int(carried), placement.ownerless, int(msgs.unowned_weight),
             max(placement.keys, default=0), *_expected(chance), odds.equal, odds.by_shares,
-            sum(not each for each in placement.keys), chance.expected_idle if chance else None,
+            sum(not keys for keys in placement.keys), chance.expected_idle if chance else None,
             most * count / carried if carried else None,
             max(1.0, weights.hottest * count / carried) if carried else None,
             verdict_of(selector, placement, odds, weights).name,
@@ -156,20 +156,20 @@ _NOTHING: Final = Folded(_EMPTY, _EMPTY, _EMPTY, _EMPTY)
 def _expected(chance: Spread | None) -> tuple[float | None, int | None, int | None, bool | None]:
     if chance is None:
         return None, None, None, None
-    low, high = (chance.quantile(each) for each in LIKELY_BETWEEN)
+    low, high = (chance.quantile(level) for level in LIKELY_BETWEEN)
     return chance.expected_max, low, high, chance.exact
 
 
 def _placement(selector: Selector, keys: Any, msgs: Any, ownerless: int) -> Placement:
     owned = slots_by_consumer(selector)
-    ids = tuple(each.consumer_id for each in selector.consumers)
+    ids = tuple(consumer.consumer_id for consumer in selector.consumers)
     sizes = [sum(piece.count for piece in owned.get(number, ())) for number in ids]
     whole = sum(sizes)
     return Placement(
         ids=ids,
-        shares=tuple(each / whole if whole else 0.0 for each in sizes),
-        keys=tuple(int(each) for each in keys),
-        messages=tuple(float(each) for each in msgs),
+        shares=tuple(size / whole if whole else 0.0 for size in sizes),
+        keys=tuple(int(count) for count in keys),
+        messages=tuple(float(count) for count in msgs),
         ownerless=ownerless,
         misplaced=(),
     )
@@ -179,24 +179,24 @@ def hot_rows(space: str, hottest: Sequence[HotKey], msgs: int) -> list[Row]:
     """Rows of ``hot_keys``, the heaviest first."""
     words = space.split(SPACE_SEPARATOR, 1)
     return [
-        (*words, rank, text_of_key(each.key), each.hash, each.msgs, each.msgs / msgs if msgs else 0.0,
-         _even_up_to(each.msgs, msgs))
-        for rank, each in enumerate(hottest, 1)
+        (*words, rank, text_of_key(hot.key), hot.hash, hot.msgs, hot.msgs / msgs if msgs else 0.0,
+         _even_up_to(hot.msgs, msgs))
+        for rank, hot in enumerate(hottest, 1)
     ]  # fmt: skip
 
 
 def inseparable_rows(
     space: str, function: SlotSpace, fold: Folded, hottest: Sequence[HotKey], *, consumers: int, top: int
 ) -> list[Row]:
-    """Rows of ``inseparable_keys``: slots above an even part of so many consumers, and slots in which hot keys meet.
+    """Rows of ``inseparable_keys``: slots above the even share of ``consumers``, and slots with several hot keys.
 
     At most ``top`` of the first kind, the heaviest. O(n + top log top).
     """
     words = space.split(SPACE_SEPARATOR, 1)
     whole = int(fold.msgs.sum())
     inside: dict[int, list[HotKey]] = {}
-    for each in hottest:
-        inside.setdefault(function.slot(each.hash), []).append(each)
+    for key in hottest:
+        inside.setdefault(function.slot(key.hash), []).append(key)
     above = np.flatnonzero(fold.msgs * max(consumers, 2) > whole)
     above = above[np.lexsort((fold.slots[above], -fold.msgs[above]))][:top]
     chosen = dict.fromkeys(fold.slots[above].tolist())
@@ -208,12 +208,12 @@ def inseparable_rows(
         alone = bool(hot) and hot[0].msgs * max(consumers, 2) > whole
         reason = "hot keys meet" if slot not in chosen else "one key" if alone else "one slot"
         rows.append(
-            (*words, space_words(function), slot, int(fold.keys[at]), [text_of_key(each.key) for each in hot], msgs,
+            (*words, space_words(function), slot, int(fold.keys[at]), [text_of_key(key.key) for key in hot], msgs,
              msgs / whole if whole else 0.0, _even_up_to(msgs, whole), reason)
         )  # fmt: skip
     return rows
 
 
 def _even_up_to(msgs: int, whole: int) -> int:
-    """The largest number of consumers for which ``msgs`` is no more than an even part of the whole."""
+    """The largest number of consumers for which ``msgs`` is at most the even share of one."""
     return whole // msgs if msgs else 0

@@ -1,8 +1,9 @@
-"""Key traces in tasks: pieces are read and equal keys of a task put together, blocks of one part of the hash space meet
-in one task, and there each key is folded to slots.
+"""Fold key traces in tasks.
 
-Spark moves blocks and not keys: a million keys a block cost it no more than one. What a task has to tell travels as a
-block too, so that only finished attempts are heard.
+Reading tasks merge the equal keys of their pieces and split them into blocks by hash. All blocks of one part of the
+hash space meet in one folding task, which counts keys, rows and messages by slot. Spark moves blocks, not keys, so its
+cost does not depend on how many keys a block has. The account of a task is a block too, so that only the accounts of
+finished attempts count.
 """
 
 from __future__ import annotations
@@ -32,20 +33,20 @@ BLOCK_COLUMNS: Final = "part int, block binary"
 FOLDED: Final = Table(
     "folded", ("function int", "space string", "slot bigint", "keys bigint", "rows bigint", "msgs bigint")
 )
-"""One task's keys by slot; ``function`` is the place of the slot space in the plan."""
+"""The keys of one task by slot; ``function`` is the index of the slot space in ``FoldWork.functions``."""
 HOTTEST: Final = Table("hottest", ("space string", "key_hex string", "hash bigint", "msgs bigint"))
-"""One task's heaviest keys of each space; a key is in one task whole."""
+"""The heaviest keys of each space in one task; all rows of a key are in the same task."""
 ACCOUNT_PART: Final = -1
 """The part of a block that is an account."""
 _ROWS_HELD: Final = 2_000_000
 _DENSE: Final = 1 << 24
-"""Codes up to which a counter for each is faster than a sort."""
+"""Up to this code, counting with one counter per code is faster than sorting."""
 EXACT_SUM: Final = 2**53
 """Below it sums of whole numbers are exact as floats too."""
 
 
 class ReadAccount(msgspec.Struct):
-    """What one reading task found; ``quarantine`` are rows of that table."""
+    """The rows that one reading task read; ``quarantine`` are rows of that table."""
 
     rows: int
     good: int
@@ -53,7 +54,7 @@ class ReadAccount(msgspec.Struct):
 
 
 class FoldAccount(msgspec.Struct):
-    """What one folding task wrote, and the accounts of readers that came its way."""
+    """What one folding task wrote, and the accounts of readers among its blocks."""
 
     rows: int = 0
     keys: int = 0
@@ -63,7 +64,7 @@ class FoldAccount(msgspec.Struct):
 def trace_reader(
     hands: Sequence[Sequence[TracePiece]], parts: int, *, spread: bool
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of the reading tasks: numbers of hands in, blocks of keys out, the account last."""
+    """The function of the reading tasks: indices into ``hands`` in, blocks of keys out, the account last."""
 
     def read(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -89,8 +90,8 @@ def _read_hand(hand: Sequence[TracePiece], parts: int, *, spread: bool) -> Itera
                 held, rows = [], 0
     if rows:
         yield from _sent(held, parts)
-    told = msgspec.msgpack.encode(ReadAccount(account.rows, account.good, account.quarantine()))
-    yield _batch(ACCOUNT_PART, told)
+    account_bytes = msgspec.msgpack.encode(ReadAccount(account.rows, account.good, account.quarantine()))
+    yield _batch(ACCOUNT_PART, account_bytes)
 
 
 def _sent(held: Sequence[Keys], parts: int) -> Iterator[Any]:
@@ -108,9 +109,9 @@ def _one(column: Any) -> Any:
 
 @dataclass(frozen=True)
 class FoldWork:
-    """The work of the folding tasks, inside a data source: all blocks of some parts in, each key folded to slots.
+    """The work of the folding tasks, inside a data source: takes all blocks of some parts, writes slots and hot keys.
 
-    ``functions`` are the slot functions that are wanted, ``top`` is how many hot keys of each subscription.
+    ``functions`` are the slot spaces to fold to, ``top`` is the number of hot keys to keep of each subscription.
     """
 
     functions: tuple[SlotSpace, ...]
@@ -132,7 +133,7 @@ class FoldWork:
 
 @dataclass
 class _FoldTask:
-    """Sums by space, slot function and slot, held until the end: at most one row for each slot that occurs."""
+    """Sums by space, slot function and slot, kept until the end: at most one row per slot that occurs."""
 
     plan: FoldWork
     account: FoldAccount = field(default_factory=FoldAccount)
@@ -144,7 +145,7 @@ class _FoldTask:
         self._folded = [[] for _ in self.plan.functions]
 
     def take(self, keys: Keys) -> None:
-        """Some keys, each of which comes once: one fold for each slot function."""
+        """Fold distinct keys, once per slot function."""
         numbers = np.array([self._spaces.setdefault(name, len(self._spaces)) for name in keys.spaces], dtype=np.int64)
         space = numbers[keys.space]
         self.account.keys += len(keys)
@@ -155,7 +156,7 @@ class _FoldTask:
         self._keep_hottest(space, keys)
 
     def _keep_hottest(self, space: Any, keys: Keys) -> None:
-        """The heaviest of each space; of equal weight the smaller key, so that the choice is the same every time."""
+        """Keep the heaviest keys of each space; of equal ones the smaller key, so that the choice is reproducible."""
         small = len(self._spaces) <= 1 << 16  # short numbers are sorted in one pass
         order = np.argsort(space.astype(np.uint16) if small else space, kind="stable")
         begins = np.flatnonzero(np.append(True, np.diff(space[order]) != 0)[: len(order)])
@@ -188,8 +189,8 @@ class _FoldTask:
         spaces = list(self._spaces)
         rows_of_hot = [
             (spaces[number], key.hex(), hash_value, -weight)
-            for number, found in sorted(self._hottest.items())
-            for weight, key, hash_value in found
+            for number, heaviest in sorted(self._hottest.items())
+            for weight, key, hash_value in heaviest
         ]
         parts.write(HOTTEST, HOTTEST.columns_of(rows_of_hot))
 
@@ -197,14 +198,14 @@ class _FoldTask:
 def folded(code: Any, *values: Any) -> tuple[Any, ...]:
     """Sums of whole numbers by code: the codes that occur, ascending, then one (n,) int64 for each of ``values``.
 
-    >>> [each.tolist() for each in folded(np.array([5, 2, 5]), np.array([1, 1, 1]), np.array([7, 8, 9]))]
+    >>> [column.tolist() for column in folded(np.array([5, 2, 5]), np.array([1, 1, 1]), np.array([7, 8, 9]))]
     [[2, 5], [1, 2], [8, 16]]
     """
     largest = int(code.max(initial=0))
     if largest < _DENSE and sum(int(value.sum()) for value in values) < EXACT_SUM:
         sums = [np.bincount(code, weights=value) for value in values]
         occurring = np.flatnonzero(np.bincount(code))
-        return occurring, *(each[occurring].astype(np.int64) for each in sums)
+        return occurring, *(column[occurring].astype(np.int64) for column in sums)
     order = np.argsort(code)
     ordered = code[order]
     begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])

@@ -1,4 +1,4 @@
-"""The job ``lint``: the doctor over every subscription, key space and namespace of a fleet, and what is wrong now."""
+"""The job ``lint``: check every subscription, key space and namespace of a fleet against the rules of the doctor."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ _MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """From the tables of an import under ``source``.
+    """Write ``findings`` from the tables of an import under ``source``.
 
-    Options: ``pulsar`` (a release, else the one all brokers told), ``load-manager`` (modular, simple, extensible), and
-    broker settings by their exact names. Raises ``InputError`` for a missing table or a word that means nothing.
+    Options: ``pulsar`` (a release; default: the one that all brokers reported), ``load-manager`` (modular, simple or
+    extensible), and broker settings by their exact names. Raises ``InputError`` for a missing table or a bad option.
     """
     need_tables(source, _NEEDED)
     world = world_of(source, options.settings)
@@ -83,34 +83,34 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 
 def world_of(source: Place, given: Mapping[str, str]) -> World:
-    """What holds for all brokers. Raises ``InputError`` for a release or a load manager that is none."""
+    """The settings, release and load manager of all brokers. Raises ``InputError`` for an unknown one."""
     settings = settings_of(source, {name: value for name, value in given.items() if name not in KNOWN})
     manager = next((known for known in _MANAGERS if known == given.get("load-manager")), None)
     if "load-manager" in given and manager is None:
         raise InputError(f"load-manager is one of {', '.join(_MANAGERS)}, not {given['load-manager']!r}")
-    return World(settings, _behaviour(source, given.get("pulsar")), manager or _told_manager(source))
+    return World(settings, _behaviour(source, given.get("pulsar")), manager or _reported_manager(source))
 
 
-def _told_manager(source: Place) -> LoadManager | None:
-    """The load manager the brokers' settings name; what is named counts more than what is left out."""
-    told: set[str] = set()
+def _reported_manager(source: Place) -> LoadManager | None:
+    """The load manager that the brokers' settings name; brokers whose settings leave it out do not count."""
+    names: set[str] = set()
     for part in parts_of(source / SETTINGS.name):
         rows = pq.read_table(for_arrow(part), columns=["name", "value"]).to_pydict()
-        told |= {value for name, value in zip(*rows.values(), strict=True) if name == LOAD_MANAGER}
-    return load_manager_of(max(told, default=None))
+        names |= {value for name, value in zip(*rows.values(), strict=True) if name == LOAD_MANAGER}
+    return load_manager_of(max(names, default=None))
 
 
 def _behaviour(source: Place, asked: str | None) -> ReleaseBehaviour:
-    """The release asked for, else that of the brokers where they all have one, else the newest that is known."""
+    """The release asked for, else the one that all brokers run, else the newest that is known."""
     if asked is not None:
         behaviour = behaviour_of(asked)
         if isinstance(behaviour, Rejection):
             raise InputError(behaviour.message)
         return behaviour
-    told: set[str] = set()
+    versions: set[str] = set()
     for part in parts_of(source / BROKERS.name):
-        told.update(pq.read_table(for_arrow(part), columns=["version"])["version"].to_pylist())
-    known = [behaviour_of(version) for version in sorted(told)]
+        versions.update(pq.read_table(for_arrow(part), columns=["version"])["version"].to_pylist())
+    known = [behaviour_of(version) for version in sorted(versions)]
     only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
     return CURRENT if isinstance(only, Rejection) else only
 
@@ -119,29 +119,29 @@ def _subscription_findings(spark: SparkSession, source: Place, world: World) -> 
     subscriptions = load(spark, source, SUBSCRIPTIONS)
     failover = failover_cases(subscriptions, load(spark, source, CONSUMER_SETS))
     keys = key_cases(subscriptions, load(spark, source, CONSUMERS))
-    found = failover.mapInArrow(row_linter(world, failover_findings), FINDINGS.ddl)
-    return found.unionByName(keys.mapInArrow(row_linter(world, key_findings), FINDINGS.ddl))
+    findings = failover.mapInArrow(row_linter(world, failover_findings), FINDINGS.ddl)
+    return findings.unionByName(keys.mapInArrow(row_linter(world, key_findings), FINDINGS.ddl))
 
 
 def _namespace_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
-    """Every namespace, and what holds for all."""
+    """Findings about single namespaces, and those about the settings of all brokers."""
     known = boundaries_of_namespaces(load(spark, source, BUNDLES))
     subscriptions, listed = load(spark, source, SUBSCRIPTIONS), load(spark, source, LISTED)
     rows = topics_by_namespace(load(spark, source, TOPICS), subscriptions, listed, known)
     rows = namespace_topics(rows, load(spark, source, PUBLISHERS))
-    found = rows.mapInArrow(namespace_linter(world), FINDINGS.ddl)
+    findings = rows.mapInArrow(namespace_linter(world), FINDINGS.ddl)
     own = findings_table(lint_world(world))
-    return found.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else found
+    return findings.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else findings
 
 
 def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
-    """What is wrong now, from the answers that the import kept, each namespace in one task."""
+    """Findings about the moment of the answers that the import kept; one task per namespace."""
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
     everywhere: list[tuple[str, bytes]] = []
     for part in parts_of(source / ANSWERS.name):
-        told = pq.read_table(for_arrow(part), filters=[("namespace", "=", EVERYWHERE)]).to_pydict()
-        everywhere += zip(told["file"], told["body"], strict=True)
+        shared = pq.read_table(for_arrow(part), filters=[("namespace", "=", EVERYWHERE)]).to_pydict()
+        everywhere += zip(shared["file"], shared["body"], strict=True)
     rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
     sorted_rows = rows.repartition("namespace").sortWithinPartitions("namespace", "file")
     plan = CausePlan(tuple(sorted(everywhere)), world.behaviour.label)

@@ -1,4 +1,4 @@
-"""The small tables of an import, put together by the driver from what the tasks wrote."""
+"""Merge the small tables of an import, in the driver, from the parts of its tasks."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def _rows(folder: Place, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
 
 
 def merge_consumer_sets(folder: Place) -> list[Row]:
-    """Every list of names once, in the order of its number."""
-    found = {(number, tuple(names)) for number, names in _rows(folder, ("consumer_set", "names"))}
-    return [(number, list(names)) for number, names in sorted(found)]
+    """Every list of names once, ordered by its number."""
+    sets = {(number, tuple(names)) for number, names in _rows(folder, ("consumer_set", "names"))}
+    return [(number, list(names)) for number, names in sorted(sets)]
 
 
 def check_sets(sets: Sequence[Row]) -> None:
-    """No two lists share a number: with 64 bits it does not happen, and if it did every result would be wrong."""
+    """Check that no two lists share their 64-bit number: that would make every result wrong."""
     assert len({row[0] for row in sets}) == len(sets), "two lists of consumers have one number"
 
 
 def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
-    """The bundles of each namespace from its latest list, rows of the quarantine for others, and the bundles found.
+    """The bundles of each namespace from its latest list, rows of the quarantine about older lists, and a count.
 
-    The same list in several answers (bundles, policies) is one list. The last row is a count for the account.
+    The same list in several answers (bundles, policies) is one list. The count is of the bundles in all lists.
     """
     position = {file.name: file.position for file in files}
     lists: dict[str, dict[tuple[int, ...], tuple[int, str]]] = {}
@@ -69,9 +69,10 @@ def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[lis
 
 
 def bundles_of_reports(staged: Place, known: set[str]) -> list[Row]:
-    """The bundles of namespaces without a list, where load reports and broker-stats name every range between them.
+    """The bundles of namespaces without a list, where load reports and broker-stats together name every range.
 
-    Each names those of one broker only. Ranges that leave a gap, or overlap since one was split meanwhile, are no list.
+    One report has the bundles of one broker only. Ranges with a gap, or with an overlap because a bundle was split
+    between two reports, give nothing.
     """
     named: dict[str, dict[BundleRange, str]] = {}
     for table, text in ((BUNDLE_REPORTS, "range"), (TOPICS, "bundle")):
@@ -92,7 +93,7 @@ def bundles_of_reports(staged: Place, known: set[str]) -> list[Row]:
 
 
 def _distinct(folder: Place, columns: Sequence[str]) -> set[tuple[Any, ...]]:
-    """The different rows of some columns of few values, a row group at a time."""
+    """The distinct rows of some columns with few values, without rows that have a null."""
     distinct: set[tuple[Any, ...]] = set()
     for part in parts_of(folder):
         file = pq.ParquetFile(for_arrow(part), read_dictionary=list(columns))
@@ -103,7 +104,7 @@ def _distinct(folder: Place, columns: Sequence[str]) -> set[tuple[Any, ...]]:
 
 
 def notices(staged: Place, claimed: Iterable[tuple[str, Sequence[str]]]) -> list[Row]:
-    """What no single answer shows: bundles that two brokers claim, and brokers of different releases."""
+    """Notes about what no single answer shows: bundles that two brokers claim, and brokers of different releases."""
     notes: list[Row] = []
     by_bundle: dict[str, dict[str, str]] = {}
     for bundle, broker, file in _rows(staged / BUNDLE_REPORTS.name, ("bundle", "broker", "file")):

@@ -1,4 +1,4 @@
-"""Which options each job knows and what they take: checked before Spark starts, so that a slip costs no time."""
+"""The options of each job and their values, checked before Spark starts, so that a typo costs no time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def known_to(job: str) -> tuple[str, ...]:
     """
     if job == "run":
         settings = dict.fromkeys(name for known in SETTINGS_OF.values() for name in known)
-        return ("pulsar", KEEP_HISTORY, *settings, *(f"{each}.{name}" for each in IN_RUN for name in known_to(each)))
+        return ("pulsar", KEEP_HISTORY, *settings, *(f"{own}.{name}" for own in IN_RUN for name in known_to(own)))
     return (*OWN[job], *SETTINGS_OF.get(job, ()))
 
 
@@ -63,7 +63,7 @@ def _words(job: str) -> str:
 
 
 def check_names(job: str, names: Iterable[str]) -> None:
-    """Raises ``InputError`` for a name the job does not know, with what it may be meant to be. ``spark.*`` is Spark's.
+    """Raise ``InputError``, with a suggestion, for an option that a job does not know; ``spark.*`` are Spark's.
 
     >>> check_names("assign", ["spark.driver.memory", "ad"])
     Traceback (most recent call last):
@@ -75,16 +75,16 @@ def check_names(job: str, names: Iterable[str]) -> None:
             continue
         like_spark = [SPARK + name.partition(".")[2]] if get_close_matches(name.partition(".")[0], ["spark"]) else []
         near = get_close_matches(name, [*like_spark, *known], n=3, cutoff=0.6)
-        # For run, a name without its job may be an option of several of them.
-        near += [each for each in known if each.partition(".")[2] == name and each not in near]
+        # For run, a name without its job may be an option of several jobs.
+        near += [option for option in known if option.partition(".")[2] == name and option not in near]
         hint = f"did you mean {' or '.join(near)}?" if near else f"it knows {_words(job)}"
         raise InputError(f"{job} knows no option {name!r}; {hint}")
 
 
 def check_options(job: str, settings: Mapping[str, str]) -> None:
-    """Raises ``InputError`` for an option that the job does not know, or one whose value means nothing.
+    """Raise ``InputError`` for an option that the job does not know, or for a bad value.
 
-    What only the tables can tell, such as a consumer to take away that is not there, is left to the job.
+    The job itself checks what depends on its tables, such as the name of a consumer to remove.
 
     >>> check_options("run", {"assign.flag": "maybe"})
     Traceback (most recent call last):
@@ -147,4 +147,4 @@ _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "files": _number("files", 1, 10**9),
     MAX_INPUT: lambda value: _refused(parse_size(value)),
 }
-"""Option -> what refuses a value."""
+"""Option -> the check that raises ``InputError`` for a bad value."""

@@ -1,4 +1,4 @@
-"""The job ``report``: one small summary of a result folder, and tables with the worst first."""
+"""The job ``report``: a small summary of a result folder, and tables sorted by the most uneven first."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ _QUARANTINES: Final = {
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """From whatever tables there are under ``source``; those of an import have to be there.
+    """Summarize the tables under ``source``; those of an import are required, the others optional.
 
-    The option ``top`` says how many of each kind stand in ``summary.json`` (20). Raises ``InputError`` for a missing
-    table or an option that means nothing.
+    The option ``top`` limits how many rows of each kind go into ``summary.json`` (20). Raises ``InputError`` for a
+    missing table or a bad option.
     """
     need_tables(source, (TOPICS, SUBSCRIPTIONS))
     unknown = [name for name in options.settings if name != "top"]
@@ -106,12 +106,15 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         this.write_worst()
         summary = this.summary(int(top))
         (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
-        told = {"job": JOB, "tables": {table.name: check_folder(table, draft.folder / table.name) for table in _OWN}}
-        write_json(draft.folder, f"{JOB}.json", told)
+        summary_of_job = {
+            "job": JOB,
+            "tables": {table.name: check_folder(table, draft.folder / table.name) for table in _OWN},
+        }
+        write_json(draft.folder, f"{JOB}.json", summary_of_job)
     options.say(
         f"report: {summary.totals.topics:,} topics, {sum(finding.count for finding in summary.findings):,} findings"
     )
-    return JobResult(JOB, told)
+    return JobResult(JOB, summary_of_job)
 
 
 class _Report:
@@ -120,9 +123,9 @@ class _Report:
     def __init__(self, spark: SparkSession, source: Place, draft: Draft, options: JobOptions) -> None:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
         self._stamp = options.stamp_of(source)
-        self._told = {job: _read_json(source, f"{job}.json") for job in _JOBS}
+        self._summaries = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         settings = settings_of(source, {})
-        self._in_force = frozenset(self._told["assign"].get("in_force", ()))
+        self._in_force = frozenset(self._summaries["assign"].get("in_force", ()))
         ring = settings.subscriptionKeySharedUseConsistentHashing
         self._mode = "consistent_auto_split" if ring else "auto_split"
 
@@ -134,7 +137,7 @@ class _Report:
         return self._spark.createDataFrame([], table.ddl)
 
     def write_worst(self) -> None:
-        """Both tables; namespaces are made from the written subscriptions, so nothing is joined twice."""
+        """Write both tables; namespaces read the written subscriptions, so no join runs twice."""
         subscriptions, findings = self._frame(SUBSCRIPTIONS), self._frame(FINDINGS)
         units = failover_units(self._frame(SUBSCRIPTION_LOADS)).unionByName(
             key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._mode)
@@ -150,7 +153,7 @@ class _Report:
         ensure_part(table, place, self._stamp)
 
     def summary(self, top: int) -> FleetSummary:
-        """The page, from what was written and from what each job said of itself."""
+        """The summary, from the written tables and from the summaries of the jobs."""
         there = [table for table in EVERY_TABLE if table not in _OWN and has_table(self._source / table.name)]
         tables = {table.name: check_folder(table, self._source / table.name) for table in there}
         for table in _OWN:
@@ -158,20 +161,20 @@ class _Report:
         about = stamp_of_table(self._source / FILES.name)
         return FleetSummary(
             version=VERSION,
-            jobs=tuple(job for job in _JOBS if self._told[job]),
+            jobs=tuple(job for job in _JOBS if self._summaries[job]),
             totals=self._totals(tables),
             policies=self._policies(),
             rules=self._rules(),
             failed=dict(sorted(self._failed.items())),
-            now=msgspec.convert(self._told["assign"].get("now", {}), NowTotals),
+            now=msgspec.convert(self._summaries["assign"].get("now", {}), NowTotals),
             records=self._records(),
             run_id=about.run_id,
             snapshot_time=about.snapshot_time.isoformat() if about.snapshot_time else None,
-            agreement=msgspec.convert(self._told["assign"].get("agreement", {}), Agreement),
+            agreement=msgspec.convert(self._summaries["assign"].get("agreement", {}), Agreement),
             key_modes=self._key_modes(),
             worst_subscriptions=tuple(self._first(self._draft.folder, WORST_SUBSCRIPTIONS, WorstSubscription, top)),
             worst_namespaces=tuple(self._first(self._draft.folder, WORST_NAMESPACES, WorstNamespace, top)),
-            balance=msgspec.convert(self._told["balance"].get("totals", {}), BalanceTotals),
+            balance=msgspec.convert(self._summaries["balance"].get("totals", {}), BalanceTotals),
             worst_brokers=tuple(self._first(self._source, BALANCE_BROKERS, WorstBroker, top)),
             next_unloads=tuple(self._first(self._source, BALANCE_UNLOADS, NextUnload, top, ("cycle", "=", 1))),
             balance_loops=tuple(self._first(self._source, BALANCE_LOOPS, BalanceLoop, top)),
@@ -198,7 +201,7 @@ class _Report:
         listed = self._frame(LISTED).where("not is_parent").select("topic").distinct()
         alone = listed.join(topics.select("topic"), "topic", "left_anti").agg(fn.count("*").alias("listed_only"))
         row = sums.crossJoin(names).crossJoin(alone).collect()[0].asDict()
-        # Brokers that saved no load report are told by their statistics all the same.
+        # Statistics name the brokers that saved no load report.
         brokers: set[str] = set(row.pop("brokers"))
         for part in parts_of(self._source / BROKERS.name):
             brokers.update(pq.read_table(for_arrow(part), columns=["broker"])["broker"].to_pylist())
@@ -215,44 +218,46 @@ class _Report:
         )
 
     def _policies(self) -> tuple[PolicyTotals, ...]:
-        told: dict[str, dict[str, Any]] = self._told["assign"].get("policies", {})
-        made = (PolicyTotals(policy=name, in_force=name in self._in_force, **each) for name, each in told.items())
-        return tuple(sorted(made, key=lambda each: (each.what_if, each.policy)))
+        policies: dict[str, dict[str, Any]] = self._summaries["assign"].get("policies", {})
+        totals = [
+            PolicyTotals(policy=name, in_force=name in self._in_force, **counts) for name, counts in policies.items()
+        ]
+        return tuple(sorted(totals, key=lambda total: (total.what_if, total.policy)))
 
     def _records(self) -> Records:
-        imported = self._told["import"]
+        imported = self._summaries["import"]
         return Records(sum(imported.get("rows_in", {}).values()), imported.get("problem_rows", 0))
 
     def _rules(self) -> tuple[GroupRules, ...]:
         """Groups of brokers whose reported active consumers disagree come first, then by name."""
-        found = [msgspec.convert(each, GroupRules) for each in self._told["assign"].get("rules", ())]
-        return tuple(sorted(found, key=lambda each: (each.agreeing - each.reported, each.group)))
+        rules = [msgspec.convert(row, GroupRules) for row in self._summaries["assign"].get("rules", ())]
+        return tuple(sorted(rules, key=lambda rule: (rule.agreeing - rule.reported, rule.group)))
 
     def _key_modes(self) -> tuple[KeyModeTotals, ...]:
-        told: dict[str, dict[str, Any]] = self._told["keys"].get("modes", {})
-        return tuple(KeyModeTotals(mode=name, in_force=name == self._mode, **each) for name, each in told.items())
+        modes: dict[str, dict[str, Any]] = self._summaries["keys"].get("modes", {})
+        return tuple(KeyModeTotals(mode=name, in_force=name == self._mode, **counts) for name, counts in modes.items())
 
     def _first(
         self, folder: Place, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
     ) -> list[Any]:
-        """The first rows, of those that fit ``only``; Spark names the parts of a sorted result in its order."""
-        found: list[Any] = []
+        """The first rows that pass the filter ``only``; Spark names the parts of a sorted result in its order."""
+        records: list[Any] = []
         for part in parts_of(folder / table.name):
             rows = pq.read_table(for_arrow(part), columns=list(table.names), filters=[only] if only else None)
-            found += rows.slice(0, top - len(found)).to_pylist()
-            if len(found) >= top:
+            records += rows.slice(0, top - len(records)).to_pylist()
+            if len(records) >= top:
                 break
-        return [msgspec.convert(row, kind) for row in found]
+        return [msgspec.convert(row, kind) for row in records]
 
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
-        made = self._frame(BUNDLE_LOADS).select(
+        loads = self._frame(BUNDLE_LOADS).select(
             "bundle", "broker", "topics", (fn.col("msg_rate_in") + fn.col("msg_rate_out")).alias("msgs_per_sec"),
             (fn.col("msg_throughput_in") + fn.col("msg_throughput_out")).alias("bytes_per_sec"), "outcome", "reason",
         )  # fmt: skip
         first = fn.desc(fn.col("outcome") == TO_SPLIT)
-        rows = made.orderBy(first, fn.desc("msgs_per_sec"), fn.desc("topics"), "bundle").limit(top).collect()
+        rows = loads.orderBy(first, fn.desc("msgs_per_sec"), fn.desc("topics"), "bundle").limit(top).collect()
         return tuple(WorstBundle(**row.asDict()) for row in rows)
 
     def _findings(self) -> tuple[FindingCount, ...]:
@@ -268,19 +273,19 @@ class _Report:
         problems: Counter[tuple[str, str, str]] = Counter()
         for job, table in _QUARANTINES.items():
             for part in parts_of(self._source / table.name):
-                told = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
-                for name, kind, count in zip(*told.values(), strict=True):
+                columns = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
+                for name, kind, count in zip(*columns.values(), strict=True):
                     rows[job, name, kind] += count
                     problems[job, name, kind] += 1
         return tuple(QuarantineCount(*key, rows[key], problems[key]) for key in sorted(problems))
 
 
 def _read_json(source: Place, name: str) -> dict[str, Any]:
-    """What a job said of itself; nothing where it has not run."""
+    """The summary of a job, empty where it has not run."""
     try:
-        found = json.loads(document_of(source, name))
+        document = json.loads(document_of(source, name))
     except FileNotFoundError:
         return {}
     except ValueError as fault:
         raise InputError(f"{source / name} is not a summary of a job: {fault}; run the job again") from fault
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -1,4 +1,4 @@
-"""What every job is given and what it gives back."""
+"""The options and the result that all jobs share."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def _quiet(_: str) -> None:
 
 @dataclass(frozen=True)
 class JobOptions:
-    """``settings`` are a job's own words, as text: each job says which it knows. ``say`` is told each step.
+    """``settings`` are the job's options as text, checked by the job. ``say`` is called with a line for each step.
 
-    ``failed``: jobs of the same run that could not be finished, with the reason. ``run_id`` is in every row they write.
-    ``watch`` is told what a job goes through, so that its progress can be shown.
+    ``failed``: jobs of the same run that failed, with the reason. ``run_id`` goes into every row. ``watch`` receives
+    how much a job has to read, so that progress can be shown.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -32,13 +32,13 @@ class JobOptions:
     watch: Watch = field(default_factory=Watch, compare=False)
 
     def stamp_of(self, tables: Place) -> Stamp:
-        """For rows that are made from the tables of an import."""
+        """The stamp for rows that are computed from the tables of an import."""
         return Stamp(self.run_id, time_of_table(tables / FILES.name))
 
 
 @dataclass(frozen=True)
 class JobResult:
-    """``summary`` is what was written beside the tables: the same input gives the same bytes. ``place`` is OUT."""
+    """``summary`` is the document beside the tables: the same input gives the same bytes. ``place`` is OUT."""
 
     job: str
     summary: Mapping[str, object]
@@ -54,7 +54,7 @@ class JobResult:
 
 @contextmanager
 def spark_faults(job: str) -> Iterator[None]:
-    """Spark's own failures as one sentence, and what a task raised as it was raised."""
+    """Turn failures of Spark into one sentence, and raise again what a task raised."""
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 

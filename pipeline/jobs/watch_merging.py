@@ -1,4 +1,4 @@
-"""The tables of all dumps so far, and one more round of them: the answer of the later moment about a thing counts."""
+"""Merge a round of new dumps into the tables of all earlier ones: the later answer about a thing counts."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ ABOUT: Final[Mapping[Table, tuple[Table, str] | None]] = {
     FILES: None,
     QUARANTINE: None,
 }
-"""What a row is about: where new answers stand in that table and column, old rows about the same are replaced. None:
-rows about files stay, whatever comes later."""
+"""What the rows of a table are about: a new value in that table and column replaces the old rows about it. None: rows
+about files, which are never replaced."""
 HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Of one round, by the table and column that rows are about: which things it replaces, and of which it is late."""
+    """By the table and column that rows are about: the things that a round replaces, and those it is too late for."""
 
     replaced: Mapping[tuple[Table, str], Any]
     late: Mapping[tuple[Table, str], Any]
 
 
 def judge(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Judged:
-    """Compare a round with the tables before it. ``moments``: of each file, in epoch milliseconds. O(things)."""
+    """Compare a round with the tables before it. ``moments``: file -> epoch milliseconds. O(things)."""
     replaced: dict[tuple[Table, str], Any] = {}
     late: dict[tuple[Table, str], Any] = {}
     for about in {about for about in ABOUT.values() if about is not None}:
@@ -106,7 +106,7 @@ def _things(about: tuple[Table, str], folder: Path | None, moments: Mapping[str,
 def _unlisted(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Any:
     """Topics that their broker listed before and does not list in this round.
 
-    A dump of which something was set aside may lack a topic that is there, so it takes none away.
+    A dump with quarantined rows may lack topics that exist, so it removes none.
     """
     columns = ["topic", "broker", "kind", "file"]
     new = _with_moments(_rows(TOPICS, fresh, columns), moments)
@@ -122,9 +122,9 @@ def _unlisted(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> A
 
 
 def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged: Judged | None) -> None:
-    """Rows of one table of an import before and of one round into ``target``. O(rows), one row group at a time.
+    """Write the rows of one table, of the import before and of one round, to ``target``. O(rows), by row group.
 
-    ``judged`` None: a late round, of which only what is about its files counts.
+    ``judged`` None: a late round, of which only the rows about its files count.
     """
     writer = PartWriter(table, target, 0)
     about = ABOUT[table]
@@ -149,40 +149,42 @@ def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged:
 
 
 def files_of(folder: Path) -> set[str]:
-    """The files that rows of merged tables come from; members of a file of many answers stand for it."""
+    """The files that rows of merged tables come from; for a member of a file of many answers, that file as well."""
     tables = [table for table, about in ABOUT.items() if about is not None and "file" in table.names]
     names = [name for table in tables for name in pc.unique(_rows(table, folder, ["file"])["file"]).to_pylist()]
     return {part for name in names for part in (name, name.split(": ")[0])}
 
 
 def carry_history(table: Table, before: Path | None, target: Place) -> None:
-    """The parts of earlier rounds as they are; each round has a part of its own, named by its number."""
+    """Copy the parts of earlier rounds; a round has one part, named by its number."""
     for part in parts_of(before / table.name) if before is not None else ():
         shutil.copyfile(str(part), str(target / part.name))
 
 
 def add_history(table: Table, target: Place, number: str, rows: list[tuple[object, ...]], stamp: Stamp) -> None:
-    """The rows of one round, under a name that the same round gives again."""
+    """Write the rows of one round, under a name that a repetition of the round overwrites."""
     write_rows(table, target, rows, stamp)
     shutil.move(str(target / "part-000000.parquet"), str(target / f"part-batch-{number}.parquet"))
 
 
 def imbalance_rows(batch: int, assigned: Path) -> list[tuple[object, ...]]:
     """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
-    found: list[tuple[object, ...]] = []
+    rows_in_force: list[tuple[object, ...]] = []
     for part in parts_of(assigned / SUBSCRIPTION_LOADS.name):
         rows = pq.read_table(for_arrow(part)).to_pylist()
-        found += [(batch, *(row[name] for name in IMBALANCE_HISTORY.names[1:])) for row in rows if row["in_force"]]
-    return found
+        rows_in_force += [
+            (batch, *(row[name] for name in IMBALANCE_HISTORY.names[1:])) for row in rows if row["in_force"]
+        ]
+    return rows_in_force
 
 
 def broker_rows(batch: int, folder: Place) -> list[tuple[object, ...]]:
-    """Rows of ``broker_history`` from merged topics; topics of which nobody says whose they are are left out."""
+    """Rows of ``broker_history`` from merged topics; topics without a known broker are left out."""
     rates = list(BROKER_HISTORY.names[3:])
     parts = [pq.read_table(for_arrow(part), columns=["broker", *rates]) for part in parts_of(folder / TOPICS.name)]
-    # Sorted values are added up in one order whatever order they were written in.
-    told = pa.concat_tables(parts).filter(pc.field("broker").is_valid())
-    ordered = told.sort_by([(name, "ascending") for name in ("broker", *rates)])
+    # Sorted, so that sums do not depend on the order in which rows were written.
+    owned = pa.concat_tables(parts).filter(pc.field("broker").is_valid())
+    ordered = owned.sort_by([(name, "ascending") for name in ("broker", *rates)])
     sums = ordered.group_by("broker", use_threads=False).aggregate(
         [([], "count_all"), *((name, "sum") for name in rates)]
     )

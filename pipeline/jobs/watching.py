@@ -1,8 +1,8 @@
 """The job ``watch``: dumps that arrive in a folder become the tables of an import, with a history of imbalance.
 
-Spark's checkpoint says which files belong to which batch. A batch's result carries its number and takes its place in
-one step, so a batch that is played again after a crash is known and left out: every file counts exactly once, and who
-reads the tables (DuckDB, pyarrow, the dashboard) sees whole batches only.
+Spark's checkpoint records which files belong to which batch. The result of a batch has its number and is published in
+one step, so a batch that Spark repeats after a crash is recognised and skipped: every file counts exactly once, and
+readers of the tables (DuckDB, pyarrow, the dashboard) see whole batches only.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 JOB: Final = "watch"
 OWN: Final = ".watch"
-"""The hidden folder under OUT: Spark's checkpoint, and what a batch needs while it is taken in."""
+"""The hidden folder under OUT: Spark's checkpoint, and the working files of the current batch."""
 _STATE: Final = "watch_state.json"
 _ANY_AGE: Final = "36500d"
 _SCHEMA: Final = "path string, modificationTime timestamp, length bigint, content binary"
@@ -68,9 +68,8 @@ _GLOB: Final = "*.{" + ",".join(suffix[1:] for suffix in ANSWER_SUFFIXES) + "}"
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """The job's own options: ``every`` (seconds between looks, until stopped; without it what is there is taken in and
-    the job ends), ``files`` (at most so many a batch, 1000), ``flag`` and ``pulsar`` as for ``assign``,
-    ``max-input`` as for ``import``."""
+    """The job's own options: ``every`` (seconds between looks at the folder, until stopped; default: once), ``files``
+    (the most in one batch, 1000), ``flag`` and ``pulsar`` as for ``assign``, ``max-input`` as for ``import``."""
 
     every_s: int | None
     files: int
@@ -79,7 +78,7 @@ class WatchOptions:
 
 
 def read_options(options: JobOptions) -> WatchOptions:
-    """Read the options. Raises ``InputError`` for a word that is not known or is not a number."""
+    """Read the options. Raises ``InputError`` for an unknown option or a bad value."""
     given = options.settings
     check_options(JOB, given)
     for name in ("every", "files"):
@@ -92,21 +91,21 @@ def read_options(options: JobOptions) -> WatchOptions:
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
-    """Take in every answer below ``source`` that has not been taken in yet; with ``every`` go on until stopped.
+    """Import every new answer below ``source``; with ``every`` go on until stopped.
 
-    Files have to appear whole, under a name of their own: write them elsewhere on the same disk and rename them into
-    the folder; one that is written again under its old name is told and not taken in again. Raises
-    ``InputError`` for a missing folder or a result that lies in it, ``RingsideError`` when the checkpoint under
-    ``target`` is not that of its tables.
+    Files must appear whole and under a new name: write them elsewhere on the same disk, then rename them into the
+    folder. A file that is written again under its old name is reported and not imported again. Raises ``InputError``
+    for a missing folder or a result inside it, ``RingsideError`` when the checkpoint under ``target`` belongs to other
+    tables.
     """
     asked = read_options(options)
     if not source.is_dir():
-        raise InputError(f"{source} is not a folder; watch looks at a folder in which dumps arrive")
+        raise InputError(f"{source} is not a folder; name the folder in which dumps arrive")
     if target.resolve().is_relative_to(source.resolve()):
-        raise InputError(f"{target} lies in {source}; put the result elsewhere, or it would be taken for a dump")
+        raise InputError(f"{target} is inside {source}; put the result elsewhere, or it would be read as a dump")
     own = target / OWN
     own.mkdir(parents=True, exist_ok=True)
-    # Two at once would share a checkpoint, and remove what the other is working on.
+    # Two runs at once would share a checkpoint, and remove each other's working files.
     with alone(own / ".lock", target):
         this = _Watch(spark, source.resolve(), target, options, asked)
         this.check_checkpoint()
@@ -119,14 +118,14 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
         written_anew = this.written_anew()
         if written_anew:
             names = ", ".join(written_anew[:3]) + (", …" if len(written_anew) > 3 else "")
-            reason = f"{len(written_anew):,} files changed after they were taken in ({names})"
-            options.say(f"watch: {reason}; they are not taken in again: a new dump needs a new name")
+            reason = f"{len(written_anew):,} files changed after they were imported ({names})"
+            options.say(f"watch: {reason}; they are not imported again: a new dump needs a new name")
         summary = json.loads((target / f"{JOB}.json").read_bytes())
     return JobResult(JOB, summary)
 
 
 def _take_in(this: _Watch, checkpoint: Path) -> None:
-    # What goes wrong in a batch is told in one sentence at the end, not as a story as well.
+    # A failure of a batch is reported in one sentence at the end, so Py4J need not log it too.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     with spark_faults(JOB):
         query = _started(this, checkpoint)
@@ -140,9 +139,9 @@ def _take_in(this: _Watch, checkpoint: Path) -> None:
 def _started(this: _Watch, checkpoint: Path) -> StreamingQuery:
     reader = this.spark.readStream.format("binaryFile").schema(_SCHEMA).option("recursiveFileLookup", "true")
     reader = reader.option("pathGlobFilter", _GLOB).option("maxFilesPerTrigger", this.asked.files)
-    # Else files that are a week older than the newest are left out without a word.
+    # By default Spark silently skips files that are a week older than the newest.
     reader = reader.option("maxFileAge", _ANY_AGE)
-    # Only names are asked for, so no file is read before the import reads it.
+    # Only the names are selected, so no file is read before the import reads it.
     writer = reader.load(str(this.source)).select("path").writeStream.foreachBatch(this.take)
     writer = writer.option("checkpointLocation", str(checkpoint))
     every = this.asked.every_s
@@ -151,14 +150,14 @@ def _started(this: _Watch, checkpoint: Path) -> StreamingQuery:
 
 
 def _state(target: Path) -> dict[str, Any] | None:
-    """The last batch that is in place and the query it belongs to."""
+    """The state after the last published batch, None before the first."""
     current = current_run(target, JOB)
     return json.loads((current / _STATE).read_bytes()) if current is not None else None
 
 
 @dataclass
 class _Watch:
-    """One run; ``take`` is called for each batch, again for one whose end was not noted."""
+    """One run; Spark calls ``take`` for each batch, and again for a batch whose end it did not record."""
 
     spark: SparkSession
     source: Path
@@ -167,7 +166,7 @@ class _Watch:
     asked: WatchOptions
 
     def check_checkpoint(self) -> None:
-        """Raises ``RingsideError`` when tables are there and the checkpoint that belongs to them is not."""
+        """Raise ``RingsideError`` when there are tables but not the checkpoint that belongs to them."""
         state = _state(self.target)
         if state is not None and state["query"] != self._query():
             reason = f"the checkpoint in {self.target / OWN} is not the one its tables were made with"
@@ -178,21 +177,21 @@ class _Watch:
         return str(json.loads(path.read_bytes())["id"]) if path.exists() else None
 
     def written_anew(self) -> list[str]:
-        """Files that are in the tables and were written again since: Spark knows a file by its name."""
+        """Imported files that were written again since; Spark knows a file by its name only."""
         current = current_run(self.target, JOB)
         if current is None:
             return []
         since = (current / _STATE).stat().st_mtime_ns
-        found: list[str] = []
+        changed: list[str] = []
         for part in parts_of(current / FILES.name):
             for name in pq.read_table(for_arrow(part), columns=["file"])["file"].to_pylist():
                 with suppress(OSError):
                     if (self.source / name).stat().st_mtime_ns > since:
-                        found.append(name)
-        return sorted(found)
+                        changed.append(name)
+        return sorted(changed)
 
     def take(self, rows: DataFrame, batch: int) -> None:
-        """One batch of files into the tables, unless it is in them already."""
+        """Merge one batch of files into the tables, unless it is in them already."""
         state = _state(self.target)
         if state is not None and state["batch"] >= batch:
             return
@@ -206,17 +205,19 @@ class _Watch:
         shutil.rmtree(folder, ignore_errors=True)
         dumps = dumps_of(paths, self.source)
         rounds = rounds_of(dumps, state.get("latest", {}) if state is not None else {})
-        late = sum(len(each.dumps) for each in rounds if each.late)
+        late = sum(len(part.dumps) for part in rounds if part.late)
         if late:
-            self.options.say(f"watch: {late:,} files are older than what is known; they count in the history only")
-        for number, each in enumerate(rounds):
-            self._import(each.dumps, folder / f"round-{number}")
+            self.options.say(
+                f"watch: {late:,} files are older than the answers known so far; they count in the history only"
+            )
+        for number, part in enumerate(rounds):
+            self._import(part.dumps, folder / f"round-{number}")
         self._place(batch, folder, rounds)
         self._clean(folder)
         self.options.say(f"watch: batch {batch} of {len(paths):,} files is in place")
 
     def _import(self, dumps: Sequence[Dump], folder: Path) -> None:
-        """The import of these files only: links to them, at the same places as in the folder."""
+        """Import these files only, through links with the same relative paths."""
         for dump in dumps:
             link = folder / "files" / dump.name
             link.parent.mkdir(parents=True, exist_ok=True)
@@ -238,27 +239,27 @@ class _Watch:
             own = Path(str(draft.folder))
             for table in HISTORIES:
                 carry_history(table, before, draft.table(table))
-            for number, each in enumerate(rounds):
+            for number, round_ in enumerate(rounds):
                 tables = folder / f"round-{number}" / "tables"
-                moments |= {dump.name: dump.moment_ms for dump in each.dumps}
+                moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
                 last = number == len(rounds) - 1
                 merged = own if last else folder / f"round-{number}" / "merged"
-                judged = None if each.late else judge(before, tables, moments)
+                judged = None if round_.late else judge(before, tables, moments)
                 for table in ABOUT:
                     (merged / table.name).mkdir(parents=True, exist_ok=True)
                     place = draft.table(table) if last else merged / table.name
                     merge(table, before, tables, place, judged)
                 at = f"{batch:09d}-{number:06d}"
-                stamp = Stamp(self.options.run_id, datetime.fromtimestamp(each.moment_ms / 1000, UTC))
+                stamp = Stamp(self.options.run_id, datetime.fromtimestamp(round_.moment_ms / 1000, UTC))
                 add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), at,
-                            broker_rows(batch, tables if each.late else merged), stamp)  # fmt: skip
-                if last or not each.late:
+                            broker_rows(batch, tables if round_.late else merged), stamp)  # fmt: skip
+                if last or not round_.late:
                     assigned = folder / f"round-{number}" / "assigned"
                     self._run("assign", merged, assigned, {"policies": "pulsar", **self.asked.assign})
-                imbalance = [] if each.late else imbalance_rows(batch, assigned)
+                imbalance = [] if round_.late else imbalance_rows(batch, assigned)
                 add_history(IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), at, imbalance, stamp)
-                if not each.late:
-                    latest |= {dump.thing: dump.moment_ms for dump in each.dumps}
+                if not round_.late:
+                    latest |= {dump.thing: dump.moment_ms for dump in round_.dumps}
                 before = merged
             self._report(draft, assigned, folder / "report")
             write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
@@ -268,7 +269,7 @@ class _Watch:
             write_json(draft.folder, _STATE, state)
 
     def _report(self, draft: Draft, assigned: Path, scratch: Path) -> None:
-        """What ``fleet open`` opens: who has what now, and the summary."""
+        """Write what ``fleet open`` reads: the current assignments and the summary."""
         _adopt(draft, assigned, "assign.json")
         read = {table.name: check_folder(table, draft.folder / table.name) for table in ABOUT}
         bad = _bad_rows(draft.folder)
@@ -292,7 +293,7 @@ def _adopt(draft: Draft, result: Path, *documents: str) -> None:
 
 
 def _bad_rows(folder: Place) -> Counter[str]:
-    """Records that were set aside as bad, by the table that lacks them."""
+    """Numbers of bad records in the quarantine, by the table that lacks them."""
     rows: Counter[str] = Counter()
     for part in parts_of(folder / QUARANTINE.name):
         columns = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
@@ -313,7 +314,7 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Dumps of different things, and the latest moment of them; ``late``: later ones are in the tables already."""
+    """Dumps of different things; ``late``: the tables already have later dumps of them."""
 
     dumps: tuple[Dump, ...]
     late: bool
@@ -324,7 +325,7 @@ class Round:
 
 
 def dumps_of(paths: Sequence[str], source: Path) -> list[Dump]:
-    """What each file is about, and its moment: the time in its path, else when it was written."""
+    """The dump in each file, with its moment: the time in its path, else when the file was written."""
     names = [os.path.relpath(path, source) for path in paths]
     files = [
         FoundFile(name, path, Path(path).stat().st_size, at)
@@ -341,7 +342,7 @@ def dumps_of(paths: Sequence[str], source: Path) -> list[Dump]:
 
 
 def rounds_of(dumps: Sequence[Dump], latest: Mapping[str, int]) -> list[Round]:
-    """Late dumps first, then the others by their moments: of one thing a round has one dump."""
+    """Split dumps into rounds with at most one dump of each thing: late ones first, then the others by moment."""
     rounds: dict[tuple[bool, int], list[Dump]] = defaultdict(list)
     counts: Counter[tuple[bool, str]] = Counter()
     for dump in sorted(dumps, key=lambda dump: (dump.moment_ms, dump.name)):
@@ -352,7 +353,7 @@ def rounds_of(dumps: Sequence[Dump], latest: Mapping[str, int]) -> list[Round]:
 
 
 def _local(path: str) -> str:
-    """A path as Spark writes it (``file:/a%20b``) as the file system takes it."""
+    """The path in a URI as Spark writes it (``file:/a%20b``)."""
     return unquote(urlsplit(path).path)
 
 

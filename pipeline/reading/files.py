@@ -195,12 +195,12 @@ def time_of_files(source: Place, names: Iterable[str]) -> datetime | None:
     unnamed = [name for name, moment in moments.items() if moment is None]
     latest = max((moment for moment in moments.values() if moment is not None), default=None)
     written = [latest, *_written(source, unnamed)] if unnamed else [latest]
-    return max((each for each in written if each is not None), default=None)
+    return max((moment for moment in written if moment is not None), default=None)
 
 
 def _named_moment(name: str) -> datetime | None:
-    found = [at for folder in name.split("/")[:-1] if (at := moment_ms(folder)) is not None]
-    return datetime.fromtimestamp(found[-1] / 1000, UTC) if found else None
+    moments = [at for folder in name.split("/")[:-1] if (at := moment_ms(folder)) is not None]
+    return datetime.fromtimestamp(moments[-1] / 1000, UTC) if moments else None
 
 
 def _written(source: Place, names: list[str]) -> list[datetime]:
@@ -210,11 +210,11 @@ def _written(source: Place, names: list[str]) -> list[datetime]:
         wanted = {(source / name).path for name in names}
         listed = ((path.path, info.mtime) for path, info in source.files(below=True))
         return [moment for path, moment in listed if path in wanted and moment is not None]
-    found: list[datetime] = []
+    moments: list[datetime] = []
     for name in names:
         path = source / name if source.is_dir() else source
         try:
-            found.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+            moments.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
         except OSError:  # gone, or named with bytes that are not UTF-8
             continue
-    return found
+    return moments

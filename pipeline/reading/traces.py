@@ -55,7 +55,7 @@ def form_of(name: str) -> str | None:
 
 def has_traces(source: Place) -> bool:
     """Whether anything at or below ``source`` is a trace by its name."""
-    return bool(_found(source, None, []))
+    return bool(_traces_at(source, None, []))
 
 
 def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePiece], list[Problem]]:
@@ -65,7 +65,7 @@ def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePie
     """
     problems: list[Problem] = []
     pieces: list[TracePiece] = []
-    traces = sorted(_found(source, skip, problems))
+    traces = sorted(_traces_at(source, skip, problems))
     if not traces:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no key trace ({', '.join(TRACE_SUFFIXES)}) lies in {source}{more}", tuple(problems))
@@ -78,7 +78,7 @@ def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePie
     return pieces, problems
 
 
-def _found(source: Place, skip: Place | None, problems: list[Problem]) -> list[tuple[str, Place]]:
+def _traces_at(source: Place, skip: Place | None, problems: list[Problem]) -> list[tuple[str, Place]]:
     if isinstance(size_of(source), int):
         return [(source.name, source)] if form_of(source.name) else []
     return [(name, path) for name, path, _ in files_below(source, skip, _is_trace, problems)[0]]

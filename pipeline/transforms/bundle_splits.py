@@ -1,6 +1,6 @@
-"""What cuts would leave of many bundles, as the columns of ``bundle_splits`` and ``bundle_children``.
+"""The children that cuts would make of many bundles, as columns of ``bundle_splits`` and ``bundle_children``.
 
-A bundle is judged once for each algorithm, so nothing here is done bundle by bundle.
+There is a row per bundle and algorithm, so everything here works on whole columns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REFUSALS: Final = (
 )
 _NOT_DEFAULT: Final = 4
 _FEWEST_TOPICS: Final = 2
-"""Both load managers pass over a bundle with fewer loaded topics, however busy."""
+"""Both load managers leave a bundle with fewer loaded topics whole, however busy it is."""
 _NONE: Final = -1
 _HEX: Final = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 _SHIFTS: Final = np.arange(28, -1, -4)
@@ -50,12 +50,16 @@ def range_texts(lower: NDArray[np.int64], upper: NDArray[np.int64]) -> Any:
 
 
 class Children:
-    """What one algorithm's cuts would leave of each bundle.
+    """The children that the cuts of one algorithm would make of each bundle.
 
-    ``refusal``: (bundles,) the place of a reason in ``REFUSALS``, -1 where a broker would carry the cuts out:
-    ``nothing-to-split`` is answered and nothing happens, ``equal-boundaries`` is never answered. ``loads``: (8, topics)
-    one row a sum of ``bundle_loads`` after the topics themselves; topics outside every bundle have bundle -1. Those
-    without ``has_stats`` are not loaded: the algorithms count them, the load manager does not.
+    ``bundle`` (topics,) is the index of each topic's bundle, -1 outside of all; ``loads`` (6, topics) are publishers,
+    consumers and the four rates. Topics without ``has_stats`` are not loaded: the algorithms count them, the load
+    manager does not.
+
+    ``refusal`` (bundles,) is the index of a reason in ``REFUSALS``, -1 where a broker would carry the cuts out. (To
+    ``nothing-to-split`` a broker answers, and does nothing; to ``equal-boundaries`` it never answers.) ``parent``,
+    ``lower``, ``upper`` and the sums ``topics``, ``loaded``, ``sessions``, ``msgs`` and ``volume`` are (children,), by
+    bundle and lower bound; ``start`` (bundles + 1,) is where the children of each bundle begin.
     """
 
     def __init__(
@@ -94,13 +98,13 @@ class Children:
     def split_columns(
         self, bundles: Any, namespaces: Any, algorithm: str, settings: BrokerSettings, *, is_default: bool
     ) -> Any:
-        """Rows of ``bundle_splits``, one a bundle; ``bundles`` and ``namespaces`` are their names as Arrow columns.
+        """Rows of ``bundle_splits``, one per bundle; ``bundles`` and ``namespaces`` are their names as Arrow columns.
 
-        ``is_default`` False: no broker would take this algorithm, but what it would do is told all the same.
+        ``is_default`` False: no broker would take this algorithm; the refusal says so, beside what it would do.
         """
         count = len(bundles)
         whole = self.refusal != _NONE
-        told = np.where(~whole & (not is_default), _NOT_DEFAULT, self.refusal)
+        refusals = np.where(~whole & (not is_default), _NOT_DEFAULT, self.refusal)
         begins = self.start[:-1]
         empty, over = (self.topics == 0).astype(np.int64), self._over_limit(settings).astype(np.int64)
         arrays = [
@@ -109,7 +113,7 @@ class Children:
             pa.repeat(algorithm, count),
             pa.ListArray.from_arrays(pa.array(self._cuts.start.astype(np.int32)), pa.array(self._cuts.positions)),
             pa.array(np.where(whole, 0, np.diff(self.start))),
-            pa.array(REFUSALS, pa.string()).take(pa.array(told, mask=told == _NONE)),
+            pa.array(REFUSALS, pa.string()).take(pa.array(refusals, mask=refusals == _NONE)),
             pa.array(np.where(whole, 0, np.add.reduceat(empty, begins) if count else empty)),
             pa.array(np.where(whole, 1.0, self._largest_share(self.topics))),
             pa.array(np.where(whole, 1.0, self._largest_share(self.msgs))),
@@ -118,7 +122,7 @@ class Children:
         return pa.Table.from_arrays(arrays, names=list(BUNDLE_SPLITS.names))
 
     def child_columns(self, bundles: Any, namespaces: Any, algorithm: str) -> Any:
-        """Rows of ``bundle_children``: none for a bundle that stays whole."""
+        """Rows of ``bundle_children``; a bundle that stays whole has none."""
         shown = np.flatnonzero((self.refusal == _NONE)[self.parent])
         parent = pa.array(self.parent[shown])
         spaces = namespaces.take(parent)
@@ -128,20 +132,20 @@ class Children:
             spaces,
             pa.repeat(algorithm, len(shown)),
             pc.binary_join_element_wise(spaces, texts, "/"),
-            *(pa.array(each[shown]) for each in (self.lower, self.upper, self.topics, self.msgs, self.volume)),
+            *(pa.array(values[shown]) for values in (self.lower, self.upper, self.topics, self.msgs, self.volume)),
         ]
         return pa.Table.from_arrays(arrays, names=list(BUNDLE_CHILDREN.names))
 
     def _largest_share(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """(bundles,) the largest child's part of each bundle, 1 where there is nothing to share."""
+        """(bundles,) the share of the largest child in the sum of its bundle, 1 where that sum is 0."""
         begins = self.start[:-1]
         if not len(begins):
             return np.zeros(0)
-        sums, largest = (each.reduceat(values, begins).astype(np.float64) for each in (np.add, np.maximum))
+        sums, largest = (reduce.reduceat(values, begins).astype(np.float64) for reduce in (np.add, np.maximum))
         return np.divide(largest, sums, out=np.ones(len(begins)), where=sums > 0)
 
     def _over_limit(self, settings: BrokerSettings) -> NDArray[np.bool_]:
-        """(children,) whether the load manager would split this one again: above a limit, with two loaded topics."""
+        """(children,) whether the load manager would split it again: above a limit, with at least two loaded topics."""
         most_sessions = settings.loadBalancerNamespaceBundleMaxSessions
         over = self.loaded > settings.loadBalancerNamespaceBundleMaxTopics
         over |= (self.sessions > most_sessions) & (most_sessions > 0)

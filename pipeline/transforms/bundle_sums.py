@@ -1,4 +1,4 @@
-"""Bundles of many namespaces at once: loads, verdicts, cuts and what they would leave, from the engine's bulk rules.
+"""Bundles of many namespaces at once: loads, verdicts, cuts and children, from the engine's bulk rules.
 
 Arrays in, columns out; no Spark, no files.
 """
@@ -27,9 +27,10 @@ from pipeline.transforms.bundle_splits import Children, range_texts
 
 @dataclass(frozen=True)
 class Topics:
-    """Topics of some whole namespaces in listing order, one array each of (n,); ``namespace`` counts in a list.
+    """Topics of some whole namespaces in listing order, as arrays of shape (n,).
 
-    ``loads``: (6, n) float64: publishers, consumers and the four rates, 0 where there are no statistics.
+    ``namespace`` is an index into a list of names; ``loads`` is (6, n): publishers, consumers and the four rates, 0
+    where there are no statistics.
     """
 
     namespace: NDArray[np.int64]
@@ -40,10 +41,11 @@ class Topics:
 
 @dataclass
 class Bundles:
-    """Some namespaces with their topics put into bundles.
+    """Some whole namespaces, their bundles, and the topics in each bundle.
 
-    ``owners``: broker by full bundle name, as far as it is known; ``sums``: (8, bundles): topics, loaded topics, then
-    the six loads.
+    ``owners``: broker by full bundle name, as far as known. ``visiting``: all brokers in the order in which the load
+    manager visits them. ``bundle``: (topics,) index of each topic's bundle, -1 for none. ``sums``: (8, bundles) topics,
+    loaded topics, then the six loads.
     """
 
     names: Sequence[str]
@@ -71,10 +73,10 @@ class Bundles:
         return pa.array(self.names, pa.string()).take(pa.array(self.namespace_no))
 
     def load_columns(self, full: Any) -> Any:
-        """Rows of ``bundle_loads``: the sums, the owner, and what the modular load manager would do about it."""
+        """Rows of ``bundle_loads``: the sums, the owner, and the verdict of the modular load manager."""
         names = full.to_pylist()
         verdicts = self._verdicts(names)
-        told = [verdicts[name] for name in names]
+        in_order = [verdicts[name] for name in names]
         arrays = [
             full,
             self.namespaces(),
@@ -83,13 +85,13 @@ class Bundles:
             pa.array([self.owners.get(name) for name in names], pa.string()),
             *(pa.array(self.sums[place].astype(np.int64)) for place in range(4)),
             *(pa.array(self.sums[place]) for place in range(4, 8)),
-            pa.array([verdict.outcome for verdict in told], pa.string()),
-            pa.array([verdict.reason for verdict in told], pa.string()),
+            pa.array([verdict.outcome for verdict in in_order], pa.string()),
+            pa.array([verdict.reason for verdict in in_order], pa.string()),
         ]
         return pa.Table.from_arrays(arrays, names=list(BUNDLE_LOADS.names))
 
     def _verdicts(self, names: Sequence[str]) -> dict[str, ModularVerdict]:
-        """The leader's verdict on each bundle, its current load standing in for the stored long-term average."""
+        """The leader's verdict on each bundle, with its current load as the stored long-term average."""
         by_broker: dict[str, list[BundleStats]] = {broker: [] for broker in self.visiting}
         averages: dict[str, TimeAverageMessageData] = {}
         for name, (_, loaded, producers, consumers, *rates) in zip(names, self.sums.T.tolist(), strict=True):
@@ -102,7 +104,7 @@ class Bundles:
         return {verdict.bundle: verdict for verdict in decision.verdicts}
 
     def occupancy_rows(self) -> list[tuple[Any, ...]]:
-        """Rows of ``occupancy``."""
+        """Rows of ``occupancy``, one per namespace that has bundles."""
         rows: list[tuple[Any, ...]] = []
         traffic = self.sums[4] + self.sums[5]
         for number, name in enumerate(self.names):
@@ -116,24 +118,24 @@ class Bundles:
         return rows
 
     def columns(self) -> TopicColumns:
-        """The topics as the split algorithms see them."""
+        """The topics in the form that the split algorithms take."""
         rate_in, rate_out, bytes_in, bytes_out = self.topics.loads[2:]
         return TopicColumns(
             self.bundle, self.topics.hashes, rate_in + rate_out, bytes_in + bytes_out, self.topics.has_stats
         )
 
     def split_columns(self, full: Any) -> Iterator[tuple[Any, Any]]:
-        """Rows of ``bundle_splits`` and of ``bundle_children`` of every bundle, algorithm by algorithm."""
+        """Yield the rows of ``bundle_splits`` and of ``bundle_children`` of all bundles, per algorithm."""
         namespaces = self.namespaces()
         answers = cuts_by_algorithm(self.map, self.columns(), flow_limits(self.settings))
         for algorithm, cuts in answers.items():
-            made = Children(
+            children = Children(
                 self.map, cuts, self.bundle, self.topics.hashes, self.topics.loads, has_stats=self.topics.has_stats
             )
-            told = made.split_columns(
+            splits = children.split_columns(
                 full, namespaces, algorithm, self.settings, is_default=self._could_be_taken(algorithm)
             )
-            yield told, made.child_columns(full, namespaces, algorithm)
+            yield splits, children.child_columns(full, namespaces, algorithm)
 
     def _could_be_taken(self, algorithm: str) -> bool:
         needs_default = algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE

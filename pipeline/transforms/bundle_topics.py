@@ -1,4 +1,4 @@
-"""Topics of a fleet, namespace by namespace, with what is known of each namespace's bundles and owners."""
+"""Topics of a fleet by namespace, with the bundles of each namespace and their owners."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _KNOWN: Final = {"boundaries": "array<bigint>", "owners": "array<struct<bundle:s
 def topics_by_namespace(
     topics: DataFrame, subscriptions: DataFrame, listed: DataFrame | None, known: DataFrame
 ) -> DataFrame:
-    """Every topic once, with its loads and how many consumers it has over all its subscriptions.
+    """Every topic once, with its loads and the number of consumers of all its subscriptions.
 
-    Topics that only ``listed`` names exist and are not loaded. Each namespace is in one partition, its topics sorted by
-    name, so that sums come out the same every time; its first row has no topic, but what is ``known`` of it
-    (``boundaries_of_namespaces``, ``owners_of_namespaces``). All comes together in one shuffle.
+    Topics that only ``listed`` names exist but are not loaded. Each namespace is in one partition, with its topics
+    sorted by name, so that sums are reproducible. Its first row has no topic but the columns of ``known``
+    (``boundaries_of_namespaces``, ``owners_of_namespaces``). One shuffle.
     """
     bundle = fn.when(fn.col("bundle").isNotNull(), fn.concat_ws("/", "namespace", "bundle"))
     loads = {name: fn.col(name) for name in _SUMMED if name != "consumers"}
@@ -40,7 +40,7 @@ def topics_by_namespace(
 
 
 def _row(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
-    """Rows with all columns, those not given being empty, or 0 where they are added up."""
+    """Rows with all columns; those not given are empty, or 0 if they are summed."""
     empty = {name: fn.lit(None) for name in (*_LARGEST, *_KNOWN)} | {"has_stats": fn.lit(False)}
     given = {**empty, **dict.fromkeys(_SUMMED, fn.lit(0)), **columns}
     kinds = {**_LARGEST, **_SUMMED, **_KNOWN}
@@ -56,7 +56,7 @@ def boundaries_of_namespaces(bundles: DataFrame) -> DataFrame:
 def owners_of_namespaces(reports: DataFrame, brokers: DataFrame) -> DataFrame:
     """``namespace`` and the ``owners`` of its bundles, as load reports have them.
 
-    Of two brokers that report one bundle the one whose report is newer counts, then by name.
+    Where two brokers report the same bundle, the newer report counts; of equal times, the later broker by name.
     """
     updated = brokers.groupBy("broker").agg(fn.max("last_update_ms").alias("updated"))
     claim = fn.struct(fn.coalesce("updated", fn.lit(0)).alias("updated"), "broker")

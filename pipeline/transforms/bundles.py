@@ -1,4 +1,4 @@
-"""Topics to bundles, what each carries and where it would be cut: the engine's bulk rules over Arrow batches.
+"""The bundles of topics, their loads and where they would be split: the engine's bulk rules over Arrow batches.
 
 The work runs inside a data source (``pipeline.sink``) on rows of ``transforms.bundle_topics``, some whole namespaces at
 a time.
@@ -28,7 +28,8 @@ _LOADED: Final = ("producers", *_LOADS[1:])
 
 
 class BundleAccount(msgspec.Struct):
-    """What one task did; ``brokers``: bundles, topics and the six loads by owner ("" for none)."""
+    """What one task counted: topics, those in no bundle (``nowhere``) and those that the broker listed under another
+    one (``elsewhere``); ``brokers``: bundles, topics and the six loads by owner ("" for none)."""
 
     rows: int = 0
     nowhere: int = 0
@@ -39,7 +40,7 @@ class BundleAccount(msgspec.Struct):
 
 @dataclass(frozen=True)
 class BundleWork:
-    """``visiting``: all brokers in the order in which the load manager visits them."""
+    """The work of a task; ``visiting``: all brokers in the order in which the load manager visits them."""
 
     visiting: Sequence[str]
     settings: BrokerSettings
@@ -60,13 +61,13 @@ class _Task:
         self.account = BundleAccount()
 
     def take(self, table: Any) -> None:
-        """Some whole namespaces."""
+        """Write the rows of some whole namespaces."""
         named = pc.is_valid(table["topic"])
         known, rows = table.filter(pc.invert(named)), table.filter(named).combine_chunks()
-        found = known.select(["namespace", "boundaries", "owners"]).to_pylist()
-        boundaries = {row["namespace"]: row["boundaries"] or () for row in found}
-        owners = {each["bundle"]: each["broker"] for row in found for each in row["owners"] or ()}
-        # Namespaces without a topic come last, and those of which nothing is known have no bundles.
+        namespaces = known.select(["namespace", "boundaries", "owners"]).to_pylist()
+        boundaries = {row["namespace"]: row["boundaries"] or () for row in namespaces}
+        owners = {entry["bundle"]: entry["broker"] for row in namespaces for entry in row["owners"] or ()}
+        # Namespaces without a topic come last; those without a boundary list have no bundles.
         names, numbers = codes_of(rows["namespace"])
         names = [*names, *sorted(boundaries.keys() - set(names))]
         topics = Topics(
@@ -108,11 +109,11 @@ class _Task:
 
 
 def _owners_by_statistics(rows: Any, bundles: Bundles, full: Any) -> Mapping[str, str]:
-    """Owners by whose statistics list the topics, for bundles that no load report names: the last topic's counts."""
+    """Owners of bundles that no load report names: the broker whose statistics list the last of their topics."""
     brokers, listing = codes_of(rows["broker"].fill_null(""))
     known = np.flatnonzero((bundles.bundle >= 0) & (np.array([*map(bool, brokers)], dtype=bool)[listing]))
     last = np.full(len(full), -1, dtype=np.int64)
-    # Of assignments to one place the last one stays.
+    # Of several assignments to one element the last one counts.
     last[bundles.bundle[known]] = listing[known]
     owned = np.flatnonzero(last >= 0)
     names = full.take(pa.array(owned)).to_pylist()

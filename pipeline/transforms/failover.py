@@ -1,4 +1,4 @@
-"""Failover subscriptions as the job ``assign`` needs them: by group of brokers, unit by unit, rows numbered by unit.
+"""Failover subscriptions in the form that the job ``assign`` takes: with the group of their brokers, by unit.
 
 A *unit* is a subscription with one list of consumers in one group of brokers (``engine.failover.bulk``).
 """
@@ -38,7 +38,7 @@ def group_of(file: Column, groups: BrokerGroups) -> Column:
 def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
     """Each unit with the ``names`` of its consumers (null where the set is missing) and some observed ``actives``.
 
-    Of these the first by topic name, so that it does not matter how rows are stored.
+    ``actives`` has the first topics by name, at most ``MOST_ACTIVES``, so that the order of the rows does not matter.
     """
     seen = rows.where(fn.col("told_active_consumer").isNotNull())
     active = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
@@ -54,7 +54,7 @@ def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
 
 
 def numbered_rows(rows: DataFrame, units: DataFrame, count: int) -> DataFrame:
-    """What the engine needs of each row, and its unit's number; ``units``: ``UNIT`` and ``unit``, ``count`` rows."""
+    """The columns that the engine reads, and ``unit``; ``units`` has ``count`` rows of ``UNIT`` and ``unit``."""
     numbered = rows.join(fn.broadcast(units) if count <= _MOST_BROADCAST else units, [*UNIT])
     return numbered.select(
         "unit", "topic", "partition_index", "told_active_consumer", "msg_rate_out", "msg_throughput_out"

@@ -1,4 +1,4 @@
-"""The doctor over Arrow batches: rows become cases, cases findings, findings rows."""
+"""The rules of the doctor over Arrow batches: from rows to cases, from cases to rows of findings."""
 
 from __future__ import annotations
 
@@ -28,46 +28,49 @@ from pipeline.batches import whole_groups
 from pipeline.schemas import FINDINGS
 
 ANSWERS_TOGETHER: Final = 256
-"""Few, since one of them can be the statistics of a whole namespace."""
+"""Answers in one table: few, since one of them can be the statistics of a whole namespace."""
 _MIRRORED: Final = re.compile(r"(?:^|/)(?:admin|lookup)/v2/")
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
 
-def finding_row(found: Finding) -> tuple[Any, ...]:
+def finding_row(finding: Finding) -> tuple[Any, ...]:
     """A finding as a row of ``findings``."""
-    where = found.where
-    numbers = [{"name": name, "value": float(value)} for name, value in found.numbers]
+    where = finding.where
+    numbers = [{"name": name, "value": float(value)} for name, value in finding.numbers]
     return (
-        found.rule, found.severity.label, int(found.severity), where.namespace, where.subscription, where.bundle,
-        where.topic, where.consumer, where.topics, found.what, found.advice, numbers,
+        finding.rule, finding.severity.label, int(finding.severity), where.namespace, where.subscription, where.bundle,
+        where.topic, where.consumer, where.topics, finding.what, finding.advice, numbers,
     )  # fmt: skip
 
 
-def findings_table(found: Iterable[Finding]) -> Any:
+def findings_table(findings: Iterable[Finding]) -> Any:
     """Findings as a ``pyarrow.Table``."""
-    return FINDINGS.columns_of([finding_row(each) for each in found])
+    return FINDINGS.columns_of([finding_row(finding) for finding in findings])
 
 
 def row_linter(world: World, lint: _Lint) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks in which each row is a case."""
+    """The function of tasks whose rows are cases, one per row, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            found = [each for row in batch.to_pylist() for each in lint(world, row)]
-            yield from findings_table(found).to_batches()
+            findings = [finding for row in batch.to_pylist() for finding in lint(world, row)]
+            yield from findings_table(findings).to_batches()
 
     return run
 
 
 def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
-    """A row of ``transforms.lint_rows.failover_cases``; levels explain the order and what is told."""
+    """Findings about a row of ``transforms.lint_rows.failover_cases``.
+
+    Priority levels are inferred from the order of the consumers and from the observed active consumers.
+    """
     names = row["names"]
-    told = [(each["topic"], each["partition_index"], each["active"]) for each in row["told"] or ()]
+    observed = [(active["topic"], active["partition_index"], active["active"]) for active in row["actives"] or ()]
     flag = world.settings.activeConsumerFailoverConsistentHashing
-    levels = levels_of(names, told, consistent_hashing=flag, behaviour=world.behaviour)
+    levels = levels_of(names, observed, consistent_hashing=flag, behaviour=world.behaviour)
     if not row["partitioned"] and world.behaviour.nonpartitioned_failover != "ring":
-        # Before 3.0 this list is not sorted, so its order tells nothing about levels.
+        # Before 3.0 this list is not sorted, so its order implies no levels.
         levels = (0,) * len(names)
     consumers = tuple(
         Consumer(place, name, level) for place, (name, level) in enumerate(zip(names, levels, strict=True))
@@ -79,10 +82,10 @@ def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
 
 
 def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
-    """A row of ``transforms.lint_rows.key_cases``.
+    """Findings about a row of ``transforms.lint_rows.key_cases``.
 
-    The selector is the one that gives the ranges the brokers report; where two consumers report one slot none does,
-    and the ranges stand for themselves.
+    The selector is the one that gives the ranges that brokers reported. Where two consumers reported the same slot
+    there is no such selector, and the reported ranges are checked as they are.
     """
     members = tuple(
         ConsumerFacts(name=name, connected_since=since, range_arrays=tuple(zip(starts, ends, strict=True)))
@@ -91,15 +94,17 @@ def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
     if all(member.connected_since for member in members):
         members = tuple(sorted(members, key=lambda member: member.connected_since.rstrip("Z")))
     place = (row["namespace"], row["subscription"], row["topic"], row["topics"])
-    found: list[Finding] = []
+    findings: list[Finding] = []
     group = KeyGroup(row["subscription"], row["namespace"], members, [row["topic"]])
     opened, _ = key_subscriptions_of([group], world.settings, world.behaviour, set(), 1)
-    for each in opened:
-        found += lint_key_subscription(KeyCase(world, *place, each.consumers, each.delivery.selector, each.keys))
+    for opened_one in opened:
+        findings += lint_key_subscription(
+            KeyCase(world, *place, opened_one.consumers, opened_one.delivery.selector, opened_one.keys)
+        )
     if world.behaviour.key_shared_ring not in _SHARED_POINTS and _overlap(members):
         reported = tuple(KeyConsumer(at, member.name, member.key_hash_ranges) for at, member in enumerate(members))
-        found += lint_key_subscription(KeyCase(world, *place, reported))
-    return found
+        findings += lint_key_subscription(KeyCase(world, *place, reported))
+    return findings
 
 
 def _overlap(members: Sequence[ConsumerFacts]) -> bool:
@@ -109,7 +114,7 @@ def _overlap(members: Sequence[ConsumerFacts]) -> bool:
 
 @dataclass(frozen=True)
 class CausePlan:
-    """What tasks that look for causes need: answers that hold for all namespaces, and the release of the brokers."""
+    """The input of all tasks that look for causes: answers about all namespaces, and the release of the brokers."""
 
     everywhere: Sequence[tuple[str, bytes]]
     release: str
@@ -123,16 +128,16 @@ def cause_linter(plan: CausePlan) -> Callable[[Iterator[Any]], Iterator[Any]]:
             answers: dict[str, list[AnswerFile]] = {}
             for row in table.to_pylist():
                 answers.setdefault(row["namespace"], []).append(AnswerFile(row["file"], row["body"]))
-            found = [
+            findings = [
                 cause_finding for name, files in answers.items() for cause_finding in cause_findings(plan, name, files)
             ]
-            yield from findings_table(found).to_batches()
+            yield from findings_table(findings).to_batches()
 
     return run
 
 
 def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile]) -> Iterable[Finding]:
-    """The causes of one namespace. Answers that hold for all belong to the dump they are in, and to those below it."""
+    """The causes in one namespace; answers about all namespaces count in their own dump and in those below it."""
     roots = {root_of(answer.name) for answer in answers}
     shared = [
         AnswerFile(name, body)
@@ -143,13 +148,13 @@ def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile
     try:
         moments = read_moments(*answers, *shared, version)
     except InputError:
-        # The import has said already what is wrong with them.
+        # The import has reported what is wrong with them.
         return ()
     return findings_of(why(moments), namespace=namespace)
 
 
 def root_of(name: str) -> str:
-    """The folder of the dump that a file belongs to, with a slash at its end: what precedes its time and its request.
+    """The folder of the dump that a file belongs to, ending in a slash: its path without time and request.
 
     >>> root_of("eu/2026-11-22T09-48-07Z/admin/v2/brokers/version.json"), root_of("eu/b/topics.json"), root_of("x.json")
     ('eu/', 'eu/b/', '')
@@ -162,17 +167,19 @@ def root_of(name: str) -> str:
 
 
 def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks over topics sorted by namespace."""
+    """The function of tasks over rows of ``lint_rows.namespace_topics``, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for table in whole_groups(batches, ("namespace",)):
             rows: dict[str, list[dict[str, Any]]] = {}
             for row in table.to_pylist():
                 rows.setdefault(row["namespace"], []).append(row)
-            found = [
-                each for name, topics in rows.items() for each in lint_namespace(namespace_case(world, name, topics))
+            findings = [
+                finding
+                for name, topics in rows.items()
+                for finding in lint_namespace(namespace_case(world, name, topics))
             ]
-            yield from findings_table(found).to_batches()
+            yield from findings_table(findings).to_batches()
 
     return run
 
@@ -181,7 +188,7 @@ def namespace_case(world: World, name: str, known: Sequence[dict[str, Any]]) -> 
     """One namespace; ``known``: its rows of ``transforms.lint_rows.namespace_topics``."""
     boundaries = next((row["boundaries"] for row in known if row["topic"] is None), None)
     rows = [row for row in known if row["topic"] is not None]
-    told = frozenset[str]() if boundaries is None else None
+    known_bundles = frozenset[str]() if boundaries is None else None
     bundles = NamespaceBundles(name, tuple(boundaries or (FULL_LOWER_BOUND, FULL_UPPER_BOUND)))
     loads = tuple(
         TopicLoad(
@@ -191,7 +198,7 @@ def namespace_case(world: World, name: str, known: Sequence[dict[str, Any]]) -> 
         for row in rows
     )  # fmt: skip
     sessions = {row["topic"]: row["publishers"] + row["consumers"] for row in rows if row["has_stats"]}
-    return NamespaceCase(world, bundles, loads, told, sessions, _produced(rows))
+    return NamespaceCase(world, bundles, loads, known_bundles, sessions, _produced(rows))
 
 
 def _produced(rows: Sequence[dict[str, Any]]) -> tuple[ProducedTopic, ...]:
@@ -203,4 +210,4 @@ def _produced(rows: Sequence[dict[str, Any]]) -> tuple[ProducedTopic, ...]:
         partitions[parent] = max(partitions.get(parent, 0), index + 1)
         if row["client_versions"]:
             versions.setdefault(parent, set()).update(row["client_versions"])
-    return tuple(ProducedTopic(name, partitions[name], frozenset(each)) for name, each in versions.items())
+    return tuple(ProducedTopic(name, partitions[name], frozenset(known)) for name, known in versions.items())

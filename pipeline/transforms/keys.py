@@ -6,5 +6,5 @@ from pyspark.sql import DataFrame
 
 
 def parts_together(blocks: DataFrame, parts: int) -> DataFrame:
-    """All blocks of one part in one task; ``parts`` of them."""
+    """Blocks with all those of one part in the same task, in ``parts`` partitions."""
     return blocks.repartition(parts, "part").select("part", "block")

@@ -1,4 +1,4 @@
-"""Rows in the form the doctor's cases are made of (``engine.lint.model``), one row a case or a topic."""
+"""Rows for the cases of the doctor (``engine.lint.model``): one row per case, or per topic."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ KEY_SHARED = "Key_Shared"
 def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     """One row for each Failover subscription over topics with the same consumers.
 
-    Of the partitions of a topic the first one that has consumers counts. ``partitioned`` and ``unpartitioned`` count
-    topics; ``topic`` is the first by name. ``told`` are the first topics whose active consumer a broker told.
+    A topic has the consumers of its first partition that has any. ``partitioned`` and ``unpartitioned`` count
+    topics; ``topic`` is the first by name. ``actives`` are the first topics whose active consumer a broker reported.
     """
     rows = subscriptions.where((fn.col("type") == FAILOVER) & (fn.col("consumers") > 0))
     by_topic = rows.groupBy("namespace", "subscription", "partitioned_topic").agg(
@@ -27,24 +27,25 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
         fn.sum("parted").cast("bigint").alias("partitioned"),
         fn.sum(1 - fn.col("parted")).cast("bigint").alias("unpartitioned"),
     )
-    witness = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
+    observed = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
     unit = ("namespace", "subscription", "consumer_set")
-    told = (
+    actives = (
         rows.where(fn.col("told_active_consumer").isNotNull())
         .groupBy(*unit)
-        .agg(fn.slice(fn.sort_array(fn.collect_list(witness)), 1, MOST_ACTIVES).alias("told"))
+        .agg(fn.slice(fn.sort_array(fn.collect_list(observed)), 1, MOST_ACTIVES).alias("actives"))
     )
     return (
-        cases.join(told, [*unit], "left")
+        cases.join(actives, [*unit], "left")
         .join(sets, "consumer_set")
-        .select("namespace", "subscription", "topic", "partitioned", "unpartitioned", "names", "told")
+        .select("namespace", "subscription", "topic", "partitioned", "unpartitioned", "names", "actives")
     )
 
 
 def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
     """One row for each Key_Shared subscription over topics with the same consumers and the same ranges.
 
-    ``members``: name, ``connected_since`` and ranges of each consumer in the dispatcher's order.
+    ``names``, ``since``, ``starts`` and ``ends`` have one item per consumer in the dispatcher's order; those of the
+    ranges are lists. ``topics`` counts topics; ``topic`` is the first by name.
     """
     wanted = subscriptions.where((fn.col("type") == KEY_SHARED) & (fn.col("consumers") > 0))
     member = fn.struct("position", "consumer", "connected_since", "key_hash_ranges")
@@ -57,8 +58,8 @@ def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
     by_topic = lists.groupBy("namespace", "subscription", "partitioned_topic").agg(
         fn.min_by("members", fn.struct("partition_index", "topic")).alias("members")
     )
-    # When consumers connected is no difference: two topics have one list where names and ranges are the same.
-    same = fn.transform("members", lambda each: fn.struct(each["consumer"], each["key_hash_ranges"]))
+    # The times of connection do not count: two topics have the same list if names and ranges are equal.
+    same = fn.transform("members", lambda member: fn.struct(member["consumer"], member["key_hash_ranges"]))
     cases = by_topic.withColumn("same", same).groupBy("namespace", "subscription", "same").agg(
         fn.min("partitioned_topic").alias("topic"), fn.count("*").alias("topics"),
         fn.min_by("members", "partitioned_topic").alias("members"),
@@ -67,19 +68,19 @@ def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
         "namespace", "subscription", "topic", "topics",
         fn.col("members.consumer").alias("names"), fn.col("members.connected_since").alias("since"),
         fn.transform(
-            "members", lambda each: fn.transform(each["key_hash_ranges"], lambda piece: piece["start"])
+            "members", lambda member: fn.transform(member["key_hash_ranges"], lambda piece: piece["start"])
         ).alias("starts"),
         fn.transform(
-            "members", lambda each: fn.transform(each["key_hash_ranges"], lambda piece: piece["end"])
+            "members", lambda member: fn.transform(member["key_hash_ranges"], lambda piece: piece["end"])
         ).alias("ends"),
     )  # fmt: skip
 
 
 def namespace_topics(topics: DataFrame, publishers: DataFrame) -> DataFrame:
-    """Topics with what the rules about namespaces want, each namespace in one task and in the order brokers list them:
-    those without statistics last, persistent ones first, then by name.
+    """Topics with the columns that rules about namespaces read, each namespace in one task.
 
-    ``topics``: rows of ``transforms.bundle_topics``; that without a topic, with the ``boundaries``, comes first.
+    They are in the order in which brokers list them: those without statistics last, persistent ones first, then by
+    name. ``topics``: rows of ``transforms.bundle_topics``; the row without a topic, with the ``boundaries``, is first.
     """
     versions = publishers.groupBy("topic").agg(fn.sort_array(fn.collect_set("client_version")).alias("client_versions"))
     last = (~fn.col("has_stats")) & fn.col("topic").rlike(r"-partition-\d+$")

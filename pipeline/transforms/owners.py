@@ -1,8 +1,8 @@
-"""Partitions to active consumers: the engine's bulk rules over Arrow batches, and the rows of ``assignments``.
+"""Active consumers of partitions: the engine's bulk rules over Arrow batches, and the rows of ``assignments``.
 
-Both forms of work run inside a data source (``pipeline.sink``). Pulsar's own rules look at one row at a time, so rows
-may come in any order and a subscription may be spread over all tasks. The fewest moves need each unit in one task, in
-the order of topic names; they work on counts, so no task holds a whole subscription.
+Both kinds of work run inside a data source (``pipeline.sink``). Pulsar's own rules need one row at a time, so rows may
+come in any order and a subscription may be spread over all tasks. The policy with the fewest moves needs each unit in
+one task, in the order of topic names; it works on counts, so no task holds a whole subscription.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from pipeline.schemas import ASSIGNMENTS
 from pipeline.sink import Parts
 
 SUMMED: Final = ("partitions", "moved", "msg_rate_out", "msg_throughput_out")
-"""What is added up of every slot under a policy."""
+"""The sums of every slot under a policy."""
 NOW: Final = "now"
-"""Beside the policies: partitions of every slot under the rule in force."""
+"""The name, among those of the policies, of the partitions of every slot under the rule in force."""
 _UNITS_AT_HAND: Final = 10_000
-"""Units whose rings a task keeps: with 20 consumers each 240 MB."""
+"""The most units whose rings a task keeps: 240 MB with 20 consumers per unit."""
 _RULES: Final = ("modulo", "ring", "first-connected", WHAT_IF_RULE)
 
 
 class Sums(msgspec.Struct):
-    """Sums by slot, of slots that occur: ``slots`` are int64, ``values`` float64, (kinds, slots) row after row."""
+    """Sums by slot, for slots that occur: ``slots`` is (slots,) int64, ``values`` (kinds, slots) float64."""
 
     slots: bytes
     values: bytes
@@ -66,9 +66,9 @@ class OwnerAccount(msgspec.Struct):
 
 @dataclass(frozen=True)
 class FleetLists:
-    """Every unit with its consumers before and after the change (None: nothing changes) and its rules.
+    """Every unit with its consumers before and after the change (None: nothing changes), and its rules.
 
-    Pickled into tasks without any ring: they build those of the units that they meet.
+    Pickled into tasks without rings: a task builds the rings of its own units.
     """
 
     keys: Sequence[Key]
@@ -85,7 +85,7 @@ class FleetLists:
 
 @dataclass
 class _AtHand:
-    """The units that a task met last, with everything that is made ready for them."""
+    """The latest units of a task, with everything that is prepared for them."""
 
     fleet: FleetLists
     units: Places
@@ -97,7 +97,7 @@ class _AtHand:
         same = self.change.old is self.change.new
         self.old_names = _slot_names(self.change.old.lists)
         self.new_names = self.old_names if same else _slot_names(self.change.new.lists)
-        # Slots are counted anew for the units at hand; sums go by those of the fleet.
+        # Slots are numbered within the units at hand; sums use the numbers of the fleet.
         local, whole = self.change.new_slots.start, self.fleet.slots.start[self.units]
         self.fleet_slots = np.arange(local[-1]) + np.repeat(whole - local[:-1], np.diff(local))
 
@@ -109,7 +109,7 @@ class _AtHand:
 
 
 class _Task:
-    """What both forms of work share: units at hand, sums, rows."""
+    """What both kinds of work share: units at hand, sums, rows."""
 
     def __init__(self, fleet: FleetLists, parts: Parts) -> None:
         self.parts, self.account = parts, OwnerAccount()
@@ -131,7 +131,7 @@ class _Task:
             self._sums[name] = [_merged(held)]
 
     def write(self, here: _AtHand, rows: Any, partitions: Partitions, policy: Policy, choice: Choice) -> None:
-        """The rows of one policy, and their sums."""
+        """Write the rows of one policy, and add their sums."""
         count, size = len(partitions.unit), int(here.change.new_slots.start[-1])
         sums = np.zeros((len(SUMMED), size))
         moved = choice.after != choice.before
@@ -165,7 +165,7 @@ class _Task:
 
 @dataclass(frozen=True)
 class OwnersByRule:
-    """The work of Pulsar's own policies, which also counts what is now and what was reported."""
+    """The work of Pulsar's own policies; also counts partitions as they are now, and reported active consumers."""
 
     fleet: FleetLists
     policies: Sequence[Policy]
@@ -196,21 +196,21 @@ class OwnersByRule:
         agrees = np.asarray(pc.fill_null(pc.equal(reported, ours), False), dtype=bool)
         for counted, mask in ((account.reported, known), (account.agreeing, known & agrees)):
             for unit, count in zip(
-                *(each.tolist() for each in np.unique(units[mask], return_counts=True)), strict=True
+                *(values.tolist() for values in np.unique(units[mask], return_counts=True)), strict=True
             ):
                 counted[unit] = counted.get(unit, 0) + count
 
 
 @dataclass(frozen=True)
 class FewestMovesOfUnits:
-    """The work of the fewest moves; ``now``: how many partitions each slot of the fleet has now."""
+    """The work of the policy with the fewest moves; ``now``: (slots,) partitions of each slot of the fleet now."""
 
     fleet: FleetLists
     now: Places
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> OwnerAccount:
         task = _Task(self.fleet, parts)
-        # The last unit may go on in the next chunk.
+        # The last unit may continue in the next chunk.
         last: tuple[int, FewestMoves] | None = None
         for rows in in_chunks(batches):
             units = rows["unit"].to_numpy().astype(np.int64)
@@ -237,33 +237,33 @@ class FewestMovesOfUnits:
 
 
 def partitions_of(rows: Any, unit: Places) -> Partitions:
-    """Numbered rows as the engine's rules take them."""
+    """Numbered rows in the form that the engine's rules take."""
     index = rows["partition_index"].to_numpy().astype(np.int64)
     return Partitions(unit, murmur3_bulk(byte_column(rows["topic"])), index)
 
 
 def _merged(held: Sequence[tuple[Places, NDArray[np.float64]]]) -> tuple[Places, NDArray[np.float64]]:
-    slots, place = np.unique(np.concatenate([each for each, _ in held]), return_inverse=True)
-    values = np.concatenate([each for _, each in held], axis=1)
+    slots, place = np.unique(np.concatenate([places for places, _ in held]), return_inverse=True)
+    values = np.concatenate([sums for _, sums in held], axis=1)
     return slots, np.array([np.bincount(place, weights=row, minlength=len(slots)) for row in values])
 
 
 def _rule(policy: Policy, partitions: Partitions, rules: UnitRules, here: _AtHand) -> NDArray[np.int32]:
-    """The place among ``_RULES`` of the rule that each partition is under."""
+    """(n,) the index in ``_RULES`` of the rule of each partition."""
     if policy.what_if:
         return np.full(len(partitions.unit), _RULES.index(WHAT_IF_RULE), dtype=np.int32)
     on = policy is Policy.FLAG_ON
     # (releases, 2): the rule of a topic without partitions, and of a partition.
     of_release = np.array(
         [
-            [_RULES.index(rule_in_force(place, consistent_hashing=on, behaviour=each).value) for place in (-1, 0)]
-            for each in rules.releases
+            [_RULES.index(rule_in_force(place, consistent_hashing=on, behaviour=release).value) for place in (-1, 0)]
+            for release in rules.releases
         ],
         dtype=np.int32,
     )
     release = rules.release[here.units][partitions.unit]
-    found: NDArray[np.int32] = of_release[release, (partitions.index >= 0).astype(np.int64)]
-    return found
+    places: NDArray[np.int32] = of_release[release, (partitions.index >= 0).astype(np.int64)]
+    return places
 
 
 def _same(text: str, count: int) -> Any:
@@ -271,25 +271,25 @@ def _same(text: str, count: int) -> Any:
 
 
 def _slot_names(lists: Sequence[ConsumerList]) -> _Words:
-    """The name of each slot; nobody has none."""
-    return _Words([name for each in lists for name in (*each.names, None)])
+    """The name of each slot; the slot without an owner has none."""
+    return _Words([name for consumers in lists for name in (*consumers.names, None)])
 
 
 @dataclass
 class _Words:
-    """Texts by number, as dictionaries: one may hold a text once only, and should hold none that is not needed."""
+    """Texts by number, as Arrow dictionaries, which must not repeat a text and should have no unused one."""
 
     texts: Sequence[str | None]
     _number: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
         numbers: dict[str, int] = {}
-        found = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in self.texts]
-        self._number = np.array(found, dtype=np.int32)
+        numbers_of = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in self.texts]
+        self._number = np.array(numbers_of, dtype=np.int32)
         self._distinct = pa.array(list(numbers), pa.string())
 
     def of(self, places: Places) -> Any:
-        """(n,) texts as a dictionary array. O(n + texts)."""
+        """(n,) the texts at these places, as a dictionary array. O(n + texts)."""
         numbers = self._number[places]
         empty = numbers < 0
         used = np.zeros(len(self._distinct) + 1, dtype=bool)

@@ -1,4 +1,4 @@
-"""Of several answers about one topic the best one counts; the others are told."""
+"""Keep the best of several answers about one topic, and list the others in the quarantine."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pipeline.schemas import QUARANTINE, TOPICS
 _BROKER_STATS: Final = "broker-stats"
 
 
-def told_twice(topics: DataFrame, files: DataFrame) -> DataFrame:
-    """Topics that stand in more than one file: ``topic``, ``best_file`` and the bundle and broker any of them told.
+def repeated_topics(topics: DataFrame, files: DataFrame) -> DataFrame:
+    """Topics that are in more than one file: ``topic``, ``best_file``, and ``known_bundle`` and ``known_broker``.
 
-    Statistics of a topic count more than broker-stats, which cut their numbers and lack the active consumer; of equals
-    the later file counts. ``files``: ``file``, ``position``.
+    Statistics of a topic are better than broker-stats, which cut decimals and lack the active consumer; of two
+    equal kinds the later file is better. Bundle and broker come from the best answer that names one. ``files``:
+    ``file``, ``position``.
     """
     ranked = topics.join(fn.broadcast(files), "file").withColumn(
         "_rank", fn.struct((fn.col("kind") != _BROKER_STATS).alias("exact"), "position")
@@ -24,47 +25,47 @@ def told_twice(topics: DataFrame, files: DataFrame) -> DataFrame:
     grouped = ranked.groupBy("topic").agg(
         fn.count("*").alias("_answers"),
         fn.max_by("file", "_rank").alias("best_file"),
-        fn.max_by("bundle", fn.when(fn.col("bundle").isNotNull(), fn.col("_rank"))).alias("told_bundle"),
-        fn.max_by("broker", fn.when(fn.col("broker").isNotNull(), fn.col("_rank"))).alias("told_broker"),
+        fn.max_by("bundle", fn.when(fn.col("bundle").isNotNull(), fn.col("_rank"))).alias("known_bundle"),
+        fn.max_by("broker", fn.when(fn.col("broker").isNotNull(), fn.col("_rank"))).alias("known_broker"),
     )
     return grouped.where("_answers > 1").drop("_answers")
 
 
 def with_members(topics: DataFrame, files: DataFrame) -> DataFrame:
-    """``files`` under every name that topics know: members of a file of many answers stand where their file does."""
-    told = topics.select("file").distinct()
-    whole = told.join(fn.broadcast(files), "file")
-    members = told.join(files.select("file"), "file", "left_anti").withColumnRenamed("file", "member")
+    """``files`` with a row for each member of a file of many answers, which has the position of its file."""
+    names = topics.select("file").distinct()
+    whole = names.join(fn.broadcast(files), "file")
+    members = names.join(files.select("file"), "file", "left_anti").withColumnRenamed("file", "member")
     named = members.withColumn("file", fn.substring_index("member", ": ", 1))
     return whole.unionByName(named.join(fn.broadcast(files), "file").selectExpr("member as file", "position"))
 
 
 def only_best(table: DataFrame, twice: DataFrame) -> DataFrame:
-    """The rows of a table with ``topic`` and ``file`` that belong to the answer that counts."""
+    """The rows of a table that belong to the best answer about their topic; it has ``topic`` and ``file``."""
     best = twice.select("topic", "best_file")
     joined = table.join(best, "topic", "left").where("best_file is null or best_file = file")
     return joined.select(*table.columns)
 
 
 def best_topics(topics: DataFrame, twice: DataFrame) -> DataFrame:
-    """``only_best`` of the topics, with bundle and broker where another answer told them."""
+    """``only_best`` of the topics, with bundle and broker from another answer where the best one lacks them."""
     joined = topics.join(twice, "topic", "left").where("best_file is null or best_file = file")
-    filled = joined.withColumn("bundle", fn.coalesce("bundle", "told_bundle"))
-    return filled.withColumn("broker", fn.coalesce("broker", "told_broker")).select(*TOPICS.names)
+    filled = joined.withColumn("bundle", fn.coalesce("bundle", "known_bundle"))
+    return filled.withColumn("broker", fn.coalesce("broker", "known_broker")).select(*TOPICS.names)
 
 
 def superseded_topics(topics: DataFrame, twice: DataFrame) -> DataFrame:
-    """One row of the quarantine for each answer about a topic that another one replaces."""
+    """Rows of the quarantine: one for each answer about a topic that is not the best."""
     losers = topics.join(twice.select("topic", "best_file"), "topic").where("best_file <> file")
-    reason = fn.concat(fn.lit("is told better, or later, by "), fn.col("best_file"))
+    reason = fn.concat(fn.lit("a better or later answer is in "), fn.col("best_file"))
     return _quarantine(losers, fn.concat(fn.lit('$["'), fn.col("topic"), fn.lit('"]')), "topics", fn.lit(1), reason)
 
 
 def superseded_parts(table: DataFrame, twice: DataFrame, name: str) -> DataFrame:
-    """One row of the quarantine for each file whose topics were replaced: how many rows of a table went with them."""
+    """Rows of the quarantine: one for each file with replaced topics, and how many rows of a table they had."""
     losers = table.join(twice.select("topic", "best_file"), "topic").where("best_file <> file")
     counted = losers.groupBy("file").agg(fn.count("*").alias("_rows"))
-    reason = fn.lit("they belong to topics that other answers tell better, or later")
+    reason = fn.lit("they belong to topics that a better or later answer describes")
     return _quarantine(counted, fn.lit("$"), name, fn.col("_rows"), reason)
 
 
@@ -80,8 +81,8 @@ def _quarantine(rows: DataFrame, place: object, table: str, count: object, reaso
         "reason": reason,
         "advice": fn.lit("nothing has to be done"),
     }
-    made = [columns[name].cast(kind).alias(name) for name, kind, _ in QUARANTINE.fields]  # type: ignore[attr-defined]
-    return rows.select(*made)
+    cells = [columns[name].cast(kind).alias(name) for name, kind, _ in QUARANTINE.fields]  # type: ignore[attr-defined]
+    return rows.select(*cells)
 
 
 def claimed_twice(topics: DataFrame) -> DataFrame:

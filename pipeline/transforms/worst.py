@@ -1,4 +1,4 @@
-"""Subscriptions and namespaces of a fleet, the worst first. Sums are of decimals, so they do not depend on order."""
+"""Subscriptions and namespaces of a fleet, the most uneven first. Sums are of decimals: independent of row order."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pyspark.sql import functions as fn
 from pipeline.schemas import WORST_NAMESPACES, WORST_SUBSCRIPTIONS, Table
 
 _EXACT: Final = "decimal(38, 6)"
-"""Rates to a millionth; a rate beyond 10^32 counts for nothing, since no broker has it."""
+"""Rates to a millionth; a rate beyond 10^32 is ignored, since no broker has it."""
 TO_SPLIT_COUNT: Final = "bundles_to_split"
 TO_SPLIT: Final = "chosen"
-"""What the modular load manager's verdict says of a bundle that is split."""
+"""The outcome in the modular load manager's verdict on a bundle that it would split."""
 
 
 def exact_sum(name: str) -> Column:
@@ -33,7 +33,7 @@ def failover_units(loads: DataFrame) -> DataFrame:
 def key_units(spreads: DataFrame, dispatchers: DataFrame, policy: str) -> DataFrame:
     """Rows of ``key_spreads`` in the mode in force, in the form of ``worst_subscriptions``.
 
-    A mode counts messages, and without a trace there are none: then nothing says how uneven it is.
+    Without a trace there are no messages to count, so the columns about unevenness are empty.
     """
     rows = spreads.where(fn.col("policy") == policy).join(dispatchers, ["namespace", "subscription"], "left")
     zero = fn.lit(0).cast("bigint")
@@ -48,28 +48,31 @@ def key_units(spreads: DataFrame, dispatchers: DataFrame, policy: str) -> DataFr
 
 
 def dispatchers_of(subscriptions: DataFrame) -> DataFrame:
-    """How many topics and partitions each subscription has."""
+    """``namespace``, ``subscription`` and ``dispatchers``: how many topics and partitions it has."""
     return subscriptions.groupBy("namespace", "subscription").agg(fn.count("*").alias("dispatchers"))
 
 
-def _found(findings: DataFrame, by: list[str]) -> DataFrame:
+def _finding_counts(findings: DataFrame, by: list[str]) -> DataFrame:
     return findings.groupBy(*by).agg(
         fn.count("*").alias("findings"), fn.max_by("severity", "severity_level").alias("worst_severity")
     )
 
 
 def traffic_of(subscriptions: DataFrame) -> DataFrame:
-    """What each subscription of a type is sent and waits for, over its topics and partitions."""
+    """The message rate and backlog of each subscription and type, summed over its topics and partitions."""
     return subscriptions.groupBy("namespace", "subscription", "type").agg(
         exact_sum("msg_rate_out").alias("msg_rate_out"), fn.sum("msg_backlog_entries").alias("msg_backlog_entries")
     )
 
 
 def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFrame) -> DataFrame:
-    """With their traffic and findings: first who is furthest above its even share of what it reads, so that unrelated
-    consumers of one subscription name make nothing uneven; then the most capacity lost, then by name."""
-    told = _found(findings.where("subscription <> ''"), ["namespace", "subscription"])
-    rows = units.join(told, ["namespace", "subscription"], "left")
+    """Rows of ``worst_subscriptions``: units with their traffic and the number of their findings.
+
+    They are sorted by ``max_over_even`` (which unrelated consumers of one subscription name do not raise), then by the
+    lost message rate, then by idle consumers, partitions and name.
+    """
+    counted = _finding_counts(findings.where("subscription <> ''"), ["namespace", "subscription"])
+    rows = units.join(counted, ["namespace", "subscription"], "left")
     rows = rows.join(traffic, ["namespace", "subscription", "type"], "left")
     rows = rows.fillna(0, ["findings", "msg_rate_out", "msg_backlog_entries"])
     order = (
@@ -82,14 +85,14 @@ def worst_subscriptions(units: DataFrame, traffic: DataFrame, findings: DataFram
 def worst_namespaces(
     topics: DataFrame, subscriptions: DataFrame, worst: DataFrame, bundles: DataFrame, findings: DataFrame
 ) -> DataFrame:
-    """Sums of topics with the worst subscription, bundles and findings of each namespace."""
+    """Rows of ``worst_namespaces``: sums over topics, the worst subscription, bundles and findings of each."""
     rates = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
     sums = topics.groupBy("namespace").agg(
         fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in rates),
         fn.sum("backlog_size_bytes").alias("backlog_size_bytes"),
     )  # fmt: skip
     names = subscriptions.groupBy("namespace").agg(fn.count_distinct("subscription").alias("subscriptions"))
-    # Of subscriptions equally uneven that one stands for the namespace which comes first in the list of them.
+    # Of equally uneven subscriptions, the namespace shows the first one in the order of ``worst_subscriptions``.
     ranked = fn.struct(
         (-fn.coalesce("max_over_even", fn.lit(0.0))).alias("even"), (-fn.col("lost_msg_rate")).alias("lost"),
         (-fn.col("idle")).alias("busy"),
@@ -105,9 +108,9 @@ def worst_namespaces(
     )  # fmt: skip
     cut = fn.count_if(fn.col("outcome") == TO_SPLIT)
     held = bundles.groupBy("namespace").agg(fn.count("*").alias("bundles"), cut.alias(TO_SPLIT_COUNT))
-    told = _found(findings.where("namespace <> ''"), ["namespace"])
+    counted = _finding_counts(findings.where("namespace <> ''"), ["namespace"])
     rows = held.join(sums, "namespace", "full")
-    for more in (names, uneven, told):
+    for more in (names, uneven, counted):
         rows = rows.join(more, "namespace", "left")
     counts = [
         "topics",

@@ -43,7 +43,7 @@ LOST = "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, mo
         (PYTHON.format("ModuleNotFoundError: No module named 'mmh3'"), "has no mmh3; install it there"),
         (JAVA.format(LOST, "java.io.IOException: No space left on device"), "TMPDIR"),
         (JAVA.format(LOST, "java.lang.OutOfMemoryError: Java heap space"), "--set spark.driver.memory=6g"),
-        (JAVA.format("Python worker exited unexpectedly (crashed).", "java.io.EOFException"), "ended from outside"),
+        (JAVA.format("Python worker exited unexpectedly (crashed).", "java.io.EOFException"), "killed from outside"),
         (JAVA.format(LOST, 'java.io.IOException: Cannot run program "/p": error=13, Permission denied'),
          "the workers' Python /p cannot be run (Permission denied); name another in PYSPARK_PYTHON"),
         (JAVA.format(LOST, "org.apache.hadoop.fs.FSError: java.io.IOException: something else"),

@@ -151,7 +151,7 @@ def test_bad_input_is_counted_and_told_and_never_stops_the_good_rows(spark: Spar
         "cannot be negative",
         "c/nonsense.json",
         "the file is empty",
-        "is told better, or later, by b/broker-stats-topics.json",
+        "a better or later answer is in b/broker-stats-topics.json",
     ):
         assert words in told
     assert result.summary["files"]["quarantined"] == 2  # type: ignore[index]

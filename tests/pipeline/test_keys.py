@@ -134,7 +134,7 @@ def test_slots_hot_keys_and_the_account_are_exact(spark: SparkSession, tmp_path:
     told = rows_of(tmp_path / "out", KEY_QUARANTINE)
     assert sum(row["rows"] for row in told if row["table"] == "key_events") == 3
     assert any("cannot join" in row["reason"] and row["file"] == "clash" for row in told)
-    assert any("nobody says who consumes it" in row["reason"] and row["file"] == "nobody" for row in told)
+    assert any("its consumers are unknown" in row["reason"] and row["file"] == "nobody" for row in told)
     slots = rows_of(tmp_path / "out", KEY_SLOTS)
     for low, size in ((0, 65_536), (1, 65_535)):
         expected: Counter[tuple[str, int]] = Counter()
