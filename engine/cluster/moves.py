@@ -139,7 +139,7 @@ class MarkedNames(Sequence[str]):
 
     def __init__(self, columns: PartitionColumns, mask: NDArray[np.bool_], count: int) -> None:
         self._columns, self._mask, self._count = columns, mask, count
-        self._found: NumberedNames | None = None
+        self._numbered: NumberedNames | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -159,9 +159,9 @@ class MarkedNames(Sequence[str]):
         return self._names()[at]
 
     def _names(self) -> NumberedNames:
-        if self._found is None:
-            self._found = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
-        return self._found
+        if self._numbered is None:
+            self._numbered = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
+        return self._numbered
 
 
 @dataclass(frozen=True, slots=True)
