@@ -135,7 +135,7 @@ def _sum(values: NDArray[np.int64] | NDArray[np.float64]) -> float:
 class MarkedNames(Sequence[str]):
     """The names of the partitions in a mask, topic by topic; counted at once, found when they are looked at."""
 
-    __slots__ = ("_columns", "_count", "_found", "_mask")
+    __slots__ = ("_columns", "_count", "_mask", "_numbered")
 
     def __init__(self, columns: PartitionColumns, mask: NDArray[np.bool_], count: int) -> None:
         self._columns, self._mask, self._count = columns, mask, count
