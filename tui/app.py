@@ -200,6 +200,7 @@ class RingsideApp(ThemedApp):
         with self.batch_update():
             await self.push_screen(screen)
         screen.call_after_refresh(self.call_later, self._type_early_keys)
+        screen.call_after_refresh(run_beside, self, _import_the_rest)
 
     async def on_event(self, event: events.Event) -> None:
         """Keep keys that come before there is anything to show."""
@@ -297,12 +298,20 @@ class RingsideApp(ThemedApp):
 
 def _loaded(opening: Opening) -> tuple[Store, Scene]:
     """What takes long between the first paint and the first state; runs in a thread."""
-    import tui.navigator  # noqa: F401 - so that making the screen finds it loaded
+    from tui.navigator import screen_of
 
     scene = opening.load()
     store = _store_of(scene)
     store.prepare()
+    screen_of(store.shown.kind)  # so that making the screen finds it loaded
     return store, scene
+
+
+async def _import_the_rest() -> None:
+    """In a thread that nobody waits for: there is a picture, and the first key may ask for another screen."""
+    from tui.navigator import import_the_rest
+
+    await in_background(import_the_rest)
 
 
 def _store_of(scene: Scene) -> Store:

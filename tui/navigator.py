@@ -1,34 +1,32 @@
-"""Which screen is in front: each kind of subscription has its own, and so have producers. All share one store."""
+"""Which screen is in front: each kind of subscription has its own, and so have producers. All share one store.
+
+A screen is imported when it is first shown: one is enough for the first picture. ``import_the_rest`` follows that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from textual.app import App
 
 from engine.admin.facts import Snapshot
-from engine.admin.shed_inputs import shed_inputs_of
-from engine.scenarios.embedded import DEFAULT_SCENE, embedded_brokers
-from engine.views.brokers.model import BrokersInput
-from engine.views.brokers.view import brokers_input
+from engine.scenarios.embedded import DEFAULT_SCENE
 from engine.views.failover.splits import SplitPreviewView
 from engine.views.finding import Found
 from themes.palettes import Palette
-from tui.brokers.screen import BrokersScreen
-from tui.bundles.screen import BundlesScreen
-from tui.bundles.split_preview import SplitPreviewScreen
-from tui.failover.screen import MainScreen
-from tui.keys.screen import KeysScreen
 from tui.kit.background import in_background, run_beside
 from tui.kit.playing import Stage
 from tui.kit.screen import DashboardScreen
 from tui.kit.shown import Kind
 from tui.kit.store import Store
-from tui.producers.screen import ProducersScreen
-from tui.reported.screen import ReportedScreen
+
+if TYPE_CHECKING:
+    from engine.views.brokers.model import BrokersInput
+    from tui.brokers.screen import BrokersScreen
+    from tui.bundles.screen import BundlesScreen
 
 NO_LOAD_REPORT = (
     "no load report was read, so nothing is known of brokers: save GET /admin/v2/broker-stats/load-report"
@@ -39,13 +37,38 @@ PREVIEWED_AT_ONCE: Final = 100_000
 EMBEDDED = f"scene {DEFAULT_SCENE}"
 EMBEDDED_BROKERS = "the embedded cluster of brokers"
 AnyScreen = DashboardScreen[Any]
-SCREENS: Final[Mapping[Kind, type[AnyScreen]]] = {
-    "failover": MainScreen,
-    "keys": KeysScreen,
-    "producers": ProducersScreen,
-    "reported": ReportedScreen,
-}
-"""Which screen shows what."""
+
+
+def screen_of(kind: Kind) -> type[AnyScreen]:
+    """Which screen shows what."""
+    match kind:
+        case "failover":
+            from tui.failover.screen import MainScreen
+
+            return MainScreen
+        case "keys":
+            from tui.keys.screen import KeysScreen
+
+            return KeysScreen
+        case "producers":
+            from tui.producers.screen import ProducersScreen
+
+            return ProducersScreen
+        case "reported":
+            from tui.reported.screen import ReportedScreen
+
+            return ReportedScreen
+
+
+def import_the_rest() -> None:
+    """Have every other screen loaded before somebody asks for it."""
+    import tui.brokers.screen
+    import tui.bundles.screen
+    import tui.bundles.split_preview
+    import tui.kit.diff_screen  # noqa: F401
+
+    for kind in get_args(Kind):
+        screen_of(kind)
 
 
 class Navigator:
@@ -62,7 +85,7 @@ class Navigator:
         self._colours = colours
         self._animate = animate
         self._ascii_only = ascii_only
-        self._screens: dict[type[AnyScreen], AnyScreen] = {}
+        self._screens: dict[Kind, AnyScreen] = {}
         self._forecast: BundlesScreen | None = None
         self._brokers: BrokersScreen | None = None
         self._brokers_of: tuple[Snapshot, ...] = ()
@@ -73,25 +96,22 @@ class Navigator:
     @property
     def screen(self) -> AnyScreen:
         """The screen for what the store shows."""
-        kind = self._kind()
+        kind = self._store.shown.kind
         if kind not in self._screens:
             screen = self._make(kind)
             screen.on_front = self.turn
             screen.on_brokers = self.show_brokers
             screen.on_chosen = self.go_to
             self._store.listen(screen.post_message)
-            self._app.install_screen(screen, kind.__name__)  # so that it outlives its time in front
+            self._app.install_screen(screen, kind)  # so that it outlives its time in front
             self._screens[kind] = screen
         return self._screens[kind]
 
-    def _kind(self) -> type[AnyScreen]:
-        return SCREENS[self._store.shown.kind]
-
-    def _make(self, kind: type[AnyScreen]) -> AnyScreen:
+    def _make(self, kind: Kind) -> AnyScreen:
         how: dict[str, Any] = {"animate": self._animate, "ascii_only": self._ascii_only, "stage": self.stage}
-        if kind is MainScreen:
+        if kind == "failover":
             how["bundle_screens"] = self
-        return kind(self._store, self._colours, **how)
+        return screen_of(kind)(self._store, self._colours, **how)
 
     def turn(self) -> None:
         """Bring the right screen to the front, unless a dialog is above the other one."""
@@ -135,6 +155,8 @@ class Navigator:
             self._open_preview(view)
 
     def _open_preview(self, view: SplitPreviewView) -> None:
+        from tui.bundles.split_preview import SplitPreviewScreen
+
         main = self.screen
         self._app.push_screen(
             SplitPreviewScreen(
@@ -147,12 +169,18 @@ class Navigator:
 
     def show_forecast(self, namespace: str) -> None:
         """Show a namespace over time."""
+        from tui.bundles.screen import BundlesScreen
+
         state = self._store.timeline.state
         self._forecast = BundlesScreen(state, namespace, self._colours, ascii_only=self._ascii_only)
         self._app.push_screen(self._forecast)
 
     def show_brokers(self) -> str:
         """Show the brokers that load reports are about; what is missing where there is none, else ""."""
+        from engine.scenarios.embedded import embedded_brokers
+        from engine.views.brokers.view import brokers_input
+        from tui.brokers.screen import BrokersScreen
+
         snapshots = self._store.snapshots
         if any(snapshot.broker_loads for snapshot in snapshots):
             self._brokers = BrokersScreen(self._reported_brokers(), self._colours, ascii_only=self._ascii_only)
@@ -167,6 +195,9 @@ class Navigator:
 
     def _reported_brokers(self) -> Callable[[], BrokersInput]:
         """What works out the brokers of the moments up to the one that is shown; with many, it takes a while."""
+        from engine.admin.shed_inputs import shed_inputs_of
+        from engine.views.brokers.view import brokers_input
+
         snapshots, timeline, live = self._store.snapshots, self._store.timeline, self._store.live
         source, release = timeline.source, timeline.state.release
         if live is not None:

@@ -5,11 +5,22 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = "import sys, tui.cli.main as m\ncode = m.main({words!r})\nprint(code, *sorted(sys.modules), file=sys.stderr)"
+SAMPLE = """
+import os, sys, tui.cli.main as m
+for words in {commands!r}:
+    if os.fork() == 0:
+        code = m.main(words)
+        print(code, *sorted(sys.modules), file=sys.stderr, flush=True)
+        os._exit(0)
+    os.wait()
+    print("ENDED", file=sys.stderr, flush=True)
+"""
+"""Each command in a child of an interpreter that has read the command line's own modules and nothing else."""
 EVERY_MODULE = """
 import importlib, pkgutil, sys, {package}
 for found in pkgutil.walk_packages({package}.__path__, "{package}."):
@@ -19,44 +30,55 @@ print(*sorted(sys.modules))
 """
 
 
-def loaded_by(words: list[str], cwd: Path) -> tuple[int, set[str]]:
-    """The exit code of ``ringside`` with ``words`` in a fresh interpreter, and the modules loaded by its end."""
-    ran = subprocess.run(
-        [sys.executable, "-c", SAMPLE.format(words=words)], capture_output=True, text=True, cwd=cwd, check=True
-    )
-    code, *modules = ran.stderr.strip().splitlines()[-1].split()
-    return int(code), set(modules)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--once"],
-        ["--json"],
-        ["--help"],
-        ["--version"],
-        ["demo"],
-        ["new", "--once"],
-        ["explain", "topic-7"],
-        ["split", "LARGEST"],
-        ["split", "LARGEST", "--json"],
-        ["forecast"],
-        ["curve", "LARGEST"],
-        ["occupancy"],
-        ["bundles-needed", "--topics", "9", "--brokers", "2"],
-    ],
-    ids=" ".join,
+Loaded = dict[tuple[str, ...], tuple[int, set[str]]]
+PLAIN: Final = (
+    ("--once",),
+    ("--json",),
+    ("--help",),
+    ("--version",),
+    ("demo",),
+    ("new", "--once"),
+    ("explain", "topic-7"),
+    ("split", "LARGEST"),
+    ("split", "LARGEST", "--json"),
+    ("forecast",),
+    ("curve", "LARGEST"),
+    ("occupancy",),
+    ("bundles-needed", "--topics", "9", "--brokers", "2"),
 )
-def test_textual_is_loaded_for_the_screen_only(words: list[str], tmp_path: Path) -> None:
-    code, modules = loaded_by(words, tmp_path)
+WITHOUT_STATE: Final = (("--help",), ("--version",), ("--flag", "maybe"))
+
+
+@pytest.fixture(scope="module")
+def loaded_by(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    """The exit code of ``ringside`` with some words, and the modules loaded by its end."""
+    commands = list(dict.fromkeys([*PLAIN, *WITHOUT_STATE]))
+    program = SAMPLE.format(commands=[list(words) for words in commands])
+    folder = tmp_path_factory.mktemp("empty")
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=folder, check=True)
+    loaded = {}
+    for words, printed in zip(commands, ran.stderr.split("ENDED\n"), strict=False):
+        code, *modules = printed.strip().splitlines()[-1].split()
+        loaded[words] = int(code), set(modules)
+    assert len(loaded) == len(commands)
+    return loaded
+
+
+@pytest.mark.xdist_group("imports")
+@pytest.mark.parametrize("words", PLAIN, ids=" ".join)
+def test_textual_is_loaded_for_the_screen_only(loaded_by: Loaded, words: tuple[str, ...]) -> None:
+    code, modules = loaded_by[words]
     assert code == 0
+    assert "tui.cli.main" in modules
     assert modules.isdisjoint({"textual", "pyspark", "pyarrow", "pipeline"})
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["--flag", "maybe"]], ids=" ".join)
-def test_what_needs_no_state_loads_no_numpy(words: list[str], tmp_path: Path) -> None:
+@pytest.mark.xdist_group("imports")
+@pytest.mark.parametrize("words", WITHOUT_STATE, ids=" ".join)
+def test_what_needs_no_state_loads_no_numpy(loaded_by: Loaded, words: tuple[str, ...]) -> None:
     """Help, the version and a mistyped option are answered before anything heavy is read."""
-    _, modules = loaded_by(words, tmp_path)
+    _, modules = loaded_by[words]
+    assert "tui.cli.main" in modules
     assert "numpy" not in modules
 
 

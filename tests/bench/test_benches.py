@@ -14,13 +14,15 @@ from tests.bench.fleet_support import Size
 from tests.bench.table import Row, lines, write_json
 
 SMALL = Size(topics=3_000, consumers=12, rounds=1)
+SMALLEST = Size(topics=300, consumers=12, rounds=1)
+"""The peer of rings takes a tenth of a millisecond for a topic, and is asked many times."""
 
 
 @pytest.mark.parametrize(
     ("run", "bars"),
     [
         (lambda: fleet_hash.rows(SMALL), set()),
-        (lambda: fleet_ring.rows(SMALL, (1, 12)), {">= 200x", ">= 12x", ">= 25x", ">= 5x"}),
+        (lambda: fleet_ring.rows(SMALLEST, (1, 12)), {">= 200x", ">= 12x", ">= 25x", ">= 5x"}),
         (lambda: fleet_updates.rows(SMALL), {">= 1000x", ">= 10x", "bit-identical", "<= 12 bytes", "<= 8 bytes"}),
     ],
     ids=["hash", "ring", "updates"],

@@ -1,7 +1,8 @@
 """One Spark session for all tests of this package, in one worker: a second one costs another start.
 
-It is one for small input. Each other JVM that these tests start is also told to compile once and lightly, and to
-collect with one thread. ``tests/process/test_fleet.py`` runs a whole fleet as users do.
+Tests that start a JVM of their own are in another worker (group ``java``), so that neither has to wait for the other.
+The session is one for small input. Each other JVM that these tests start is also told to compile once and lightly, and
+to collect with one thread. ``tests/process/test_fleet.py`` runs a whole fleet as users do.
 """
 
 from __future__ import annotations

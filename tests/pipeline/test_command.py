@@ -92,7 +92,7 @@ def test_a_job_is_given_whole_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert given == [tmp_path / "in", tmp_path / "out"]
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("java")
 def test_a_job_runs_from_the_command_line_and_prints_its_summary(tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.mkdir()

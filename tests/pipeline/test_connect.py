@@ -37,7 +37,7 @@ finally:
 """
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("java")
 def test_a_whole_run_works_through_a_connect_server(tmp_path: Path) -> None:
     missing = [name for name in ("grpc", "grpc_status", "zstandard") if find_spec(name) is None]
     if missing:

@@ -39,7 +39,7 @@ def started(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("java")
 @pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM], ids=str)
 def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals | None) -> None:
     """Also when somebody presses ctrl+c, or asks it to end, in the middle of a job."""
@@ -57,7 +57,7 @@ def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals 
         os.kill(int(pid), 0)
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("java")
 def test_killed_it_leaves_no_jvm_and_a_folder_that_the_next_run_removes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +76,7 @@ def test_killed_it_leaves_no_jvm_and_a_folder_that_the_next_run_removes(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("java")
 def test_interrupted_while_it_starts_the_jvm_is_gone_as_well(tmp_path: Path) -> None:
     """PySpark would leave it: told to end before it could say where it listens, it waits for ever."""
     with started(env=os.environ | {"TMPDIR": str(tmp_path)}) as process:

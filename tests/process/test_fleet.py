@@ -18,7 +18,7 @@ from tests.process.conftest import ROOT
 from tests.starting import signals_heard
 
 RECORDING = ROOT / "tests" / "recordings" / "f-inventory-2"
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.xdist_group("java")
 
 
 def started(env: dict[str, str], folder: Path, *words: str) -> subprocess.Popen[str]:

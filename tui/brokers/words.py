@@ -138,8 +138,8 @@ def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
         when = f"after cycle {frame.cycle} of {view.question.cycles}"
     quiet = view.ahead.quiet_after
     ends = "still unloading in the last cycle" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
-    moves = view.ahead.moves
-    return f"{when}, {seen}; forecast: {counted(len(moves), 'unload')}, {ends}; {spread_text(frame)}"
+    unloads = sum(cell.unloads for cell in view.strip)
+    return f"{when}, {seen}; forecast: {counted(unloads, 'unload')}, {ends}; {spread_text(frame)}"
 
 
 def spread_text(frame: BrokersFrame) -> str:
@@ -333,9 +333,10 @@ def _ratio(value: float) -> str:
 
 def strip_words(view: BrokersView) -> tuple[str, str, str]:
     """The totals of the three lines of the strip: unloads, topics interrupted, messages/s moved."""
-    moves = view.ahead.moves
-    topics, msgs = sum(move.topics for move in moves), sum(move.msgs_per_sec for move in moves)
-    return quantity(len(moves)), quantity(topics), quantity(msgs)
+    cells = view.strip
+    figures = ((cell.unloads, cell.topics, cell.msgs_per_sec) for cell in cells)
+    unloads, topics, msgs = (sum(line) for line in zip(*figures, strict=True)) if cells else (0, 0, 0.0)
+    return quantity(unloads), quantity(topics), quantity(msgs)
 
 
 def row_text(msgs: float, octets: float, topics: int, bundles: int) -> str:

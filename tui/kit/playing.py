@@ -14,8 +14,7 @@ from textual.timer import Timer
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.scenarios.script.expectations import Expectation, unmet
-from engine.scenarios.script.model import Action, Do, Say, Script, Select, Show
+from engine.scenarios.script.model import Action, Do, Expectation, Say, Script, Select, Show
 from tui.kit.store import Store
 
 STEP_SECONDS: Final = 1.0
@@ -178,6 +177,8 @@ class Playback:
             case Select(text):
                 self._performer.select_text(text)
             case Expectation() if action.kind != "refused":
+                from engine.scenarios.script.expectations import unmet  # noqa: PLC0415 - only a script needs all views
+
                 reason = unmet(action, self._store.timeline)
                 if reason:
                     self.stage.failed_expectations += 1

@@ -25,10 +25,8 @@ from themes.palettes import Palette, palette
 from tui.kit.bindings import Groups
 from tui.kit.command_line import COMMAND_LINES, PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
-from tui.kit.diff_screen import DiffScreen
 from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
-from tui.kit.heirs_screen import HeirsScreen
 from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import RowsTable
@@ -427,6 +425,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if self.selected < 0:
             self.complain("there is no consumer that could go; a connects one")
             return
+        from tui.kit.heirs_screen import HeirsScreen  # noqa: PLC0415 - the first picture does without
+
         self.app.push_screen(
             HeirsScreen(self.selected, self.store.shown.heirs_of, self.store.shown.losses, self.colours)
         )
@@ -436,6 +436,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if not self.store.shown.key or self.store.shown.kind == "producers":
             self.complain("there is no subscription whose steps could be compared")
             return
+        from tui.kit.diff_screen import DiffScreen  # noqa: PLC0415 - the first picture does without
+
         self.app.push_screen(DiffScreen(self.store, self.colours, ascii_only=self.ascii_only))
 
     # panels

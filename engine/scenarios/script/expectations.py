@@ -22,7 +22,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
@@ -42,6 +41,7 @@ from engine.scenarios.script.feature_expectations import (
     producer_number,
     producer_text_unmet,
 )
+from engine.scenarios.script.model import Expectation
 from engine.views.failover.dashboard import dashboard_view, topic_explanation
 from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, RuleInForce
 from engine.views.keys.words import VERDICTS
@@ -85,17 +85,6 @@ _FORMS: Final[Mapping[str, tuple[int, bool, str]]] = {
     **KEY_FORMS,
     **PRODUCER_FORMS,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    """One ``expect`` line without its first word; ``operator`` is "" where nothing is compared."""
-
-    text: str
-    kind: str
-    subject: tuple[str, ...] = ()
-    operator: str = ""
-    value: float = 0.0
 
 
 def parse_expectation(text: str) -> Expectation | Rejection:

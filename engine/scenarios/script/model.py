@@ -6,10 +6,20 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from engine.cluster.producers.state import ProducerPlan
-from engine.scenarios.script.expectations import Expectation
 
 ViewName = Literal["ring", "map", "focus"]
 VIEW_NAMES: Final[tuple[ViewName, ...]] = ("ring", "map", "focus")
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One ``expect`` line without its first word; ``operator`` is "" where nothing is compared."""
+
+    text: str
+    kind: str
+    subject: tuple[str, ...] = ()
+    operator: str = ""
+    value: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ from engine.config import CURRENT
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import Opened, open_path
-from engine.scenarios.script.expectations import Expectation, judged
+from engine.scenarios.script.expectations import judged
 from engine.scenarios.script.model import (
     Do,
+    Expectation,
     Say,
     Script,
     ScriptLine,

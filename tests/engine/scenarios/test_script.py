@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError, Problem
-from engine.scenarios.script.expectations import Expectation
-from engine.scenarios.script.model import Do, StartNew, StartScene
+from engine.scenarios.script.model import Do, Expectation, StartNew, StartScene
 from engine.scenarios.script.run import (
     SHIPPED_SCRIPTS,
     Script,

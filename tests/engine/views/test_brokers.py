@@ -148,16 +148,20 @@ def _left(view: BrokersView, cycle: int) -> tuple[LeftAlone, ...]:
 
 
 def test_all_shedders_are_compared_and_the_one_in_force_says_what_the_forecast_says() -> None:
-    view, compared = answer(embedded()), compared_shedders(embedded(), BrokersQuestion())
+    view = answer(embedded())
+    compared = compared_shedders(view)
     assert len({each.shedder for each in compared}) == 5
     (own,) = [each for each in compared if each.in_force]
     assert (own.shedder, own.unloads) == (view.shedder, len(view.ahead.moves))
     assert (own.quiet_after, own.after) == (view.ahead.quiet_after, view.ahead.after)
+    for each in compared:
+        asked = answer(embedded(), BrokersQuestion(shedder=each.shedder)).ahead
+        assert (each.unloads, each.after) == (len(asked.moves), asked.after)
 
 
 def test_a_shedder_that_the_release_lacks_says_so() -> None:
     old = brokers_input(embedded_brokers(), "2.11.0")
-    refused = {each.shedder for each in compared_shedders(old, BrokersQuestion()) if each.refused}
+    refused = {each.shedder for each in compared_shedders(answer(old)) if each.refused}
     assert refused == {"AvgShedder", "TransferShedder"}
 
 

@@ -11,7 +11,7 @@ from textual.widgets import Input
 from engine.scenarios.embedded import embedded_brokers
 from engine.views.brokers.model import BrokersView
 from engine.views.brokers.view import brokers_input
-from tests.tui.broker_scenes import brokers_app, brokers_screen
+from tests.tui.broker_scenes import brokers_app, brokers_screen, settled
 from tests.tui.bundle_scenes import bundles_app
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
@@ -140,15 +140,16 @@ def test_a_large_cluster_is_computed_in_the_background(monkeypatch: pytest.Monke
     app = brokers_app()
 
     async def story(pilot: Pilot[int]) -> None:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settled(app, pilot)
         screen = brokers_screen(app)
         assert screen.view is not None
         assert len(screen.compared) == 5
-        await pilot.press("a", "x")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        assert [change.kind for change in screen.question.changes][:1] == ["joins"]
+        await pilot.press("a")
+        await settled(app, pilot)
+        assert [change.kind for change in screen.question.changes] == ["joins"]
+        await pilot.press("u")
+        await settled(app, pilot)
+        assert not screen.question.changes
 
     run(app, story)
 

@@ -208,8 +208,11 @@ OPEN = frozenset({"per_bundle", "per_broker", "view"})
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if name not in ("dashboard", "keys", "producers")])
 def test_a_spoilt_document_is_not_valid(run: Run, name: str) -> None:
-    document = printed(run, WORDS[name][min(1, len(WORDS[name]) - 1)])
-    accepted = [label for label, found in spoilt(document) if not faults(found, name)]
+    whole = printed(run, WORDS[name][min(1, len(WORDS[name]) - 1)])
+    document = {key: value[:3] if isinstance(value, list) else value for key, value in whole.items()}
+    assert faults(document, name) == []
+    schema = Draft202012Validator(schema_of(name))
+    accepted = [label for label, found in spoilt(document) if schema.is_valid(found)]
     assert [label for label in accepted if label.split(".")[0] not in OPEN] == []
 
 
