@@ -256,7 +256,7 @@ def test_problems_name_line_and_field(change: tuple[str, str], line: int, path: 
     assert (line, path) in found
 
 
-def test_what_is_no_toml_is_told_with_its_place() -> None:
+def test_what_is_no_toml_is_reported_with_its_place() -> None:
     assert [(each.line, each.column) for each in problems("a = 1\nb = \n")] == [(2, 5)]
     assert problems(b"a = 1\n\xff")[0].line == 2
     assert len(problems("[" * 100_000)) == 1
