@@ -135,11 +135,11 @@ def _sum(values: NDArray[np.int64] | NDArray[np.float64]) -> float:
 class MarkedNames(Sequence[str]):
     """The names of the partitions in a mask, topic by topic; counted at once, found when they are looked at."""
 
-    __slots__ = ("_columns", "_count", "_found", "_mask")
+    __slots__ = ("_columns", "_count", "_mask", "_numbered")
 
     def __init__(self, columns: PartitionColumns, mask: NDArray[np.bool_], count: int) -> None:
         self._columns, self._mask, self._count = columns, mask, count
-        self._found: NumberedNames | None = None
+        self._numbered: NumberedNames | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -159,9 +159,9 @@ class MarkedNames(Sequence[str]):
         return self._names()[at]
 
     def _names(self) -> NumberedNames:
-        if self._found is None:
-            self._found = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
-        return self._found
+        if self._numbered is None:
+            self._numbered = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
+        return self._numbered
 
 
 @dataclass(frozen=True, slots=True)

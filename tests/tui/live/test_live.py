@@ -315,6 +315,12 @@ class Planned:
         pass
 
 
+def test_the_address_of_a_cluster_in_trouble_is_named_once() -> None:
+    freshness = Freshness(ORIGIN, 10.0, BEGAN_MS, BEGAN_MS, f"{ORIGIN}: the cluster is out of reach")
+    text = "".join(piece for piece, _ in freshness_parts(freshness, BEGAN_MS + 1000))
+    assert text.count(ORIGIN) == 1
+
+
 def test_a_turn_says_what_came_of_it() -> None:
     away = ClusterOutOfReachError(ORIGIN, Gap("/admin/v2/clusters", Fault.TIMEOUT))
     planned = Planned(reading(0), away, InputError("nothing in it"), reading(30, cluster="another"), reading(40))
