@@ -86,3 +86,76 @@ def test_a_cycle_that_acts_begins_to_count_anew() -> None:
     waiting = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=3)
     assert shed_transfer(TransferMemory(hits=2), view(0.9, 0.1), waiting)[0].hits == 3
     assert shed_transfer(TransferMemory(hits=2), view(0.5, 0.5), waiting)[0].hits == 0
+
+
+def bundle(name: str, bytes_per_sec: float) -> BundleStats:
+    return BundleStats(f"t/n/{name}", throughput_in_bytes_per_sec=bytes_per_sec)
+
+
+def exchange(
+    given: list[BundleStats], other: list[BundleStats], settings: LoadSettings = SETTINGS, **more: object
+) -> tuple[list[tuple[str, str, float]], list[tuple[str, str | None]]]:
+    """Verdicts and decisions of a pair: the fuller broker has 1000 bytes/s and the emptier 200, 400 should move."""
+    loads = (
+        PublishedLoad("b:0", 1.0, 1000.0, 1000.0, 0.0, NOW_MS),
+        PublishedLoad("b:1", 0.2, 200.0, 200.0, 0.0, NOW_MS),
+    )
+    seen = TransferView(loads, ("b:0", "b:1"), {"b:0": tuple(given), "b:1": tuple(other)}, NOW_MS)
+    memory = TransferMemory(recent_bundles={"t/n/recent": NOW_MS})
+    _, cycle = shed_transfer(memory, replace(seen, **more), settings)  # type: ignore[arg-type]
+    (pair,) = cycle.pairs
+    assert pair.wanted_bytes_per_sec == pytest.approx(400.0)
+    return (
+        [(verdict.bundle.rpartition("/")[2], verdict.outcome, verdict.bytes_per_sec) for verdict in pair.bundles],
+        [(decision.bundle.rpartition("/")[2], decision.target) for decision in cycle.decisions],
+    )
+
+
+def test_what_became_of_every_reported_bundle_of_a_pair() -> None:
+    excluded = BundleStats("t/x/0x0", throughput_in_bytes_per_sec=1.0)
+    given = [
+        excluded, bundle("recent", 2), bundle("elsewhere", 3), bundle("fixed", 4), bundle("idle", 0), bundle("a", 150),
+        bundle("b", 250), bundle("c", 300), bundle("d", 400),
+    ]  # fmt: skip
+    settings = replace(SETTINGS, loadBalancerSheddingExcludedNamespaces=("t/x",))
+    verdicts, decisions = exchange(
+        given, [], settings,
+        not_owned={("t/n/elsewhere", "b:0")}, movable=lambda name, source, target: name != "t/n/fixed",
+    )  # fmt: skip
+    assert verdicts == [
+        ("0x0", "excluded-namespace", 1.0), ("recent", "recently-unloaded", 2.0), ("elsewhere", "not-owned", 3.0),
+        ("fixed", "not-movable", 4.0), ("idle", "idle", 0.0), ("a", "moved", 150.0), ("b", "moved", 250.0),
+        ("c", "too-large", 300.0), ("d", "not-looked-at", 400.0),
+    ]  # fmt: skip
+    assert decisions == [("a", "b:1"), ("b", "b:1")]
+
+
+def test_the_last_reported_bundle_stays() -> None:
+    verdicts, decisions = exchange([bundle("a", 100), bundle("b", 100)], [])
+    assert [verdict[1] for verdict in verdicts] == ["moved", "last-one"]
+    assert decisions == [("a", "b:1")]
+
+
+def test_a_bundle_too_large_goes_when_smaller_ones_come_back_for_it() -> None:
+    """600 go and 50 + 100 come: the fuller keeps 550, the emptier has 650; with 150 more 700 and 500, as it must be."""
+    back = [bundle("idle", 0), bundle("fixed", 10), bundle("p", 50), bundle("q", 100), bundle("r", 150), bundle("s", 7)]
+    verdicts, decisions = exchange(
+        [bundle("a", 600), bundle("b", 601)], back, movable=lambda name, source, target: name != "t/n/fixed"
+    )
+    assert verdicts == [
+        ("p", "swapped", 50.0), ("q", "swapped", 100.0), ("r", "swapped", 150.0), ("a", "moved", 600.0),
+        ("b", "last-one", 601.0),
+    ]  # fmt: skip
+    assert decisions == [("p", "b:0"), ("q", "b:0"), ("r", "b:0"), ("a", "b:1")]
+    assert exchange([bundle("a", 600), bundle("b", 601)], back[:4])[1] == [], "550 beside 650 is no improvement"
+    unload_only = replace(SETTINGS, loadBalancerTransferEnabled=False)
+    assert exchange([bundle("a", 600), bundle("b", 601)], back, unload_only)[1] == []
+    assert exchange([bundle("a", 300), bundle("b", 601)], [], unload_only)[1] == [("a", None)]
+
+
+def test_a_swap_stands_below_three_quarters_of_the_fuller_brokers_throughput() -> None:
+    assert exchange([bundle("a", 450), bundle("b", 600)], [bundle("p", 200)])[1] == [], "750 of 1000"
+    assert exchange([bundle("a", 450), bundle("b", 600)], [bundle("p", 199)])[1] == [("p", "b:0"), ("a", "b:1")]
+    assert exchange([bundle("a", 600), bundle("b", 600)], [bundle("p", 200)])[1] == [("p", "b:0"), ("a", "b:1")], (
+        "600 each"
+    )
