@@ -88,10 +88,10 @@ class Mending:
         if not isinstance(value, list):
             self._say(child(path, name), f"is not a list: {_shortened(value)}", "it is left out")
             return ()
-        wrong = [at for at, each in enumerate(value) if not isinstance(each, str)]
+        wrong = [at for at, item in enumerate(value) if not isinstance(item, str)]
         for at in wrong:
             self._say(f"{child(path, name)}[{at}]", f"is not a text: {_shortened(value[at])}", "it is left out")
-        return tuple(each for each in value if isinstance(each, str))
+        return tuple(item for item in value if isinstance(item, str))
 
     def object(self, members: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
         """An object of names; empty where there is none."""

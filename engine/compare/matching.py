@@ -111,7 +111,7 @@ def renamed(gone: Sequence[str], came: Sequence[str]) -> tuple[tuple[str, str], 
         return ()
     scored = sorted(
         ((SequenceMatcher(None, old, new).ratio(), old, new) for old in gone for new in came),
-        key=lambda found: (-found[0], found[1], found[2]),
+        key=lambda pair: (-pair[0], pair[1], pair[2]),
     )
     pairs: dict[str, str] = {}
     taken: set[str] = set()

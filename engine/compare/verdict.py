@@ -190,12 +190,12 @@ def _less_is_better(before: float, after: float) -> Judgement:
     return "better" if after < before else "worse"
 
 
-def verdict_between(before: ClusterState, after: ClusterState, key: str, found: Moves | None = None) -> Verdict:
+def verdict_between(before: ClusterState, after: ClusterState, key: str, known: Moves | None = None) -> Verdict:
     """The verdict on a Failover subscription in two states; one that lacks it counts as without work. O(partitions).
 
-    ``found``: what moved between them, where the caller knows it already.
+    ``known``: the moves between them, where the caller has computed them already.
     """
-    moved = moves(before, after, key) if found is None else found
+    moved = moves(before, after, key) if known is None else known
     was, now = (_evenness_in(state, key) for state in (before, after))
     judgement, judged_by = judge(was, now)
     return Verdict(

@@ -114,7 +114,7 @@ def _key_shared(part: KeyPlan) -> Iterator[Outcome]:
     elif isinstance(selector, Rejection):
         yield Outcome(part.name, joins, met=False, reason=selector.message)
     else:
-        yield Outcome(part.name, joins, met=True, found=0.0)
+        yield Outcome(part.name, joins, met=True, actual=0.0)
     for goal in part.goals:
         if goal.kind == "overlap":
             slots, who = _overlap(consumers)

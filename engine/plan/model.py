@@ -109,7 +109,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether a goal is met. ``found`` is None where it could not be judged, and ``reason`` says why.
+    """Whether a goal is met. ``actual`` is None where it could not be computed, and ``reason`` says why.
 
     ``who`` are the names that decide: the busiest consumer, those whose loss is worst, those that cannot join.
     ``key`` is the key that alone breaks a goal by messages: no number of consumers takes anything off it.
@@ -118,7 +118,7 @@ class Outcome:
     part: str
     goal: Goal
     met: bool
-    found: float | None = None
+    actual: float | None = None
     who: tuple[str, ...] = ()
     reason: str = ""
     key: str = ""

@@ -169,18 +169,18 @@ class _Reader(Fields):
             if isinstance(given, Rejection):
                 self.wrong((*path, "name"), given.message)
                 continue
-            partitions_each = self.whole(table, path, "partitions", 0, (0, MOST_PARTITIONS))
+            partitions_per_topic = self.whole(table, path, "partitions", 0, (0, MOST_PARTITIONS))
             count = self.whole(table, path, "count", 0, (0, MOST_PARTITIONS))
-            partitions += max(partitions_each, 1) * max(count, 1)
+            partitions += max(partitions_per_topic, 1) * max(count, 1)
             if partitions > MOST_PARTITIONS:
                 self.wrong(path, f"more than {MOST_PARTITIONS:,} partitions up to here")
                 break
-            rate = self.number(table, path, "msgs_per_sec", 0.0, (0.0, 1e12)) / max(partitions_each, 1)
+            rate = self.number(table, path, "msgs_per_sec", 0.0, (0.0, 1e12)) / max(partitions_per_topic, 1)
             for name in [f"{given}-{number}" for number in range(count)] if "count" in table else [str(given)]:
                 if name in topics:
                     self.wrong((*path, "name"), f"{name} is listed twice")
                     break
-                topics[name] = Topic(name, partitions_each)
+                topics[name] = Topic(name, partitions_per_topic)
                 if rate:
                     loads |= {one: Load(msg_rate_out=rate) for one in topics[name].partition_names()}
         return topics, loads

@@ -114,7 +114,7 @@ def test_without_a_list_bundles_are_those_that_reports_and_statistics_name_betwe
     ]
 
 
-def test_bad_input_is_counted_and_told_and_never_stops_the_good_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: SparkSession, tmp_path: Path) -> None:
     source, target = tmp_path / "in", tmp_path / "out"
     whole = json.dumps(broker_stats(*(f"half-{number}" for number in range(20))))
     put(source, "a/broker-stats-topics.json.gz", broker_stats("one", "two"))

@@ -93,10 +93,12 @@ def compare_actives(
 def _placed(dispatchers: Sequence[Dispatcher], names: Sequence[str]) -> Iterator[tuple[Dispatcher, int]]:
     """The dispatchers that have a place among the names, with it."""
     if len(dispatchers) * FEW < len(names):
-        yield from ((each, names.index(each.topic)) for each in dispatchers if each.topic in names)
+        yield from (
+            (dispatcher, names.index(dispatcher.topic)) for dispatcher in dispatchers if dispatcher.topic in names
+        )
         return
     places = {name: at for at, name in enumerate(names)}
-    yield from ((each, places[each.topic]) for each in dispatchers if each.topic in places)
+    yield from ((dispatcher, places[dispatcher.topic]) for dispatcher in dispatchers if dispatcher.topic in places)
 
 
 def _midpoints(hashes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
