@@ -25,6 +25,7 @@ from pipeline.jobs.result import JobOptions
 from pipeline.session import open_session
 from tests.engine.diagnosis.samples import dump
 from tests.inventory import write_inventory
+from tests.pipeline.load_report_folders import SHEDDERS, random_cluster
 from tui.app import RingsideApp
 from tui.brokers.app import BrokersApp
 from tui.fleet.app import FleetApp
@@ -101,30 +102,45 @@ async def draw_brokers() -> str:
         return app.export_screenshot(title="ringside")
 
 
-async def draw_fleet() -> str:
-    """The lists of an invented installation as SVG, with figures that the jobs found."""
-    with TemporaryDirectory() as folder:
-        answers, out = write_inventory(Path(folder) / "answers"), Path(folder) / "out"
-        with open_session() as spark:
-            job_called("run")(spark, answers, out, JobOptions({}))
-        app = FleetApp(read_results(out), depth="truecolor")
-        async with app.run_test(size=SIZE) as pilot:
+CLUSTERS: Final = {"ap-south": 3, "eu-central": 1, "eu-west": 2, "us-east": 5}
+"""Folders of load reports beside the invented installation, and the seed of each."""
+
+
+def fleet_result(folder: Path) -> Path:
+    """What the jobs find in an invented installation and in the load reports of some clusters."""
+    answers, out = write_inventory(folder / "answers"), folder / "out"
+    for at, (cluster, seed) in enumerate(CLUSTERS.items()):
+        random_cluster(answers / cluster, seed, SHEDDERS[at])
+    with open_session() as spark:
+        job_called("run")(spark, answers, out, JobOptions({}))
+    return out
+
+
+async def draw_fleet(result: Path, *keys: str) -> str:
+    """A list of that installation as SVG, after some keys."""
+    app = FleetApp(read_results(result), depth="truecolor")
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        for key in keys:
+            await pilot.press(key)
             await pilot.pause()
-            for key in ("down",) * 4:
-                await pilot.press(key)
-            await pilot.pause()
-            return app.export_screenshot(title="ringside")
+        await pilot.pause()
+        return app.export_screenshot(title="ringside")
 
 
 def main(folder: Path) -> None:
     """Write every picture into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     drawings = {picture.name: partial(draw, picture) for picture in PICTURES}
-    drawings |= {"why": draw_why, "brokers": draw_brokers, "fleet": draw_fleet}
-    for name, drawing in drawings.items():
-        path = folder / f"{name}.svg"
-        path.write_text(asyncio.run(drawing()), encoding="utf-8")
-        sys.stdout.write(f"{path}\n")
+    drawings |= {"why": draw_why, "brokers": draw_brokers}
+    with TemporaryDirectory() as temporary:
+        result = fleet_result(Path(temporary))
+        drawings["fleet"] = partial(draw_fleet, result, *["down"] * 4)
+        drawings["fleet-brokers"] = partial(draw_fleet, result, "5", "down")
+        for name, drawing in drawings.items():
+            path = folder / f"{name}.svg"
+            path.write_text(asyncio.run(drawing()), encoding="utf-8")
+            sys.stdout.write(f"{path}\n")
 
 
 if __name__ == "__main__":
