@@ -70,6 +70,7 @@ LEGEND: Final[Group] = (
         KeyHelp("a--", "a bundle that the next cycle unloads"),
         KeyHelp("A12", "twelve bundles of namespace A, where single ones have no room"),
         KeyHelp("+ ?", "a broker that was added; one whose report is too old"),
+        KeyHelp("3↩", "in the strip: three unloads, one of which brings a bundle back where it was; in ASCII <"),
     ),
 )
 
@@ -302,7 +303,10 @@ class BrokersScreen(TableScreen):
     def action_settings(self) -> None:
         if self.view is not None:
             settings: LoadSettings = self.view.ahead.start.settings
-            self.app.push_screen(SettingsScreen(self.view.shedder, settings, self._accept))
+            dialog = SettingsScreen(
+                self.view.shedder, self.view.placement, settings, self._accept, ascii_only=self._ascii_only
+            )
+            self.app.push_screen(dialog)
 
     def _accept(self, pairs: Pairs) -> Rejection | None:
         """Take settings over, or say why not; the dialog stays open then."""
