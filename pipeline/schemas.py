@@ -241,7 +241,7 @@ BALANCE_CLUSTERS: Final = Table(
 
 ``usage`` is the weighted share that placement and shedding see; ``after`` the last cycle. ``loops``: bundles that come
 back to a broker they had left, ``swaps``: pairs of brokers that give each other bundles. ``quiet_after`` is empty where
-the last cycle still moves something. ``refusal``: why there is no forecast."""
+no end of the unloads is seen. ``refusal``: why there is no forecast."""
 
 BALANCE_BROKERS: Final = Table(
     "balance_brokers",

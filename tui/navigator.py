@@ -101,7 +101,7 @@ class Navigator:
             screen = self._make(kind)
             screen.on_front = self.turn
             screen.on_brokers = self.show_brokers
-            screen.on_found = self.go_to
+            screen.on_chosen = self.go_to
             self._store.listen(screen.post_message)
             self._app.install_screen(screen, kind)  # so that it outlives its time in front
             self._screens[kind] = screen

@@ -1,1 +1,1 @@
-"""Bundles of a namespace: which bundle holds a topic, where each split algorithm cuts, and what comes of it."""
+"""Bundles of a namespace: which bundle holds a topic, where each split algorithm cuts, and with which result."""

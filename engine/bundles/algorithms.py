@@ -90,7 +90,7 @@ BYTES_PER_MBYTE = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class FlowLimits:
-    """What one bundle may carry, and by how many percent the total must exceed it before the algorithm acts."""
+    """The limits of one bundle, and by how many percent its total must exceed one before the algorithm acts."""
 
     max_msgs_per_sec: int
     max_bytes_per_sec: int
@@ -111,13 +111,13 @@ def flow_limits(settings: BrokerSettings) -> FlowLimits:
 
 
 def flow_or_qps_equally_divide(topics: Sequence[TopicLoad] | None, limits: FlowLimits) -> tuple[int, ...] | None:
-    """As many cuts as keep every piece within both limits, first fit by ascending hash. O(n log n).
+    """Cuts that keep every piece within both limits, packing topics by ascending hash. O(n log n).
 
     None: fewer than two topics, fewer than two different hashes with traffic, or both totals below
     limit × (1 + threshold).
     ``()``: the gate was passed by equality and no piece exceeds a limit. Several cuts are usual, and odd ones occur:
-    topics of equal hash share the later one's numbers, once for each, and no cut can part them; the cut can be doubled,
-    or be the upper end of the bundle.
+    topics of equal hash all count with the numbers of the last, and no cut separates them; a cut can be repeated, or be
+    the upper end of the bundle.
 
     >>> hashes_and_rates = ((10, 100), (20, 200), (80, 300), (90, 400), (100, 500), (110, 2000))
     >>> topics = [TopicLoad(f"t{h}", h, rate) for h, rate in hashes_and_rates]
@@ -134,7 +134,7 @@ def flow_or_qps_equally_divide(topics: Sequence[TopicLoad] | None, limits: FlowL
         if not topic.has_stats or (rate <= 0 and throughput <= 0):
             continue
         hashes.append(topic.hash)
-        # Pulsar keeps one entry for a hash: of twins the later one counts, though the totals hold both.
+        # Pulsar keeps one entry per hash: the last topic of a hash counts, though the totals include all.
         load_at[topic.hash] = (rate, throughput)
         total_rate += rate
         total_bytes += throughput
@@ -158,7 +158,7 @@ def flow_or_qps_equally_divide(topics: Sequence[TopicLoad] | None, limits: FlowL
 
 
 def flow_or_qps_as_proposed(topics: Sequence[TopicLoad] | None) -> tuple[int, ...]:
-    """The rule in the proposal's original text: one cut where half of the traffic is passed, or none. No Pulsar has it.
+    """The rule in the proposal's original text, which no release has: one cut where half of the traffic is passed.
 
     It has no limits and no guard for few topics, can cut left of everything or outside the bundle, and gives a cut one
     lower than the merged rule. The proposal's own example:
@@ -173,7 +173,7 @@ def flow_or_qps_as_proposed(topics: Sequence[TopicLoad] | None) -> tuple[int, ..
     for topic in topics or ():
         if topic.has_stats:
             hashes.append(topic.hash)
-            # One entry for a hash here too: twins share the later one's numbers, while the totals hold both.
+            # One entry per hash here too: the last topic of a hash counts, though the totals include all.
             load_at[topic.hash] = (topic.msgs_per_sec, topic.bytes_per_sec)
             total_rate += topic.msgs_per_sec
             total_bytes += topic.bytes_per_sec

@@ -1,7 +1,7 @@
 """The hash space of a namespace cut into bundles: ranges, boundary lists, look-up and the rules that refuse them.
 
 After ``NamespaceBundle``, ``NamespaceBundles``, ``NamespaceBundleFactory`` and ``PoliciesUtil``. Hashes and boundaries
-are unsigned 32-bit numbers in 64-bit hands. A bundle holds its lower bound; its upper one only if that is 0xffffffff.
+are unsigned 32-bit numbers in 64-bit integers. A bundle contains its lower bound; its upper only if it is 0xffffffff.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_BUNDLES: Final = 2**20
 """A limit of this model, against typing errors that would fill the memory; Pulsar's own is 2^32."""
 
 RANGES_KEPT: Final = 1 << 12
-"""Ranges that are not read again: every topic of a bundle has the same one."""
+"""How many parsed ranges are cached: all topics of a bundle have the same one."""
 
 
 def boundary_text(value: int) -> str:
@@ -58,7 +58,7 @@ class BundleRange:
         return self.width > 1
 
     def includes(self, topic_hash: int) -> bool:
-        """Whether a hash lies in this bundle (``NamespaceBundle.includes``)."""
+        """Whether a hash is in this bundle (``NamespaceBundle.includes``)."""
         return self.lower <= topic_hash < self.upper or (self.upper_inclusive and topic_hash == FULL_UPPER_BOUND)
 
 
@@ -220,8 +220,9 @@ def boundaries_at_creation(
 def validate_boundaries_at_creation(boundaries: Sequence[str]) -> tuple[int, ...] | Rejection:
     """Boundaries a user gave, as ``validateBundlesData`` keeps them: re-written, sorted **as text**, no duplicates.
 
-    So a number above 32 bits may stand between smaller ones; building the bundle list refuses it later. Refused here:
-    no number (NumberFormatException), nothing at all (NoSuchElementException), ends other than 0 and 0xffffffff (400).
+    So a number above 32 bits may come between smaller ones; building the bundle list refuses it later. Refused here:
+    not a number (NumberFormatException), an empty list (NoSuchElementException), ends other than 0 and 0xffffffff
+    (400).
 
     >>> validate_boundaries_at_creation(["0xffffffff", "8", "0", "8"])
     (0, 8, 4294967295)
@@ -251,7 +252,7 @@ def parse_range(text: str) -> BundleRange | Rejection:
     """A range text ``lower_upper``, each in ``Long.decode`` syntax; further ``_`` pieces are ignored, as in Pulsar.
 
     Refused: no ``_`` or an empty or inverted range (IllegalArgumentException), a missing piece
-    (ArrayIndexOutOfBoundsException), no number (NumberFormatException). All are HTTP 412 where a broker is asked.
+    (ArrayIndexOutOfBoundsException), not a number (NumberFormatException). All are HTTP 412 where a broker is asked.
 
     >>> str(parse_range("0x0_0X10"))
     '0x00000000_0x00000010'
@@ -306,7 +307,7 @@ Stage = Literal["sync", "async"]
 
 @dataclass(frozen=True, slots=True)
 class SplitResult:
-    """The namespace's whole new list, and the children of the split bundle in order."""
+    """The new list of the whole namespace, and the children of the split bundle in order."""
 
     bundles: NamespaceBundles
     children: tuple[BundleRange, ...]
@@ -314,7 +315,7 @@ class SplitResult:
 
 @dataclass(frozen=True, slots=True)
 class SplitRefusal(Rejection):
-    """Why a bundle cannot be split so. ``stage``: "sync" is thrown at the caller, "async" reaches no client."""
+    """Why a bundle cannot be split so. ``stage``: "sync" is thrown to the caller, "async" reaches no client."""
 
     stage: Stage = "sync"
 
@@ -340,7 +341,7 @@ def split_bundles(
         message = f"split boundary {outside} ({outside:#010x}) is not strictly inside {target}"
         return SplitRefusal("IllegalArgumentException", message, "positions", 412)
     if not cuts and number < 0:
-        # Pulsar makes room for the new list before it looks for the bundle, so this comes first.
+        # Pulsar allocates the new list before it looks for the bundle, so this is checked first.
         message = f"a bundle cannot be split into {number} parts"
         return SplitRefusal("ArrayIndexOutOfBoundsException", message, "number", 0, "async")
     place = bundles.index_of(target.lower)

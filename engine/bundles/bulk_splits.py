@@ -1,7 +1,7 @@
-"""Where each of Pulsar's four split algorithms would cut each of many bundles, or one bundle with very many topics.
+"""The cuts of Pulsar's four split algorithms for many bundles at once, or for one bundle with very many topics.
 
-Equal to ``engine.bundles.algorithms`` cut for cut, also where the answer is null, an empty
-list, doubled, or the bundle's own edge.
+Equal to ``engine.bundles.algorithms`` cut for cut, also where the answer is null, an empty list, repeated, or the
+bundle's own edge.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from engine.bundles.columns import BundleMap, LoadColumns, Rows, TopicColumns, a
 from engine.config import SPLIT_ALGORITHMS
 
 AT_ONCE: Final = 1_024
-"""Topics added up at a time, at least, while the end of a piece is looked for; so few are walked one by one."""
+"""The smallest block of topics that is summed at once while searching for the end of a piece."""
 SHORT: Final = 64
-"""Pieces of fewer topics on average are walked topic by topic."""
+"""If pieces have fewer topics than this on average, it is faster to go topic by topic."""
 SIDE_BY_SIDE: Final = 64
-"""Bundles below which one numpy step for all of them costs more than a step for each."""
+"""With fewer bundles, one numpy step for all of them costs more than a step per bundle."""
 
 
 def pack_topics(
@@ -47,7 +47,7 @@ def pack_topics(
         rows = starts[: having[step]] + step
         msgs, volume, opening = msgs[: len(rows)], volume[: len(rows)], opening[: len(rows)]
         here_msgs, here_bytes = topics.msgs_per_sec[rows], topics.bytes_per_sec[rows]
-        with np.errstate(over="ignore", invalid="ignore"):  # as silent about sums beyond all numbers as the scalar
+        with np.errstate(over="ignore", invalid="ignore"):  # the scalar rule does not warn about overflow either
             sum_msgs, sum_bytes = msgs + here_msgs, volume + here_bytes
         full = (sum_msgs > limits.max_msgs_per_sec) | (sum_bytes > limits.max_bytes_per_sec)
         cut[rows] = full
@@ -69,9 +69,9 @@ def first_fit_cuts(
     bytes_per_sec: NDArray[np.float64],
     limits: FlowLimits,
 ) -> tuple[int, ...]:
-    """The cuts of topics in ascending order of hash, twins with the numbers that count for them: (n,) each.
+    """The cuts of topics in ascending order of hash: (n,) each, topics of one hash all with the numbers of the last.
 
-    O(n) additions, and some numpy steps a piece; O(n) Python steps where pieces are short.
+    O(n) additions, and some numpy steps per piece; O(n) Python steps where pieces are short.
 
     >>> from engine.bundles.algorithms import BYTES_PER_MBYTE
     >>> rates = np.array([100.0, 200, 300, 400, 500, 2000])
@@ -85,7 +85,7 @@ def first_fit_cuts(
 
 
 def piece_ends(msgs_per_sec: NDArray[np.float64], bytes_per_sec: NDArray[np.float64], limits: FlowLimits) -> list[int]:
-    """The first topic of each piece but the first one, as its place."""
+    """The index of the first topic of each piece except the first."""
     begin, count = 0, len(msgs_per_sec)
     if 0 < count <= AT_ONCE:
         return _step_by_step(0, msgs_per_sec, bytes_per_sec, limits)
@@ -109,7 +109,7 @@ def _end_of_piece(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
         stop = min(at + step, len(msgs))
         msgs_sums = np.cumsum(np.concatenate(([msgs_so_far], msgs[at:stop])))[1:]
         size_sums = np.cumsum(np.concatenate(([size_so_far], size[at:stop])))[1:]
-        # Written as the scalar asks, so that a sum that is not a number fits.
+        # The comparison of the scalar rule, by which a sum that is NaN fits.
         full = (msgs_sums > limits.max_msgs_per_sec) | (size_sums > limits.max_bytes_per_sec)
         if at == begin:
             full[0] = False
@@ -137,7 +137,7 @@ def _step_by_step(begin: int, msgs: NDArray[np.float64], size: NDArray[np.float6
 
 
 class Answer(IntEnum):
-    """What an algorithm gave for a bundle: a list of cuts (it can be empty), null, or a refusal."""
+    """The kind of an algorithm's answer for a bundle: a list of cuts (which may be empty), null, or a refusal."""
 
     CUTS = 0
     NULL = 1
@@ -149,7 +149,7 @@ class Cuts:
     """The cuts of many bundles.
 
     ``positions``: (c,) int64, ascending inside a bundle; ``start``: (b + 1,) int64, those of bundle i are
-    ``positions[start[i]:start[i + 1]]``; ``answer``: (b,) int8, an ``Answer`` each.
+    ``positions[start[i]:start[i + 1]]``; ``answer``: (b,) int8, values of ``Answer``.
     """
 
     positions: NDArray[np.int64]
@@ -157,7 +157,7 @@ class Cuts:
     answer: NDArray[np.int8]
 
     def of(self, bundle: int) -> tuple[int, ...] | None:
-        """The cuts of one bundle as the scalar algorithm gives them; None for null. A refused one has none."""
+        """The cuts of one bundle as the scalar algorithm gives them; None for null, empty for a refusal."""
         if self.answer[bundle] == Answer.NULL:
             return None
         return tuple(self.positions[self.start[bundle] : self.start[bundle + 1]].tolist())
@@ -175,7 +175,7 @@ def range_cuts(bundles: BundleMap) -> Cuts:
 
 
 def topic_count_cuts(topics: TopicColumns, bundles: int) -> Cuts:
-    """``topic_count_equally_divide`` of each of so many bundles: between its two middle hashes. O(n log n).
+    """``topic_count_equally_divide`` of ``bundles`` bundles: between their two middle hashes. O(n log n).
 
     >>> hashes = np.array([50, 10, 30])
     >>> columns = TopicColumns(hashes * 0, hashes, *np.zeros((2, 3)), hashes > 0)
@@ -220,7 +220,7 @@ def specified_cuts(
 
 
 def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
-    """``flow_or_qps_equally_divide`` of each of so many bundles, with the limits of the broker. O(n log n).
+    """``flow_or_qps_equally_divide`` of ``bundles`` bundles, with the limits of the broker. O(n log n).
 
     Sums are IEEE doubles added in the scalar order: totals in listing order, pieces by ascending hash.
 
@@ -231,12 +231,12 @@ def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
     (106,)
     """
     counts = np.bincount(topics.bundle[topics.bundle >= 0], minlength=bundles)
-    # As the scalar writes it, so that NaN rates count: only a topic without any traffic is skipped.
+    # The comparison of the scalar rule, so that NaN rates count: only a topic without traffic is skipped.
     idle = (topics.msgs_per_sec <= 0) & (topics.bytes_per_sec <= 0)
     loaded = topics[(topics.bundle >= 0) & topics.has_stats & ~idle]
     total_msgs = sum_by(loaded.bundle, loaded.msgs_per_sec, bundles)
     total_bytes = sum_by(loaded.bundle, loaded.bytes_per_sec, bundles)
-    # A stable sort: of topics with one hash the later one stays the later.
+    # A stable sort: topics with one hash keep their order.
     loaded = loaded[np.argsort((loaded.bundle << 32) | loaded.hash, kind="stable")]
     new_hash = np.append(True, (np.diff(loaded.bundle) != 0) | (np.diff(loaded.hash) != 0))[: len(loaded)]
     distinct = np.bincount(loaded.bundle[new_hash], minlength=bundles)
@@ -250,10 +250,11 @@ def flow_cuts(topics: TopicColumns, bundles: int, limits: FlowLimits) -> Cuts:
 
 
 def cuts_by_algorithm(bundles: BundleMap, topics: TopicColumns, limits: FlowLimits) -> dict[str, Cuts]:
-    """Where each algorithm, by its name, would cut each bundle. O(n log n).
+    """Algorithm -> its cuts of all bundles. O(n log n).
 
-    ``specified_positions_divide`` needs positions: as in a preview the cut by topic count where it lies inside, or else
-    the middle. ``flow_or_qps_equally_divide`` is taken as if it were the default, or it would have no statistics.
+    ``specified_positions_divide`` needs positions: as in a preview they are the cut by topic count where it is inside
+    the bundle, else the middle. ``flow_or_qps_equally_divide`` is computed as if it were the broker's default, since
+    otherwise it gets no statistics.
     """
     middle, counted = range_cuts(bundles), topic_count_cuts(topics, len(bundles))
     positions = []
@@ -270,7 +271,7 @@ def cuts_by_algorithm(bundles: BundleMap, topics: TopicColumns, limits: FlowLimi
 
 
 def _twins_share(topics: TopicColumns) -> TopicColumns:
-    """The same topics, in which those of one hash all have the numbers of the last of them."""
+    """Give all topics of one hash the numbers of the last of them."""
     if not len(topics):
         return topics
     last = np.append((np.diff(topics.bundle) != 0) | (np.diff(topics.hash) != 0), True)
@@ -336,13 +337,13 @@ def half_cut_of_one(loads: LoadColumns) -> tuple[int, ...]:
 
 
 def first_above(sums: tuple[NDArray[np.float64], NDArray[np.float64]], levels: tuple[float, float]) -> int | None:
-    """The first place where one of two running sums is above its level, None for none."""
+    """The first index at which one of two running sums is above its level, None for none."""
     passed = (sums[0] > levels[0]) | (sums[1] > levels[1])
     return int(passed.argmax()) if passed.any() else None
 
 
 def along_the_axis(hashes: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """The places by ascending hash, and whose numbers count there: of topics of one hash the last one's for each."""
+    """The topics by ascending hash, and for each the topic whose numbers count: the last one of its hash."""
     order = np.arange(len(hashes)) if ascends(hashes) else np.argsort(hashes, kind="stable")
     ascending = hashes[order]
     ends = np.flatnonzero(np.append(ascending[1:] != ascending[:-1], True)[: len(hashes)])

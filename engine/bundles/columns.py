@@ -21,15 +21,15 @@ from engine.bundles.loads import ListedLoads, TopicLoad
 from engine.memo import Computed
 
 Rows = NDArray[np.int64]
-"""Places in the listing, ascending."""
+"""Indices in the listing, ascending."""
 FEW: Final = 4
-"""From so many bundles on topics are dealt out at once, and not bundle by bundle."""
+"""From this number of bundles on, topics are assigned in one pass instead of bundle by bundle."""
 MANY: Final = 8
-"""From one name in so many on, all of a list are made: cheaper than one by one."""
+"""If more than one in so many names is needed, building all is cheaper than one by one."""
 
 
 class PickedNames(Computed[str]):
-    """Names of some rows of a list, made on demand; rows behind its end are of ``more``."""
+    """Names of some rows of a list, built on demand; rows beyond its end are rows of ``more``."""
 
     __slots__ = ("more", "rows", "source")
 
@@ -40,7 +40,7 @@ class PickedNames(Computed[str]):
         return len(self.rows)
 
     def item(self, at: int) -> str:
-        """The name at a place."""
+        """The name at an index."""
         return self._name(int(self.rows[at]))
 
     def __iter__(self) -> Iterator[str]:
@@ -73,7 +73,7 @@ class LoadColumns(ListedLoads):
         return len(self.hashes)
 
     def item(self, at: int) -> TopicLoad:
-        """The load at a place."""
+        """The load at an index."""
         first, second, third, fourth = self.rates[:, at].tolist()
         known = bool(self.has_stats[at])
         return TopicLoad(self.names[at], int(self.hashes[at]), first, second, third, fourth, known)
@@ -88,17 +88,17 @@ class LoadColumns(ListedLoads):
         )
 
     def between(self, low: int, high: int) -> LoadColumns:
-        """Those from one place to before another, without a copy."""
+        """The loads ``low`` .. ``high`` - 1, without a copy."""
         names = PickedNames(self.names.source, self.names.rows[low:high], self.names.more)
         return LoadColumns(names, self.hashes[low:high], self.rates[:, low:high], self.has_stats[low:high])
 
     def inside(self, bundle: BundleRange) -> LoadColumns:
-        """Those whose hash lies in a bundle. O(n)."""
+        """The loads whose hash is in a bundle. O(n)."""
         inside = includes(bundle, self.hashes)
         return self if inside.all() else self.take(np.flatnonzero(inside))
 
     def equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
-        """The hashes that several share, ascending, each with the names in listing order. O(n log n) once."""
+        """The hashes that several topics share, ascending, with the names in listing order. O(n log n), cached."""
         return self._equal_hashes
 
     @cached_property
@@ -107,7 +107,7 @@ class LoadColumns(ListedLoads):
 
     @cached_property
     def flow(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Messages and bytes a second of each, in plus out."""
+        """(n,) messages/s and (n,) bytes/s, in plus out."""
         return self.rates[0] + self.rates[1], self.rates[2] + self.rates[3]
 
 
@@ -120,7 +120,7 @@ def includes(bundle: BundleRange, hashes: NDArray[np.int64]) -> NDArray[np.bool_
 
 
 def dealt_rows(hashes: NDArray[np.int64], bundles: Sequence[BundleRange]) -> list[Rows]:
-    """The rows of each of these bundles, which ascend. O(n), and a search for each topic among many bundles.
+    """The rows of the topics in each of these bundles, which ascend. O(n log bundles).
 
     >>> [rows.tolist() for rows in dealt_rows(np.array([9, 2, 5]), [BundleRange(0, 5), BundleRange(5, 9)])]
     [[1], [2]]
@@ -133,7 +133,7 @@ def dealt_rows(hashes: NDArray[np.int64], bundles: Sequence[BundleRange]) -> lis
         return [np.flatnonzero(includes(bundle, hashes)) for bundle in bundles]
     starts = np.array([bundle.lower for bundle in bundles], dtype=np.int64)
     places = np.searchsorted(starts, hashes, side="right")
-    # Small numbers are sorted by counting them.
+    # numpy sorts small integers by counting.
     order = np.argsort(places.astype(np.int16) if len(bundles) < 2**15 else places, kind="stable")
     ends = np.cumsum(np.bincount(places, minlength=len(bundles) + 1)).tolist()
     dealt = (order[low:high] for low, high in pairwise(ends))
@@ -141,12 +141,12 @@ def dealt_rows(hashes: NDArray[np.int64], bundles: Sequence[BundleRange]) -> lis
 
 
 def ascends(hashes: NDArray[np.int64]) -> bool:
-    """Whether they are in order already, equal ones side by side. O(n)."""
+    """Whether hashes are sorted; equal ones may follow each other. O(n)."""
     return bool((hashes[1:] >= hashes[:-1]).all())
 
 
 def sum_in_order(values: NDArray[np.float64]) -> float:
-    """The sum, added one after the other as a loop does.
+    """The sum, added from first to last as in a loop; ``numpy.sum`` adds pairwise.
 
     >>> sum_in_order(np.array([1e16, 1.0, 1.0])), sum_in_order(np.array([]))
     (1e+16, 0.0)
@@ -155,8 +155,8 @@ def sum_in_order(values: NDArray[np.float64]) -> float:
 
 
 def equal_rows(hashes: NDArray[np.int64]) -> list[Rows]:
-    """The rows of each hash that several topics have, by ascending hash. O(n log n)."""
-    ascending = hashes if ascends(hashes) else np.sort(hashes)  # much quicker than asking for the order of all of them
+    """The rows of every hash that several topics share, by ascending hash. O(n log n)."""
+    ascending = hashes if ascends(hashes) else np.sort(hashes)  # much faster than argsort
     shared = np.unique(ascending[1:][ascending[1:] == ascending[:-1]])
     rows = np.flatnonzero(np.isin(hashes, shared)) if len(shared) else shared
     rows = rows[np.argsort(hashes[rows], kind="stable")]
@@ -171,7 +171,7 @@ _HASH_BITS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class BundleMap:
-    """The bundles of many namespaces: 16 bytes a bundle.
+    """The bundles of many namespaces, in 16 bytes per bundle.
 
     ``key``: (b,) int64, ``namespace number << 32 | lower bound``, ascending; ``upper``: (b,) int64, the upper bounds
     (exclusive, but 0xffffffff inclusive); ``start``: (namespaces + 1,) int64, the bundles of namespace i are
@@ -192,10 +192,10 @@ class BundleMap:
         return self.key & ((1 << _HASH_BITS) - 1)
 
     def look_up(self, namespace_no: NDArray[np.integer] | int, hashes: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The bundle each hash lies in: (n,) int64, ``NOWHERE`` below the first boundary and in an empty namespace.
+        """The bundle that contains each hash: (n,) int64, ``NOWHERE`` below the first boundary or without bundles.
 
         ``namespace_no``: (n,) or one number for all; ``hashes``: (n,) in 0 .. 2^32 - 1, CRC-32. A hash on a boundary is
-        in the bundle that starts there; 0xffffffff is in the last one, where Pulsar's look-up fails. O(log b) each.
+        in the bundle that starts there; 0xffffffff is in the last one, where Pulsar's look-up fails. O(n log b).
 
         >>> bundles = bundle_map([(0, 0x80000000, 0xFFFFFFFF), (0x10, 0xFFFFFFFF)])
         >>> bundles.look_up(np.array([0, 0, 1, 1]), np.array([0x80000000, 0xFFFFFFFF, 0xF, 0x10])).tolist()
@@ -208,7 +208,7 @@ class BundleMap:
 
 
 def bundle_map(boundaries: Sequence[Sequence[int]]) -> BundleMap:
-    """The bundles of one boundary list for each namespace (checked by ``namespace_bundles`` before).
+    """The bundles of one boundary list per namespace; ``namespace_bundles`` must have checked them.
 
     An empty list is a namespace without bundles. O(b).
     """
@@ -222,7 +222,7 @@ def bundle_map(boundaries: Sequence[Sequence[int]]) -> BundleMap:
 
 @dataclass(frozen=True, slots=True)
 class TopicColumns:
-    """Topics with their bundle and traffic, in listing order, one array each of (n,).
+    """Topics with their bundle and traffic, in listing order, as arrays of (n,).
 
     ``bundle``: int64, ``NOWHERE`` for none; ``hash``: int64, CRC-32; ``msgs_per_sec`` and ``bytes_per_sec``: float64,
     in plus out; ``has_stats``: bool, False for a topic that only the metadata knows (its rates do not count).

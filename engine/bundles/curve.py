@@ -1,7 +1,7 @@
-"""The traffic of a bundle's topics summed up along the hash axis, with the limits and the cuts: a curve to draw.
+"""The traffic of a bundle's topics summed along the hash axis, with limits and cuts: a curve to draw.
 
-For both rules of splitting by flow: as merged, where the sum starts anew at each cut, and as first proposed, where the
-one cut is at half of the total. Rates are msg/s, throughput is bytes/s, each in plus out.
+For both rules of splitting by flow: as merged, where the sum restarts at each cut, and as first proposed, where the
+only cut is at half of the total. Rates are msg/s, throughput is bytes/s, each in plus out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CutCause = Literal["MsgRate", "Bandwidth", "both"]
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One topic on the axis, with what the rule takes as its traffic (of twins the later one's, for each).
+    """One topic on the axis, with the traffic that the rule counts for it: of topics of one hash, that of the last.
 
     ``total_*``: summed from the bundle's start, this topic included. ``piece_*``: summed from the last cut; the
     proposed rule has one piece.
@@ -47,7 +47,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class CurveCut:
-    """A cut: its position, the hashes it lies between, and the sums that were above a limit with the next topic.
+    """A cut: its position, the hashes on both sides, and the sums including the next topic, which exceed a limit.
 
     The proposed rule can cut left of all topics; ``before`` is 0 there. ``inside``: strictly inside the bundle, as a
     split demands. ``parts``: it has ``before`` on its left and ``after`` on its right.
@@ -69,8 +69,8 @@ class FlowCurve:
 
     ``msg_limit`` and ``byte_limit`` are what the sums are compared with: the broker's limits, or half of the totals.
     ``gate_*``: the totals that open the merged rule's gate (one is enough); 0 for the proposed rule, which has none.
-    ``total_*`` hold twins both. ``idle``: topics that count for nothing. ``problems``: bad topics left out, counted in
-    ``bad_topics``, and topics of equal hash.
+    ``total_*`` count all topics of one hash. ``idle``: topics that the rule ignores. ``problems``: bad topics left out,
+    counted in ``bad_topics``, and topics of equal hash.
     """
 
     bundle: BundleRange
@@ -97,10 +97,10 @@ class FlowCurve:
 def flow_curve(
     bundle: BundleRange, topics: Sequence[TopicLoad], limits: FlowLimits, rule: FlowRule = "merged"
 ) -> FlowCurve | Rejection:
-    """The curve of the topics that lie in a bundle. O(n log n).
+    """The curve of the topics in a bundle. O(n log n).
 
-    Topics with rates that are NaN, negative or infinite are left out and counted, wherever they lie. Refused: a bundle
-    without usable topics (EmptyBundle).
+    Topics with rates that are NaN, negative or infinite are left out and counted, also those outside the bundle.
+    Refused: a bundle without usable topics (EmptyBundle).
 
     The example of the proposal (#16782), under both rules:
 
@@ -158,7 +158,7 @@ def empty_bundle(bundle: BundleRange) -> Rejection:
 
 
 def stopped(topics: int, hashes: int, totals: tuple[float, float], gates: tuple[float, float]) -> FlowOutcome | None:
-    """Why the merged rule does not cut at all; None when it may. ``hashes``: how many different ones."""
+    """Why the merged rule does not cut at all, None when it may; ``hashes`` is the number of distinct hashes."""
     if topics <= 1:
         return "too-few-topics"
     if hashes < 2:
@@ -211,7 +211,7 @@ def curve_cut(
     sums: tuple[float, float],
     levels: tuple[float, float],
 ) -> CurveCut:
-    """A cut between two hashes, where the sums with the next topic are above the levels."""
+    """A cut between two hashes, where the sums including the next topic exceed the levels."""
     over = (sums[0] > levels[0], sums[1] > levels[1])
     cause: CutCause = "both" if all(over) else "MsgRate" if over[0] else "Bandwidth"
     inside = bundle.lower < position < bundle.upper
@@ -224,7 +224,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CurvePoints(Computed[CurvePoint]):
-    """The points in columns of (n,), ascending by hash; each is made on demand."""
+    """The points in columns of (n,), ascending by hash; built on demand."""
 
     names: PickedNames
     hashes: NDArray[np.int64]
@@ -239,7 +239,7 @@ class CurvePoints(Computed[CurvePoint]):
         return len(self.hashes)
 
     def item(self, at: int) -> CurvePoint:
-        """The point at a place."""
+        """The point at an index."""
         return CurvePoint(
             self.names[at],
             int(self.hashes[at]),
@@ -307,7 +307,7 @@ def flow_curve_of_columns(
 
 
 def _restarting(values: Floats, ends: list[int]) -> Floats:
-    """Sums from the last end on."""
+    """(n,) running sums that restart at every end."""
     sums = np.empty(len(values))
     for low, high in pairwise((0, *ends, len(values))):
         np.cumsum(values[low:high], out=sums[low:high])
@@ -317,7 +317,7 @@ def _restarting(values: Floats, ends: list[int]) -> Floats:
 def _half(
     bundle: BundleRange, hashes: NDArray[np.int64], sums: tuple[Floats, Floats], levels: tuple[float, float]
 ) -> tuple[CurveCut, ...]:
-    """The one cut of the proposed rule, where half of the total is passed."""
+    """The cut of the proposed rule, where half of the total is passed."""
     at = first_above(sums, levels)
     if at is None:
         return ()

@@ -1,4 +1,4 @@
-"""What a split looks at: topics with their hash and their traffic, and which bundle is the largest or the hottest."""
+"""The input of a split: topics with hash and traffic, and the largest or hottest bundle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATE_FIELDS: Final = (
 
 
 class BothWays:
-    """What has these four rates, in msg/s and bytes/s."""
+    """Something with these four rates, in msg/s and bytes/s."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ def topic_load(
 
 @dataclass(frozen=True, slots=True)
 class BundleAverage:
-    """What the modular load manager has stored of a bundle: last topic count, long-term throughput in bytes/s."""
+    """The modular load manager's stored data of a bundle: last topic count, long-term throughput in bytes/s."""
 
     topics: int
     throughput_in_bytes_per_sec: float
@@ -91,17 +91,17 @@ class BundleAverage:
 
 
 class ListedLoads(Computed[TopicLoad]):
-    """Loads in columns, which know a quicker way to some answers (see ``load_columns``)."""
+    """Loads in columns, with faster forms of some functions (see ``LoadColumns``)."""
 
     __slots__ = ()
 
     @abstractmethod
     def inside(self, bundle: BundleRange) -> ListedLoads:
-        """Those whose hash lies in a bundle, in their order."""
+        """The loads whose hash is in a bundle, in their order."""
 
     @abstractmethod
     def equal_hashes(self) -> list[tuple[int, tuple[str, ...]]]:
-        """The hashes that several share, ascending, each with the names in listing order."""
+        """The hashes that several topics share, ascending, with the names in listing order."""
 
 
 def topics_in(bundle: BundleRange, topics: Iterable[TopicLoad]) -> Sequence[TopicLoad]:
@@ -124,7 +124,7 @@ def equal_hashes(topics: Sequence[TopicLoad]) -> list[tuple[int, tuple[str, ...]
 def with_partitions(topics: Sequence[TopicLoad], partitions: Iterable[str]) -> tuple[TopicLoad, ...]:
     """A listing with the partitions that only the metadata knows appended, without statistics, each name once.
 
-    So partitions nobody opened yet count for ``topic_count_equally_divide``, and not for traffic.
+    So partitions that nobody has opened count for ``topic_count_equally_divide``, and not for traffic.
     """
     known = {topic.name for topic in topics}
     missing = dict.fromkeys(name for name in partitions if name not in known)
@@ -177,9 +177,9 @@ def largest_bundle(bundles: NamespaceBundles, topics: Iterable[TopicLoad]) -> Bu
 
 
 def hottest_bundle(bundles: NamespaceBundles, averages: Mapping[str, BundleAverage]) -> BundleRange | None:
-    """The bundle of the highest long-term throughput, of equals the first; None when no bundle with topics is stored.
+    """The bundle with the highest long-term throughput, of equals the first; None if no bundle with topics is stored.
 
-    ``averages`` goes by range text. A bundle without traffic can win, one without topics cannot
+    ``averages`` is by range text. A bundle without traffic can win, one without topics cannot
     (``getBundleWithHighestThroughput``). Only bundles a broker reported are there, so one without an owner never wins.
     """
     best: BundleRange | None = None
@@ -208,9 +208,9 @@ def averages_of(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> dict[
 
 
 def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
-    """One finding for each hash that several topics share: no split can part them, and sums by flow mistake them.
+    """One finding for each hash that several topics share: no split separates them.
 
-    ``flow_or_qps_equally_divide`` uses the later one's numbers for each of them.
+    ``flow_or_qps_equally_divide`` uses the numbers of the last one for all of them.
     """
     return tuple(
         Rejection(
@@ -226,9 +226,9 @@ def equal_hash_findings(topics: Sequence[TopicLoad]) -> tuple[Rejection, ...]:
 def check_loads(
     loads: Sequence[TopicLoad], further: Callable[[int], Iterable[tuple[str, float]]] | None = None
 ) -> tuple[tuple[int, ...], tuple[Rejection, ...]]:
-    """The places of loads that can be used, and a refusal for each that cannot: a bad number, or a name given twice.
+    """The indices of usable loads, and a refusal for each other one: a bad number, or a repeated name.
 
-    Rates have to be finite and 0 or above, and so have the ``further`` numbers of the topic at a place, by name.
+    Rates must be finite and at least 0, and so must the ``further`` numbers, by name, of the topic at an index.
 
     >>> good, bad = check_loads([TopicLoad("a", 1, 5.0), TopicLoad("b", 2, float("nan")), TopicLoad("a", 1, 5.0)])
     >>> good, [problem.field for problem in bad]

@@ -18,14 +18,14 @@ from engine.bundles.loads import TopicLoad
 from engine.errors import Rejection
 
 _NEGLIGIBLE: Final = 1e-9
-"""A chance below which the rest of a sum is left out; it falls faster than geometrically from there."""
+"""Terms below this are left out of a sum; the rest falls faster than geometrically."""
 
 _SURE: Final = 35.0
 """exp(-35) is below 1e-15."""
 
 
 def expected_empty(balls: int, shares: Sequence[float]) -> float:
-    """How many bins get no ball on average; ``shares`` are their probabilities, with sum 1. O(bins).
+    """The expected number of bins without a ball; ``shares`` are their probabilities, with sum 1. O(bins).
 
     >>> expected_empty(2, (0.5, 0.5))
     0.5
@@ -34,14 +34,14 @@ def expected_empty(balls: int, shares: Sequence[float]) -> float:
 
 
 def expected_fullest(balls: int, shares: Sequence[float]) -> float:
-    """How many balls the fullest bin has on average.
+    """The expected number of balls in the fullest bin.
 
     The sum of P(fullest > k) over k. Bins of a multinomial throw are Poisson bins given their sum, so P(fullest <= k)
     is the chance that Poisson bins, each at most k, add up to ``balls``, over that of bins without limit. The sum of
     the bins is taken modulo a length beyond which it has less than 1e-25 of its chance: one Fourier transform for
     each k and kind of share.
 
-    Two balls in two bins lie together half of the time, so 2 × 1/2 + 1 × 1/2:
+    Two balls in two bins are in the same bin half of the time, so 2 × 1/2 + 1 × 1/2:
 
     >>> round(expected_fullest(2, (0.5, 0.5)), 9)
     1.5
@@ -62,13 +62,13 @@ def expected_fullest(balls: int, shares: Sequence[float]) -> float:
         return float(product.sum().real) / length
 
     whole = chance(balls)
-    # Fewer than the mean in the fullest bin is impossible, and soon above it still next to impossible: each k adds 1.
+    # The fullest bin has at least the mean, and almost surely more: below that each k adds 1.
     low, most = math.ceil(balls / len(shares)) - 1, balls
     while most - low > 1:
         middle = (low + most) // 2
         low, most = (middle, most) if chance(middle) / whole < _NEGLIGIBLE else (low, middle)
     total = float(most)
-    # From one k to the next each series has one term more, which is all that has to be folded.
+    # From one k to the next each series has one more term, so only that one has to be folded.
     folded = {share: _folded(series[share][: most + 1], length) for share in kinds}
     while most < balls:
         product = turn.copy()
@@ -86,7 +86,7 @@ def expected_fullest(balls: int, shares: Sequence[float]) -> float:
 
 
 def _power(base: NDArray[np.complex128], exponent: int) -> NDArray[np.complex128]:
-    """By squaring: a whole power of complex numbers costs numpy a logarithm of each."""
+    """Power by squaring: numpy would compute a logarithm of every complex number."""
     result = np.ones_like(base)
     while exponent:
         if exponent & 1:
@@ -142,17 +142,17 @@ def _seldom_below(balls: int, bins: int, limit: int) -> bool:
 MAX_TOPICS: Final = 2_000_000
 MAX_BROKERS: Final = 1_024
 MAX_BUNDLES_ASKED: Final = 65_536
-"""Limits of this model: what can be computed while one waits. Of more topics the fullest of a few bundles takes a sum
-over thousands of terms with a Fourier transform each, and of more brokers the chance that some are idle the powers of
-a matrix as large."""
+"""Limits of this model, so that a user need not wait. With more topics the fullest of a few bundles is a sum over
+thousands of terms with a Fourier transform each; with more brokers the expected idle ones are powers of a matrix of
+that size."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedOccupancy:
-    """What chance does with ``topics`` topics in ``bundles`` equal bundles on ``brokers`` brokers, on average.
+    """Expectations for ``topics`` topics in ``bundles`` equal bundles on ``brokers`` brokers, by chance alone.
 
-    ``idle_brokers``: brokers without a topic when the bundles that have one are dealt out one to each broker in turn:
-    no balancer does better. ``fullest_broker_dealt``: topics of the fullest broker when *all* bundles are dealt out in
+    ``idle_brokers``: brokers without a topic when only bundles with a topic are dealt out in turn, one per broker: no
+    balancer does better. ``fullest_broker_dealt``: topics of the fullest broker when *all* bundles are dealt out in
     turn, whatever they hold. ``fullest_broker_packed``: a bound on it when each bundle goes to the broker with the
     fewest topics so far; mean + (1 - 1/brokers) × fullest bundle (Graham's bound for list scheduling).
     """
@@ -187,22 +187,24 @@ class ExpectedOccupancy:
 
     @property
     def bundle_max_over_mean(self) -> float:
-        """How many times the mean the fullest bundle has; 1 without topics."""
+        """The topics of the fullest bundle over the mean; 1 without topics."""
         return self.fullest_bundle / self.mean_per_bundle if self.topics else 1.0
 
     @property
     def dealt_max_over_mean(self) -> float:
-        """How many times the mean the fullest broker has when bundles are dealt out in turn; 1 without topics."""
+        """The topics of the fullest broker over the mean when bundles are dealt out in turn; 1 without topics."""
         return self.fullest_broker_dealt / self.mean_per_broker if self.topics else 1.0
 
     @property
     def packed_max_over_mean(self) -> float:
-        """The same when each bundle goes to the broker with the fewest topics: at most this, on average."""
+        """A bound on it when each bundle goes to the broker with the fewest topics; 1 without topics."""
         return self.fullest_broker_packed / self.mean_per_broker if self.topics else 1.0
 
 
 def packed_bound(topics: int, brokers: int, fullest_bundle: float) -> float:
-    """Topics of the fullest broker, at most, when each bundle goes to the emptiest: mean + (1 - 1/brokers) × fullest.
+    """A bound on the topics of the fullest broker when each bundle goes to the broker with the fewest topics.
+
+    mean + (1 - 1/brokers) × fullest bundle.
 
     >>> packed_bound(8, 2, 3.0)
     5.5
@@ -253,20 +255,20 @@ def equal_shares(bundles: int) -> tuple[float, ...]:
 
 @lru_cache(maxsize=256)
 def fullest_topics(topics: int, shares: tuple[float, ...]) -> float:
-    """Topics in the fullest of bins with these shares, on average, remembered."""
+    """The expected topics in the fullest bin with these shares; cached."""
     return expected_fullest(topics, shares)
 
 
 @lru_cache(maxsize=256)
 def idle_brokers(topics: int, bundles: int, brokers: int) -> float:
-    """Brokers without a topic on average, when the bundles that have one are dealt out in turn, remembered."""
+    """The expected brokers without a topic, when only bundles with a topic are dealt out in turn; cached."""
     chances = occupied_below(topics, bundles, brokers)
     return math.fsum(chance * (brokers - occupied) for occupied, chance in enumerate(chances))
 
 
 @dataclass(frozen=True, slots=True)
 class CountedOccupancy:
-    """Topics counted in the bundles and on the brokers of a namespace, and what chance would do.
+    """The topics in the bundles and on the brokers of a namespace, and what is expected by chance.
 
     ``per_bundle`` in the order of the bundles, ``per_broker`` in the order of the brokers given. ``unplaced``: topics
     in no bundle (their hash is below the first boundary). ``expected`` is for as many *equal* bundles.
@@ -280,7 +282,7 @@ class CountedOccupancy:
 
     @property
     def topics(self) -> int:
-        """Those placed."""
+        """The number of topics in bundles."""
         return sum(self.per_bundle)
 
     @property
@@ -306,9 +308,9 @@ def count_occupancy(
     brokers: Sequence[str],
     owners: Mapping[str, str] | None = None,
 ) -> CountedOccupancy | Rejection:
-    """Count topics in bundles and on brokers; ``owners`` by range text, the other bundles are dealt out in turn.
+    """Count topics in bundles and on brokers; ``owners`` by range text; bundles without one are dealt out in turn.
 
-    Refused: no brokers, an owner that is none of them, more than the model's limits. O(topics × log bundles).
+    Refused: no brokers, an owner that is not among them, more than the model's limits. O(topics × log bundles).
 
     >>> quarters = NamespaceBundles("t/n", (0, 2**30, 2**31, 3 * 2**30, 0xFFFFFFFF))
     >>> found = count_occupancy(quarters, [TopicLoad("a", 1), TopicLoad("b", 2)], ["b:1", "b:2"])
@@ -331,7 +333,7 @@ def count_occupancy(
 
 
 def _counted(bundles: NamespaceBundles, topics: Sequence[TopicLoad]) -> tuple[list[int], tuple[str, ...]]:
-    """How many topics each bundle has, and the names of those in none."""
+    """The number of topics in each bundle, and the names of topics in none."""
     if isinstance(topics, LoadColumns):
         inside = [np.count_nonzero(includes(bundle, topics.hashes)) for bundle in bundles]
         below = np.flatnonzero(topics.hashes < bundles.boundaries[0])

@@ -1,4 +1,4 @@
-"""What a split would do, as data: children with their topics and traffic, the broker's answer, what to beware of."""
+"""The result of a split as data: children with their topics and traffic, the broker's answer, warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LoadManager = Literal["modular", "simple", "extensible"]
 
 WarningCode = Literal[
     "nothing-to-split",  # answered 204, nothing changes
-    "never-answered",  # equal boundaries fail where nobody listens: no answer, no change
+    "never-answered",  # equal boundaries fail in a step whose error is dropped: no answer, no change
     "empty-child",  # a child gets no topic
     "equal-hashes",  # topics of one hash stay together in every split
     "hot-topic",  # one topic alone exceeds a limit; no split of bundles divides a topic
@@ -29,7 +29,7 @@ WarningCode = Literal[
     "unload-ignored",  # extensible: the request's unload has no effect
     "hot-is-largest",  # HOT means LARGEST with this load manager
     "hot-from-current-rates",  # no stored averages were given; current throughput stands in for them
-    "algorithm-not-known",  # a name that is no algorithm fell back to another one
+    "algorithm-not-known",  # an unknown name fell back to another algorithm
     "positions-not-used",  # this algorithm does not look at positions, or these lie outside the bundle
     "lookup-fails",  # a topic of hash 0xffffffff: the broker cannot look it up
     "above-maximum-bundles",  # more bundles than loadBalancerNamespaceMaximumBundles: no automatic split any more
@@ -38,10 +38,10 @@ WarningCode = Literal[
 
 @dataclass(frozen=True, slots=True)
 class SplitWarning:
-    """Something to know before (or instead of) splitting. Which fields are filled depends on the code.
+    """A warning about a split. Which fields are filled depends on the code.
 
     ``bundle`` is a range text, ``topics`` complete names, ``positions`` hash values, ``name`` an algorithm;
-    ``msgs_per_sec`` and ``bytes_per_sec`` are in plus out, of the topic or child spoken of.
+    ``msgs_per_sec`` and ``bytes_per_sec`` are those of the topic or child, in plus out.
     """
 
     code: WarningCode
@@ -133,7 +133,7 @@ def _shares_of_columns(children: Sequence[BundleRange], topics: LoadColumns) -> 
 def split_command(
     namespace: str, parent: BundleRange, algorithm: str, positions: Sequence[int] = (), *, unload: bool = False
 ) -> str:
-    """The ``pulsar-admin`` line for a split; positions go with ``specified_positions_divide`` only, without twins.
+    """The ``pulsar-admin`` line for a split; positions, without duplicates, only with ``specified_positions_divide``.
 
     >>> split_command("t/n", BundleRange(0, 512), SPECIFIED_POSITIONS_DIVIDE, [106, 106])
     'pulsar-admin namespaces split-bundle t/n -b 0x00000000_0x00000200 -san specified_positions_divide -sb 106'
@@ -150,7 +150,7 @@ def pulsar_admin_command(plan: SplitPlan) -> str:
 
 
 def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[SplitWarning]:
-    """About the parent's topics: hashes shared by several, the hottest topic above a limit, the hash Pulsar loses.
+    """Warnings about the topics: shared hashes, the hottest topic above a limit, the hash that Pulsar cannot look up.
 
     Shared hashes come in ascending order of the hash, each with its topics in list order. O(n log n).
     """
@@ -177,7 +177,7 @@ def topic_findings(topics: Sequence[TopicLoad], limits: FlowLimits) -> list[Spli
 
 
 def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
-    """The hottest topic and the hash Pulsar loses, of topics in columns."""
+    """The last two of ``topic_findings``, for topics in columns."""
     warnings: list[SplitWarning] = []
     hot = hottest_rows(topics, limits)
     if len(hot):
@@ -195,7 +195,7 @@ def _of_columns(topics: LoadColumns, limits: FlowLimits) -> list[SplitWarning]:
 
 
 def hottest_rows(topics: LoadColumns, limits: FlowLimits) -> Rows:
-    """The topics that exceed a limit by most, several where they are equal; none where nobody exceeds one."""
+    """The topics that exceed a limit by most, several where they are equal; none if no topic exceeds one."""
     msgs, size = topics.flow
     hot = np.flatnonzero(((msgs > limits.max_msgs_per_sec) | (size > limits.max_bytes_per_sec)) & topics.has_stats)
     times = np.maximum(msgs[hot] / max(limits.max_msgs_per_sec, 1), size[hot] / max(limits.max_bytes_per_sec, 1))
@@ -206,7 +206,7 @@ def hottest_rows(topics: LoadColumns, limits: FlowLimits) -> Rows:
 def child_findings(
     children: Sequence[ChildShare], after: NamespaceBundles, limits: FlowLimits, maximum_bundles: int
 ) -> list[SplitWarning]:
-    """About the children: the empty ones, those still above a limit; and whether the namespace is full now."""
+    """Warnings about empty children, children still above a limit, and a namespace with the maximum of bundles."""
     warnings: list[SplitWarning] = []
     for child in children:
         if not child.topics:
@@ -230,7 +230,7 @@ def _exceeds(msgs_per_sec: float, bytes_per_sec: float, limits: FlowLimits) -> b
 
 
 def _times_limit(topic: TopicLoad, limits: FlowLimits) -> float:
-    # A limit of 0 or less is exceeded by any traffic; 1 keeps the order of the topics without a division by zero.
+    # Any traffic exceeds a limit of 0 or less; dividing by 1 keeps the order of the topics.
     return max(
         topic.msgs_per_sec / max(limits.max_msgs_per_sec, 1), topic.bytes_per_sec / max(limits.max_bytes_per_sec, 1)
     )

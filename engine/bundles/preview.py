@@ -1,4 +1,4 @@
-"""All split algorithms side by side for one bundle, before anybody splits anything."""
+"""Compare all split algorithms for one bundle, without splitting it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ PositionsFrom = Literal["", "given", "topic count", "middle"]
 class SplitPreview:
     """One algorithm's line of a preview.
 
-    ``plan`` is what its cuts would do; ``refusal`` is what a broker with these settings answers to the request by name,
-    None when it takes it (so ``flow_or_qps_equally_divide`` can have both). ``as_proposed`` marks the rule that no
+    ``plan`` is the result of its cuts; ``refusal`` is the answer of a broker with these settings to a request by name,
+    None when it accepts (so ``flow_or_qps_equally_divide`` can have both). ``as_proposed`` marks the rule that no
     Pulsar has. ``positions_from`` says where the positions of ``specified_positions_divide`` come from. ``command`` is
-    a ``pulsar-admin`` line that makes these very cuts, empty where there are none to make.
+    a ``pulsar-admin`` line that makes exactly these cuts, empty without cuts.
     """
 
     algorithm: str
@@ -94,7 +94,7 @@ def preview_all(
 
 
 def hangs_on_order(lines: Sequence[SplitPreview], inside: LoadColumns, settings: BrokerSettings) -> bool:
-    """Whether the order in which the topics are listed may decide: by the last digits of a sum, or by equal topics.
+    """Whether the listing order of the topics may change the cuts, through rounding of a sum or through equal topics.
 
     ``lines`` are those of ``preview_all`` for the topics ``inside`` the bundle. O(n log n).
     """
@@ -136,7 +136,7 @@ def _command(plan: SplitPlan | Rejection, refusal: Rejection | None) -> str:
 
 
 def _as_positions(plan: SplitPlan) -> str:
-    # Any cuts can be had by handing them over as positions, without their twins.
+    # Any cuts can be requested as positions, without duplicates.
     return split_command(plan.namespace, plan.parent, SPECIFIED_POSITIONS_DIVIDE, plan.cuts or ())
 
 

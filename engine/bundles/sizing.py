@@ -1,4 +1,4 @@
-"""How many bundles it takes to keep brokers even, for a given number of topics."""
+"""How many bundles a given number of topics needs for brokers to be evenly loaded."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from engine.errors import Rejection
 
 @dataclass(frozen=True, slots=True)
 class BundlesNeeded:
-    """The smallest number of equal bundles that keeps both bounds, and what is to be expected of it.
+    """The smallest number of equal bundles that satisfies both bounds, and its expectations.
 
     ``governed_by``: the bound that one bundle fewer would break; "nothing" when one bundle does. ``table``: powers of
-    two up to the one that keeps the bounds too, and the answer itself, ascending. ``within_maximum``: it is no more
-    than ``loadBalancerNamespaceMaximumBundles``, so that automatic splitting could get there.
+    two up to the first that also satisfies the bounds, and the answer itself, ascending. ``within_maximum``: it is
+    at most ``loadBalancerNamespaceMaximumBundles``, so that automatic splitting could get there.
     """
 
     bundles: int
@@ -38,7 +38,7 @@ class BundlesNeeded:
 
     @property
     def explanation(self) -> tuple[str, ...]:
-        """What the numbers mean, sentence by sentence."""
+        """The meaning of the numbers, in sentences."""
         expected = self.expected
         sentences = [
             f"{expected.topics} topics on {expected.brokers} brokers:"
@@ -72,8 +72,8 @@ def bundles_needed(
     ``max_over_mean``: the fullest broker may have this many times the mean, when each bundle goes to the broker with
     the fewest topics (``ExpectedOccupancy.packed_max_over_mean``, a bound). ``idle_share``: the share of brokers that
     may be without a topic. Both fall as bundles are added, so a binary search finds the number. Refused: no topics or
-    brokers, bounds that are no numbers or out of range, bounds that no number of bundles can keep, which says the best
-    that can be had.
+    brokers, bounds that are not numbers or out of range, and bounds that no number of bundles satisfies (with the best
+    possible values).
 
     Eight topics on three brokers need 4 bundles for twice the mean, 18 for one and a half:
 

@@ -1,4 +1,4 @@
-"""A split on request, from what an operator types to the new bundles, with every refusal a broker makes on the way.
+"""A split on request: from an operator's input to the new bundles, with every refusal of a broker.
 
 After ``NamespacesBase.internalSplitNamespaceBundleAsync``, ``NamespaceService.splitAndOwnBundle`` and
 ``ExtensibleLoadManagerImpl``. Access rights, peer clusters and owners are not modelled: the request is taken as
@@ -119,7 +119,7 @@ def plan_split(
         warnings += _recomputed(target.bundle, cuts, inside, settings, behaviour)
     plan = outcome(bundles, target.bundle, cuts, inside, settings)
     if isinstance(plan, Rejection) or (plan.status is None and load_manager == "extensible"):
-        # The extensible load manager listens to the step that fails, so its caller does get an answer.
+        # The extensible load manager reports the failing step, so its caller gets an answer.
         return plan if isinstance(plan, Rejection) else _invalid_request("split boundaries repeat", "positions")
     return SplitPlan(
         requested_bundle=bundle_text,
@@ -144,7 +144,7 @@ def choose_cuts(
 ) -> tuple[int, ...] | Rejection | None:
     """The cuts of an algorithm by its exact name, for the topics of one bundle; None means null, ``()`` an empty list.
 
-    Statistics and limits reach ``flow_or_qps_equally_divide`` only when it is the broker's default; asked for by name
+    Statistics and limits reach ``flow_or_qps_equally_divide`` only when it is the broker's default; requested by name
     otherwise it fails with a ClassCastException, HTTP 500.
     """
     if algorithm == RANGE_EQUALLY_DIVIDE:
@@ -172,7 +172,7 @@ def choose_cuts(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What certain cuts do to a namespace; ``status`` None: never answered."""
+    """The result of certain cuts; ``status`` None: never answered."""
 
     children: tuple[ChildShare, ...]
     after: NamespaceBundles
@@ -187,7 +187,7 @@ def outcome(
     topics: Sequence[TopicLoad],
     settings: BrokerSettings,
 ) -> Outcome | Rejection:
-    """The children that certain cuts of a current bundle make of it, and what to know about them."""
+    """The children that these cuts make of a current bundle, and warnings about them."""
     limits = flow_limits(settings)
     about_topics = topic_findings(topics, limits)
     if not cuts:
@@ -223,7 +223,7 @@ def _refuse_name(
 ) -> Rejection | None:
     if algorithm is None or not algorithm.strip():
         return None
-    # A release drops the names it was not yet taught from the list of names it ships with.
+    # Names that a release does not know yet are dropped from the configured list.
     supported = [
         name
         for name in settings.supportedNamespaceBundleSplitAlgorithms
@@ -282,7 +282,7 @@ HOT: Final = "HOT"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A current bundle of the namespace, and what to know about how it was found."""
+    """A current bundle of the namespace, and warnings about how it was chosen."""
 
     bundle: BundleRange
     warnings: tuple[SplitWarning, ...] = ()

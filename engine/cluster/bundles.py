@@ -24,7 +24,7 @@ from engine.memo import Remembered
 from engine.names import NON_PERSISTENT, partition_name, refuse_namespace
 
 LONGEST_NAME: Final = 512
-"""In bytes; up to it names are sorted in a table as wide as the longest one."""
+"""In bytes; up to this length, names are sorted in a fixed-width table."""
 
 _loads: Remembered[LoadColumns] = Remembered()
 _numbers: Remembered[Rows] = Remembered()
@@ -33,7 +33,7 @@ _transient: Remembered[NDArray[np.bool_]] = Remembered()
 
 
 def topic_loads(state: ClusterState, namespace: str) -> LoadColumns:
-    """What a split of a bundle of this namespace looks at (``getOwnedTopicListForNamespaceBundle``).
+    """The input of a split in this namespace (``getOwnedTopicListForNamespaceBundle``).
 
     First what the broker lists (topics that are not partitioned, partitions with statistics; persistent before
     non-persistent), then the partitions known from metadata alone, each group in the order of names. O(n log n) once,
@@ -80,7 +80,7 @@ def loads_of(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> LoadColu
 
 
 def _groups(state: ClusterState, numbers: Rows) -> NDArray[np.int64]:
-    """What a broker lists first has the lower number."""
+    """(n,) the group of each partition: what a broker lists first has the lower number."""
     topic_of = state.topics.topic_of(numbers)
     group = _non_persistent(state.topics)[topic_of].astype(np.int64)
     if state.loads.known is not None:
@@ -122,12 +122,12 @@ NOTHING_TO_SPLIT = "NothingToSplit"
 """``error`` of a :class:`SplitWithoutEffect`: the broker answers 204 and changes nothing."""
 
 NEVER_ANSWERED = "NeverAnswered"
-"""``error`` of a :class:`SplitWithoutEffect`: the broker fails where nobody listens, so the caller waits for ever."""
+"""``error`` of a :class:`SplitWithoutEffect`: the broker drops the error, so the caller waits forever."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitWithoutEffect(Rejection):
-    """A split that Pulsar does not refuse and that yet changes nothing: 204 with a log line only, or no answer at all.
+    """A split that Pulsar accepts but that changes nothing: 204 with a log line only, or no answer at all.
 
     ``plan`` is what would have been done, with its warnings. ``status`` is 204, or 0 for no answer.
     """

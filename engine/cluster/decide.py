@@ -1,6 +1,6 @@
-"""What a command leads to: the events, or the refusal. The decisions of a subject are in its own module.
+"""Decide on a command: its events, or the refusal. The decisions about a subject are in its own module.
 
-``decide`` reads the state and nothing else, so the same command on the same state has the same outcome for ever.
+``decide`` reads the state and nothing else, so the same command on the same state always has the same outcome.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from engine.errors import Rejection
 
 
 def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejection:  # noqa: PLR0912 - one a command
-    """The events of a command in their order, or why it is refused.
+    """The events of a command in order, or why it is refused.
 
     An empty tuple is an acceptance that changes nothing (a setting set to the value it has, a consumer renamed to its
     own name); the timeline adds no step for it. A command is carried out whole or not at all.

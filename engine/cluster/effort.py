@@ -1,4 +1,4 @@
-"""How much there is to compute for a command: what takes long on a screen is better done beside it."""
+"""Estimate the cost of a command, so that a screen can run expensive ones in a worker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def own_effort(state: ClusterState, command: Command) -> int:
             subscription = find_key_subscription(state, command.subscription)
             return command.points * len(subscription.consumers) if subscription is not None else 0
         case SetSetting() if command.name == POINTS_SETTING:
-            # No more digits than any number that is accepted; what is not a number is refused soon.
+            # No more digits than the largest accepted number; anything else is refused soon.
             points = int(command.text) if command.text.isdecimal() and len(command.text) < 10 else 0
             return points * max((len(subscription.consumers) for subscription in state.key_subscriptions), default=0)
         case AddTopic() | RepartitionTopic():

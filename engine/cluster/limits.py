@@ -1,4 +1,4 @@
-"""How much the model takes, so that a slip of the fingers does not fill the memory. Pulsar's own limits are wider."""
+"""Limits of the model, so that a typing error does not fill the memory. Pulsar's own limits are wider."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_PARTITIONS: Final = 100_000
 """Partitions of one topic; a broker without ``maxNumPartitionsPerPartitionedTopic`` knows no limit."""
 
 MAX_WITHOUT_STATISTICS: Final = 200_000
-"""Partitions of all topics that have no statistics: a single number in a file makes any number of them."""
+"""Partitions of all topics without statistics: a single number in a file can create any number of them."""
 
 MAX_CONSUMERS: Final = 100_000
 """Consumers of one subscription, whatever ``maxConsumersPerSubscription`` allows."""
@@ -28,10 +28,10 @@ INT_32: Final = range(-(2**31), 2**31)
 """Numbers that the wire protocol can carry as a priority level."""
 
 MAX_KEY_MESSAGES: Final = 10**12
-"""Messages of one known key in the past: those of millions of keys still add up within 64 bits."""
+"""Past messages of one known key: the sum over millions of keys still fits into 64 bits."""
 
 IDS: Final = range(2**31 - 1)
-"""Ids of consumers, which columns keep as signed 32-bit numbers."""
+"""The highest consumer id: columns hold signed 32-bit numbers."""
 
 INT_64: Final = range(-(2**63), 2**63)
 """Numbers that a JSON body can carry as a split position (Java ``long``)."""
@@ -58,7 +58,7 @@ def without_statistics(state: ClusterState) -> int:
 
 
 def count_faults(partitions: Mapping[str, int], reported: int) -> list[str]:
-    """Why topics with so many partitions, ``reported`` of them with statistics, are not modelled. O(topics)."""
+    """Why topics with these partitions, ``reported`` of which have statistics, exceed the model. O(topics)."""
     faults = [
         f"topic {name!r} has {count} partitions: 0 to {MAX_PARTITIONS} are modelled"
         for name, count in partitions.items()
@@ -88,7 +88,7 @@ def _refuse(message: str) -> Rejection:
 
 def refuse_long_name(name: str, field: str) -> Rejection | None:
     """None for a name of at most ``NAME_LIMIT_BYTES``; any characters are welcome, halves of surrogate pairs too."""
-    # One character is one to four bytes, so a text that is far too long need not be encoded to know it.
+    # A character has one to four bytes, so a text that is far too long need not be encoded.
     size = len(name) if len(name) > NAME_LIMIT_BYTES else len(utf8(name))
     if size <= NAME_LIMIT_BYTES:
         return None

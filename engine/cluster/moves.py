@@ -1,4 +1,4 @@
-"""What changed hands between two states, and the fewest moves that would have led to the same loads."""
+"""The partitions whose active consumer changed between two states, and the fewest moves to the same loads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _aligned: Remembered[Alignment] = Remembered()
 
 
 def aligned(before: PartitionNames, now: PartitionNames) -> Alignment:
-    """Where each name stood before. O(n), once for a pair."""
+    """The earlier place of each name. O(n), once per pair."""
 
     def compute() -> Alignment:
         if before.topics.root is now.topics.root:
@@ -69,11 +69,11 @@ _differences: Remembered[Difference] = Remembered()
 _counts: Remembered[NDArray[np.int64]] = Remembered()
 _totals: Remembered[float] = Remembered()
 FEW_RUNS: Final = 8
-"""From so many partitions in a run on average, runs are counted: counting one by one into one bin is slow."""
+"""With at least so many partitions per run on average, whole runs are counted, which is faster."""
 
 
 def difference(before: Ids, now: Ids) -> Difference:
-    """What changed hands between two arrays of ``owner_ids``. O(n), once for a pair."""
+    """Compare two arrays of ``owner_ids``. O(n), once per pair."""
 
     def compute() -> Difference:
         different = before != now if before is not now else np.zeros(len(now), dtype=np.bool_)
@@ -127,19 +127,19 @@ def sum_where(values: NDArray[np.int64] | NDArray[np.float64], mask: NDArray[np.
 
 
 def _sum(values: NDArray[np.int64] | NDArray[np.float64]) -> float:
-    """Whole numbers stay whole."""
+    """The sum; an int for whole numbers."""
     total: float = values.sum().item()
     return total
 
 
 class MarkedNames(Sequence[str]):
-    """The names of the partitions in a mask, topic by topic; counted at once, found when they are looked at."""
+    """The names of the partitions in a mask, topic by topic; the count is known, the names are computed on demand."""
 
-    __slots__ = ("_columns", "_count", "_found", "_mask")
+    __slots__ = ("_columns", "_count", "_mask", "_numbered")
 
     def __init__(self, columns: PartitionColumns, mask: NDArray[np.bool_], count: int) -> None:
         self._columns, self._mask, self._count = columns, mask, count
-        self._found: NumberedNames | None = None
+        self._numbered: NumberedNames | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -159,14 +159,14 @@ class MarkedNames(Sequence[str]):
         return self._names()[at]
 
     def _names(self) -> NumberedNames:
-        if self._found is None:
-            self._found = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
-        return self._found
+        if self._numbered is None:
+            self._numbered = NumberedNames(self._columns.topics, np.sort(self._columns.numbers[self._mask]))
+        return self._numbered
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What changed hands in one subscription between two states.
+    """The changes of active consumers in one subscription between two states.
 
     ``moved``: partitions that had an active consumer before and have another one now, in the order of the topics after.
     Counted separately: ``taken_up`` (nobody before, somebody now) and ``orphaned`` (somebody before, nobody now).
@@ -191,7 +191,7 @@ class Moves:
 
 
 def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> Moves:
-    """Who lost what to whom; a subscription that one state does not have counts as one without topics. O(partitions).
+    """The moves between two states; a subscription that one of them lacks counts as one without topics. O(partitions).
 
     A consumer that left and came back is another consumer (its messages are sent again), also under its old name.
 

@@ -1,7 +1,7 @@
-"""Who is active for each partition of a subscription, as arrays.
+"""The active consumer of each partition of a subscription, as arrays.
 
-Neighbouring steps of a timeline share one live ring, so a step costs what it moves; the modulo rule is one look-up by
-partition index. Everything is remembered by the identity of what it depends on.
+Neighbouring steps of a timeline share one live ring, so the cost of a step is what it moves; the modulo rule is one
+look-up by partition index. Results are cached by the identity of their inputs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.failover.model import Consumer
 from engine.memo import Remembered
 
 FEW_CHANGES: Final = 32
-"""Up to so many joins and leaves an assignment follows them; beyond that it is computed again."""
+"""Up to this number of joins and leaves a live ring is updated; beyond, it is built again."""
 LIVE_KEPT: Final = 4
 
 
@@ -55,7 +55,7 @@ def owner_ids(
 ) -> NDArray[np.int32]:
     """The id of each partition's active consumer, -1 for nobody: (n,) int32 beside ``columns``, read-only.
 
-    What ``engine.failover.choose.choose_many`` says of each. O(n) for the modulo rule; on the ring O(moved) and one
+    The same as ``engine.failover.choose.choose_many``. O(n) for the modulo rule; on the ring O(moved) and one
     copy after a few changes of the consumers, O(p log n + n) for p points after many.
     """
 
@@ -68,14 +68,14 @@ def owner_ids(
 
 
 def dispatch_order(consumers: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
-    """``sort_consumers``, remembered."""
+    """``sort_consumers``, cached."""
     return _orders.get((consumers,), (), lambda: sort_consumers(consumers))
 
 
 def places_by_modulo(columns: PartitionColumns, size: int) -> NDArray[np.int32]:
     """Partition index modulo the size of the cohort, for partitions that all have an index: (n,) int32, read-only.
 
-    O(n) once for a size; nothing where no index is that high.
+    O(n) once per size; free where no index is that high.
     """
     if columns.highest < size:
         return columns.index
@@ -124,7 +124,7 @@ def sums_of_runs(
 def sums_by_modulo(
     index: NDArray[np.integer], weights: NDArray[np.float64], cohort_size: int, size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The same under the modulo rule for ``index`` (n,), 0 or more. O(n) once for a traffic, then O(highest index).
+    """The same under the modulo rule for ``index`` (n,), 0 or more. O(n) once per traffic, then O(highest index).
 
     >>> sums_by_modulo(np.array([0, 1, 2, 2]), np.array([1.0, 2.0, 4.0, 8.0]), 2, 3)
     (array([3, 1, 0]), array([13.,  2.,  0.]))
@@ -145,7 +145,8 @@ def sums_by_modulo(
 def busiest_by_ring(columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> int | None:
     """How many partitions the busiest consumer would have if the ring decided all of them; None without consumers.
 
-    None too where no live ring leads there in a few changes. O(moved), and O(p log p + n) for the first one.
+    None as well where no live ring can be updated to these consumers in a few changes. O(moved), and O(p log p + n) for
+    the first one.
     """
     if not consumers:
         return None
@@ -186,7 +187,7 @@ def _owner_ids(
 
 
 def places_in(order: tuple[Consumer, ...], ids: Ids) -> NDArray[np.int32]:
-    """The position of each id in the dispatcher's order, -1 for nobody."""
+    """(n,) the position of each id in the dispatcher's order, -1 for nobody."""
     places = np.full(max((consumer.consumer_id for consumer in order), default=-1) + 2, -1, dtype=np.int32)
     places[[consumer.consumer_id for consumer in order]] = np.arange(len(order), dtype=np.int32)
     return places[ids]  # nobody (-1) is the last one
@@ -204,19 +205,19 @@ class _Live:
     __slots__ = ("columns", "counts", "ring")
 
     def __init__(self, columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> None:
-        self.columns = columns  # kept alive, so that its identity is not given away
+        self.columns = columns  # kept alive, so that its identity is not reused
         self.ring = LiveRing(columns.hash, consumers)
         self.counts: NDArray[np.int64] = np.bincount(self.ring.owner, minlength=1).astype(np.int64, copy=False)
 
     def follow(self, consumers: tuple[Consumer, ...]) -> bool:
-        """Take the leaves and joins that lead to these consumers; False where it must be built again."""
+        """Apply the leaves and joins that lead to these consumers; False where the ring must be built again."""
         known = self.ring.members.consumers
         goal = {consumer.consumer_id: consumer for consumer in consumers}
         gone = [number for number, consumer in known.items() if goal.get(number) != consumer]
         came = [consumer for consumer in consumers if known.get(consumer.consumer_id) != consumer]
         if len(gone) + len(came) > min(FEW_CHANGES, len(consumers)):
             return False
-        # Among namesakes who came first counts, and a ring only knows what came last.
+        # Among namesakes the first to join has precedence, but a ring can only append.
         shared = {name for name, count in Counter(consumer.name for consumer in consumers).items() if count > 1}
         if shared and (any(consumer.name in shared for consumer in came) or not self._same_order(goal, shared)):
             return False

@@ -1,7 +1,7 @@
 """The partitions of one subscription in columns, in the order of their ring hashes, with what flows to its consumers.
 
-Everything is remembered by the identity of what it depends on. Who is active for them is found by ``owners``, what a
-step moves by ``differences``.
+Results are cached by the identity of their inputs. ``owners`` computes their active consumers, ``moves`` what a step
+moves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Ids = NDArray[np.int32] | NDArray[np.int64]
 
 
 class PartitionNames(NumberedNames):
-    """Names of partitions in hash order, which can be searched."""
+    """Names of partitions in hash order, with searches by name."""
 
     __slots__ = ("hash",)
 
@@ -69,7 +69,7 @@ class PartitionColumns:
 
     @property
     def without_index(self) -> int:
-        """How many have no partition index. O(n) where there are any."""
+        """The number of partitions without an index. O(n) if there are any."""
         return int(np.count_nonzero(self.index < 0)) if self.without else 0
 
     @property
@@ -80,7 +80,7 @@ class PartitionColumns:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Traffic:
-    """What goes out to the consumers of a subscription, and waits unacknowledged, by partition: (n,) each."""
+    """Outgoing rates of a subscription and its unacknowledged messages, by partition: (n,) each."""
 
     msgs_per_sec: NDArray[np.float64]
     bytes_per_sec: NDArray[np.float64]
@@ -118,7 +118,7 @@ def traffic(columns: PartitionColumns, loads: LoadTable, own: Mapping[str, Load]
 
 
 class ActiveConsumers(Mapping[str, Consumer | None]):
-    """Partition name -> its active consumer, without a value for each; in hash order."""
+    """Partition name -> its active consumer, in hash order, without an object per partition."""
 
     __slots__ = ("_by_id", "_names", "_owners")
 
@@ -139,7 +139,7 @@ class ActiveConsumers(Mapping[str, Consumer | None]):
         return self._by_id.get(int(self._owners[at]))
 
     def pairs(self) -> Iterator[tuple[str, Consumer | None]]:
-        """All names with their active consumers, without a search for each."""
+        """Yield all names with their active consumers, without searches."""
         return zip(self._names, map(self._by_id.get, self._owners.tolist()), strict=True)
 
 

@@ -1,4 +1,4 @@
-"""Settings and the release of the cluster: what changing them leads to, and the state after it."""
+"""Changes of settings and of the release: the decision, and the state after it."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class BranchSummary:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Timeline:
-    """Build one with :meth:`start`; every method leaves this value as it is and gives another.
+    """An immutable timeline; begin one with :meth:`start`. Methods return a new value.
 
     ``steps`` are those of the current branch, ``cursor`` how many of them are applied in ``state``. ``log`` holds the
     steps of all branches by number, ``tips`` the last step of each branch in the order in which they were opened. At
@@ -224,7 +224,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Navigated:
-    """The timeline after a request, and why it was refused (then the timeline is the one before)."""
+    """The timeline after a request; if it was refused, the unchanged timeline and the reason."""
 
     timeline: Timeline
     rejection: Rejection | None = None

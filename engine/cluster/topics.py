@@ -1,4 +1,4 @@
-"""Topics: creating, growing and deleting them, who takes a new one, and the state after it.
+"""Topics: creating, growing and deleting them, the subscriptions that join, and the state after it.
 
 The state keeps topics in columns, and an edit does not hash the other topics again. Source: ``PersistentTopicsBase``.
 """
@@ -27,13 +27,13 @@ from engine.names import NON_PERSISTENT, PARTITION_SUFFIX, PERSISTENT, TopicName
 
 
 def with_topic(topics: TopicTable, topic: Topic) -> TopicTable:
-    """These and one more (as the last one), or with other partitions (in its place)."""
+    """The table with one more topic at the end, or with other partitions of an existing one in its place."""
     place = topics.place(topic.name)
     return _appended(topics, topic) if place < 0 else _resized(topics, place, topic)
 
 
 def without_topic(topics: TopicTable, name: str) -> TopicTable:
-    """These but one."""
+    """The table without one topic."""
     place = topics.place(name)
     column = topics.names.column
     low, high = int(column.offsets[place]), int(column.offsets[place + 1])
@@ -60,12 +60,12 @@ def without_loads(topics: TopicTable, loads: Mapping[str, Load], gone: frozenset
 
 
 def listed_with(before: TopicTable, after: TopicTable, listed: Sequence[str], name: str) -> Sequence[str]:
-    """A subscription's topics and one more."""
+    """A subscription's topics with one more."""
     return after.names if listed is before.names else (*listed, name)
 
 
 def listed_without(before: TopicTable, after: TopicTable, listed: Sequence[str], name: str) -> Sequence[str]:
-    """A subscription's topics but one."""
+    """A subscription's topics without one."""
     return after.names if listed is before.names else tuple(topic for topic in listed if topic != name)
 
 
@@ -243,7 +243,7 @@ def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growi
 
 
 def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
-    """Keys of the subscriptions that take a new topic, in the state's order.
+    """The keys of the subscriptions that join a new topic, in the state's order.
 
     A regex subscription looks at persistent topics only unless ``RegexSubscriptionMode`` says otherwise, which
     shows in its having a non-persistent one. Of several consumer sets under one subscription name the first takes it.

@@ -340,7 +340,7 @@ def _dispatchers(moments: Sequence[MomentReadings]) -> Iterator[tuple[Key, Dispa
 
     Lists of loaded topics are less complete than statistics, and must not replace earlier ones.
     """
-    full, listed = (_last_two([getattr(each, kind) for each in moments]) for kind in ("full", "listed"))
+    full, listed = (_last_two([getattr(readings, kind) for readings in moments]) for kind in ("full", "listed"))
     seen: dict[Key, object] = {}
     for moment in moments:
         seen.update(moment.full)

@@ -173,19 +173,19 @@ def plan_scaling(
     gone = _leaving(before, after, leaving)
     if isinstance(gone, Rejection):
         return gone
-    told_before = node_ranges(points, before, form)
-    if isinstance(told_before, Rejection):
-        return told_before
-    told_after = node_ranges(points, after, form)
-    if isinstance(told_after, Rejection):
-        return Rejection(told_after.error, told_after.message, field="to") if after < 1 else told_after
+    ranges_before = node_ranges(points, before, form)
+    if isinstance(ranges_before, Rejection):
+        return ranges_before
+    ranges_after = node_ranges(points, after, form)
+    if isinstance(ranges_after, Rejection):
+        return Rejection(ranges_after.error, ranges_after.message, field="to") if after < 1 else ranges_after
     change = NodeChange(before, gone, tuple(range(before, after)))
     places = _places(change)
     distinct = tuple(dict.fromkeys(keys))
     hashes = np.fromiter((murmur3_32(key) for key in distinct), dtype=np.int64, count=len(distinct))
     slots = np.maximum(hashes % RANGE_SIZE, 1)
-    owners = SlotOwners(_owners(told_before, range(before)), _owners(told_after, places))
-    nodes = _nodes(change, places, told_before, told_after, owners=owners, slots=slots)
+    owners = SlotOwners(_owners(ranges_before, range(before)), _owners(ranges_after, places))
+    nodes = _nodes(change, places, ranges_before, ranges_after, owners=owners, slots=slots)
     moves = _moves(owners)
     running = tuple(node.node for node in nodes if node.index_after is not None)
     return ScalingPlan(

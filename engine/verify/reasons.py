@@ -43,8 +43,8 @@ def with_reasons(
     if not differences:
         return ()
     tried = [(reason, compare(other)) for reason, other in _other_rules(rules)]
-    better = sorted((len(found), at, reason, {_place(one) for one in found}) for at, (reason, found) in enumerate(tried)
-                    if len(found) < len(differences))  # fmt: skip
+    better = sorted((len(left), at, reason, {_place(one) for one in left}) for at, (reason, left) in enumerate(tried)
+                    if len(left) < len(differences))  # fmt: skip
 
     def likely(difference: Difference) -> LikelyReason | None:
         for _, _, reason, left in better:

@@ -214,8 +214,8 @@ def _broker_rows(cluster: str, view: BrokersView, before: BrokersFrame, after: B
     return [
         (
             cluster, row.broker, _finite(row.usage), _finite(at_end[row.broker].usage),
-            fullest_resource(loads[row.broker], ahead.start.settings, ahead.start.rules), len(row.blocks),
-            len(at_end[row.broker].blocks), row.topics, _finite(row.msgs_per_sec) or 0.0,
+            fullest_resource(loads[row.broker], ahead.start.settings, ahead.start.rules), row.bundles,
+            at_end[row.broker].bundles, row.topics, _finite(row.msgs_per_sec) or 0.0,
             _finite(row.bytes_per_sec) or 0.0, soon[row.broker], leaving[row.broker], gained[row.broker],
             interrupted[row.broker], returned[row.broker], *outcomes[row.broker], view.shedder,
         )

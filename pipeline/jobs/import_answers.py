@@ -100,15 +100,17 @@ def place_of_file(name: str, position: Mapping[str, int]) -> int:
     return position.get(name, position.get(name.partition(": ")[0], -1))
 
 
-def claimed_twice(topics: Any) -> list[tuple[str, list[str]]]:
-    """Bundles of which two brokers list topics: full name and brokers."""
+def claimed_twice(topics: Any) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Bundles of which two brokers list topics: full name, and the brokers with their files."""
     placed = topics.filter(pc.and_(pc.is_valid(topics["bundle"]), pc.is_valid(topics["broker"])))
     named = pc.binary_join_element_wise(placed["namespace"], placed["bundle"], "/")
-    pairs = pa.table({"bundle": named, "broker": placed["broker"]}).group_by(["bundle", "broker"]).aggregate([])
-    brokers_of: dict[str, list[str]] = {}
-    for bundle, broker in zip(pairs["bundle"].to_pylist(), pairs["broker"].to_pylist(), strict=True):
-        brokers_of.setdefault(bundle, []).append(broker)
-    return [(bundle, sorted(brokers)) for bundle, brokers in sorted(brokers_of.items()) if len(brokers) > 1]
+    columns = {"bundle": named, "broker": placed["broker"], "file": _plain(placed["file"])}
+    triples = pa.table(columns).group_by(list(columns)).aggregate([])
+    listed: dict[str, list[tuple[str, str]]] = {}
+    for bundle, broker, file in zip(*(triples[name].to_pylist() for name in columns), strict=True):
+        listed.setdefault(bundle, []).append((broker, file))
+    twice = ((bundle, sorted(pairs)) for bundle, pairs in sorted(listed.items()))
+    return [(bundle, pairs) for bundle, pairs in twice if len({broker for broker, _ in pairs}) > 1]
 
 
 def best_rows(table: Table, pieces: Sequence[Piece], answers: Answers, lost: list[Row]) -> Iterator[Any]:

@@ -40,11 +40,11 @@ class ByTopic:
         self._topics: Any = staged_topics(pieces) if fits else None
         self._by_joins = not fits
 
-    def claims(self) -> list[tuple[str, Sequence[str]]]:
-        """Bundles of which two brokers list topics: full name and brokers, sorted."""
+    def claims(self) -> list[tuple[str, Sequence[tuple[str, str]]]]:
+        """Bundles of which two brokers list topics: full name, and brokers with their files, sorted."""
         if self._by_joins:
             rows = superseding.claimed_twice(self._frame(TOPICS)).collect()
-            return [(row.bundle, row.brokers) for row in rows]
+            return [(row.bundle, [(one.broker, one.file) for one in row.listed]) for row in rows]
         return [] if self._topics is None else [*claimed_twice(self._topics)]
 
     def keep_best(self) -> list[Row] | None:

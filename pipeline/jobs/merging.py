@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +16,12 @@ from engine.bundles.boundaries import (
     parse_range,
 )
 from engine.errors import Problem
+from pipeline.clusters import clusters_of, single_brokers
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
 from pipeline.schemas import BROKERS, BUNDLE_REPORTS, TOPICS, parts_of
 from pipeline.storage import Place, for_arrow
+from pipeline.transforms.findings import root_of
 
 
 def _rows(folder: Place, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
@@ -103,16 +105,25 @@ def _distinct(folder: Place, columns: Sequence[str]) -> set[tuple[Any, ...]]:
     return {row for row in distinct if None not in row}
 
 
-def notices(staged: Place, claimed: Iterable[tuple[str, Sequence[str]]]) -> list[Row]:
-    """Notes about what no single answer shows: bundles that two brokers claim, and brokers of different releases."""
+Claims = Iterable[tuple[str, Sequence[tuple[str, str]]]]
+"""Bundles, each with the brokers that list topics of it and the file in which they do."""
+
+
+def notices(staged: Place, claimed: Claims) -> list[Row]:
+    """Notes about what no single answer shows: bundles that two brokers claim, and brokers of different releases.
+
+    Two clusters may have the same namespaces, so only brokers of one cluster claim a bundle twice.
+    """
     notes: list[Row] = []
-    by_bundle: dict[str, dict[str, str]] = {}
+    reported: dict[str, dict[str, list[str]]] = {}
     for bundle, broker, file in _rows(staged / BUNDLE_REPORTS.name, ("bundle", "broker", "file")):
-        by_bundle.setdefault(str(bundle), {})[str(broker)] = str(file)
-    for bundle, brokers in sorted(by_bundle.items()):
-        if len(brokers) > 1:
-            notes.append(_claim(bundle, sorted(brokers), f"load reports ({', '.join(sorted(brokers.values()))})"))
-    notes += [_claim(bundle, brokers, "statistics") for bundle, brokers in claimed]
+        reported.setdefault(str(bundle), {}).setdefault(str(broker), []).append(str(file))
+    clusters = _clusters(reported)
+    for bundle, brokers in sorted(reported.items()):
+        for names, files in _in_one_cluster([(name, file) for name in brokers for file in brokers[name]], clusters):
+            notes.append(_claim(bundle, names, f"load reports ({', '.join(files)})"))
+    for bundle, listed in claimed:
+        notes += [_claim(bundle, names, "statistics") for names, _ in _in_one_cluster(listed, clusters)]
     versions: dict[str, list[str]] = {}
     for broker, version in _rows(staged / BROKERS.name, ("broker", "version")):
         versions.setdefault(str(version) or "unknown", []).append(str(broker))
@@ -121,6 +132,34 @@ def notices(staged: Place, claimed: Iterable[tuple[str, Sequence[str]]]) -> list
         problem = Problem("", "$", f"the brokers have different releases: {words}", "rules may differ between them")
         notes.append(quarantine_row(problem, "brokers"))
     return notes
+
+
+def _clusters(reported: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, str]:
+    """The cluster of each folder with load reports, as ``fleet balance`` groups them."""
+    pairs = {(broker, file) for brokers in reported.values() for broker in brokers for file in brokers[broker]}
+    deciding = {file: root for root, file in single_brokers(pairs).items()}
+    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
+    for bundle, brokers in reported.items():
+        for file in {file for files in brokers.values() for file in files} & deciding.keys():
+            bundles[deciding[file]].add(bundle)
+    roots = {root_of(file) for _, file in pairs}
+    return clusters_of(roots, {root: frozenset(own) for root, own in bundles.items()})
+
+
+def _in_one_cluster(
+    listed: Iterable[tuple[str, str]], clusters: Mapping[str, str]
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Brokers of one cluster that list the same bundle, where they are two or more, and the files in which they do.
+
+    Statistics in a folder without load reports are of the cluster of that folder.
+    """
+    by_cluster: dict[str, dict[str, str]] = {}
+    for broker, file in sorted(listed):
+        root = root_of(file)
+        by_cluster.setdefault(clusters.get(root, root.rstrip("/")), {})[broker] = file
+    for brokers in by_cluster.values():
+        if len(brokers) > 1:
+            yield sorted(brokers), sorted(brokers.values())
 
 
 def _claim(bundle: str, brokers: Sequence[str], where: str) -> Row:

@@ -86,8 +86,10 @@ def _quarantine(rows: DataFrame, place: object, table: str, count: object, reaso
 
 
 def claimed_twice(topics: DataFrame) -> DataFrame:
-    """Bundles of which two brokers list topics: ``bundle`` (full name) and ``brokers``."""
+    """Bundles of which two brokers list topics: ``bundle`` (full name) and ``listed``, each broker with its files."""
     placed = topics.where("bundle is not null and broker is not null")
-    named = placed.select(fn.concat_ws("/", "namespace", "bundle").alias("bundle"), "broker")
-    grouped = named.groupBy("bundle").agg(fn.sort_array(fn.collect_set("broker")).alias("brokers"))
-    return grouped.where("size(brokers) > 1").orderBy("bundle")
+    named = placed.select(
+        fn.concat_ws("/", "namespace", "bundle").alias("bundle"), fn.struct("broker", "file").alias("one")
+    )
+    grouped = named.groupBy("bundle").agg(fn.sort_array(fn.collect_set("one")).alias("listed"))
+    return grouped.where("size(array_distinct(listed.broker)) > 1").orderBy("bundle")

@@ -109,7 +109,7 @@ def test_the_changelog_has_the_version_that_is_built() -> None:
     assert engine.__version__ == headings[0]
 
 
-def test_every_tool_is_told_the_same_oldest_python() -> None:
+def test_every_tool_is_configured_for_the_same_oldest_python() -> None:
     oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
     assert PROJECT["tool"]["mypy"]["python_version"] == oldest
     assert PROJECT["tool"]["ruff"]["target-version"] == "py" + oldest.replace(".", "")

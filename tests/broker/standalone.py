@@ -98,7 +98,7 @@ class Broker:
     def cpu_s(self) -> float:
         """The CPU seconds of its threads that are alive, as Linux counts them in nanoseconds."""
         spent = 0
-        for thread in Path(f"/proc/{self._process.pid}/task").iterdir():
+        for thread in Path(f"/proc/{self.process.pid}/task").iterdir():
             with suppress(OSError):  # it has just ended
                 spent += int((thread / "schedstat").read_text().split()[0])
         return spent / 1e9

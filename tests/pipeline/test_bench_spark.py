@@ -55,7 +55,7 @@ def test_a_peer_that_gives_something_else_is_no_peer(spark: SparkSession, tmp_pa
         assign_peers.check_equal(ours, tmp_path / "peer-other")
 
 
-def test_a_trace_with_another_key_is_told_from_this_one(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_trace_with_another_key_is_distinguished_from_this_one(spark: SparkSession, tmp_path: Path) -> None:
     """The comparison of key traces can fail: with one event more, slots are not the same."""
     for name, events in (("one", 400), ("other", 401)):
         made_up.write_trace(tmp_path / name, events)

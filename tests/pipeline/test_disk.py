@@ -87,7 +87,7 @@ def test_a_disk_that_takes_no_more_costs_only_the_new_result(place: Path) -> Non
     assert len([path for path in (target / ".runs").iterdir() if path.name.startswith("import-")]) == 1
 
 
-def test_a_folder_without_permission_is_told_and_so_is_a_file(place: Path) -> None:
+def test_a_folder_without_permission_is_reported_and_so_is_a_file(place: Path) -> None:
     """To write where one may not is one sentence; a file that may not be read costs only itself."""
     put(place / "warm", "broker-stats.json", 3)
     put(place / "in", "1-broker-stats.json", 20)

@@ -69,7 +69,7 @@ def test_witnesses_that_fit_no_levels_leave_those_of_the_order() -> None:
 
 
 @pytest.mark.parametrize("name", ["a-priority-001-8p-hash", "a-priority-001-8p-modulo", "a-priority-100-3p-modulo"])
-def test_F08_every_active_consumer_that_a_broker_told_is_found_where_levels_differ(
+def test_F08_every_active_consumer_that_a_broker_reported_is_predicted_where_levels_differ(
     name: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     folder = RECORDINGS / name

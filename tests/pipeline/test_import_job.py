@@ -114,13 +114,14 @@ def test_without_a_list_bundles_are_those_that_reports_and_statistics_name_betwe
     ]
 
 
-def test_bad_input_is_counted_and_told_and_never_stops_the_good_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: SparkSession, tmp_path: Path) -> None:
     source, target = tmp_path / "in", tmp_path / "out"
     whole = json.dumps(broker_stats(*(f"half-{number}" for number in range(20))))
     put(source, "a/broker-stats-topics.json.gz", broker_stats("one", "two"))
     put(source, "a/load-report.json", report("east", "4.0.7", "t/n/0x00000000_0xffffffff"))
     put(source, "b/broker-stats-topics.json", broker_stats("two", "three"))
     put(source, "b/load-report.json", report("west", "3.3.6", "t/n/0x00000000_0xffffffff"))
+    put(source, "d/load-report.json", report("north", "4.0.7", "t/n/0x00000000_0x10000000"))  # all of one cluster
     put(source, "c/half.json", whole[: len(whole) // 2])
     put(source, "c/cut.json.gz", "x")
     (source / "c/cut.json.gz").write_bytes(gzip.compress(whole.encode())[:-30])
@@ -155,6 +156,19 @@ def test_bad_input_is_counted_and_told_and_never_stops_the_good_rows(spark: Spar
     ):
         assert words in told
     assert result.summary["files"]["quarantined"] == 2  # type: ignore[index]
+
+
+def test_clusters_with_the_same_namespaces_claim_no_bundle_of_each_other(spark: SparkSession, tmp_path: Path) -> None:
+    """Each has a folder; in the one of the west a bundle is reported by two of its brokers."""
+    source, target = tmp_path / "in", tmp_path / "out"
+    for cluster in ("east", "west"):
+        for at, half in enumerate(("0x00000000_0x80000000", "0x80000000_0xffffffff")):
+            put(source, f"{cluster}/load-report-{at}.json", report(f"{cluster}-{at}", "4.0.7", f"t/n/{half}"))
+    put(source, "west/load-report-2.json", report("west-2", "4.0.7", "t/n/0x80000000_0xffffffff"))
+    imported(spark, source, target)
+    claims = [line for line in query_quarantine(target).splitlines() if "claimed" in line]
+    assert len(claims) == 1
+    assert "claimed by west-1:8080 and west-2:8080" in claims[0] and "east" not in claims[0]
 
 
 def report(broker: str, version: str, *bundles: str) -> dict[str, Any]:

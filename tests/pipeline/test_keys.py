@@ -150,7 +150,7 @@ def test_slots_hot_keys_and_the_account_are_exact(spark: SparkSession, tmp_path:
         assert found[0]["even_up_to"] == sum(keys.values()) // hottest[0][1]
 
 
-def test_a_key_above_an_even_part_and_hot_keys_that_meet_are_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_key_above_an_even_part_and_hot_keys_that_meet_are_reported(spark: SparkSession, tmp_path: Path) -> None:
     """No number of consumers separates a key from itself, or keys with one hash from each other."""
     by_hash: dict[int, list[str]] = defaultdict(list)
     for number in range(3_000):
@@ -198,7 +198,7 @@ def imported(folder: Path, lists: dict[str, tuple[str, ...]]) -> Path:
     return folder
 
 
-def test_of_topics_with_different_consumers_it_is_told_whose_list_stands_for_all(tmp_path: Path) -> None:
+def test_topics_with_different_consumers_are_noted_with_the_list_that_is_used(tmp_path: Path) -> None:
     lists = {"t-1": ("c",), "t-0": ("a", "b"), "t-2": ("a", "b", "c")}
     result = run_without_trace(imported(tmp_path / "in", lists), tmp_path / "out")
     (told,) = rows_of(tmp_path / "out", KEY_QUARANTINE)

@@ -108,7 +108,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     ]  # fmt: skip
 
 
-def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_told(
+def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_reported(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     source, out, told = tmp_path / "in", tmp_path / "out", []

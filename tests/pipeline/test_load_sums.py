@@ -52,7 +52,7 @@ def test_topics_with_a_consumer_each_are_even_however_many_partitions_they_have(
     assert (row["partitions"], row["consumers"], row["idle"]) == (sum(held), len(held), 0)
 
 
-def test_the_busiest_is_told_against_the_topics_it_reads() -> None:
+def test_the_busiest_is_measured_against_the_topics_it_reads() -> None:
     row = told([("a", "b"), ("c",)], [[3, 1], [8]])
     assert (row["max_over_even"], row["max_over_mean"], row["max_over_mean_rate"]) == (1.5, 2, 2)
     assert (row["max_partitions"], row["mean_partitions"]) == (8, 4)

@@ -163,7 +163,7 @@ def test_nothing_is_written_into_the_working_folder(spark: SparkSession, tmp_pat
     assert spark.conf.get("spark.ui.enabled") == "false"
 
 
-def test_a_cluster_elsewhere_is_not_told_to_find_the_driver_on_loopback(tmp_path: Path) -> None:
+def test_a_cluster_elsewhere_is_not_made_to_find_the_driver_on_loopback(tmp_path: Path) -> None:
     assert session_settings("local[2]", tmp_path)["spark.driver.bindAddress"] == "127.0.0.1"
     assert "spark.driver.bindAddress" not in session_settings("spark://big:7077", tmp_path)
 

@@ -98,7 +98,8 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
     assert {"failover-duplicate-names", "key-duplicate-names"} <= rules
     assert pq.read_table(out / WORST_SUBSCRIPTIONS.name).num_rows >= 2
     reasons = " ".join(pq.read_table(out / "quarantine")["reason"].to_pylist())
-    assert "different releases" in reasons and "is claimed by" in reasons
+    # Two folders with one broker each and the same bundle are two clusters, so nobody claims what another one has.
+    assert "different releases" in reasons and "is claimed by" not in reasons
     keys_told = {row["file"] for row in pq.read_table(out / "key_quarantine").to_pylist()}
     assert {"trace.jsonl", "no-trace.csv", "half.parquet"} <= keys_told
 

@@ -176,7 +176,7 @@ def test_what_is_not_there_is_refused(spark: SparkSession, store: StorePath) -> 
     assert not [*store.files(below=True)]
 
 
-def test_a_store_that_does_not_answer_is_told_in_a_sentence(spark: SparkSession, store_url: str) -> None:
+def test_a_store_that_does_not_answer_is_reported_in_a_sentence(spark: SparkSession, store_url: str) -> None:
     lost = place_of(f"s3a://{BUCKET}/x", {**settings_for("http://127.0.0.1:9")}.get)
     assert isinstance(lost, StorePath)
     with pytest.raises(RingsideError, match=str(lost)):
@@ -191,7 +191,7 @@ def test_a_store_that_does_not_answer_is_told_in_a_sentence(spark: SparkSession,
         ("java.nio.file.AccessDeniedException: fleet: no", RingsideError),
     ],
 )
-def test_a_session_that_cannot_read_a_store_is_told_before_anything_is_read(
+def test_a_session_that_cannot_read_a_store_is_reported_before_anything_is_read(
     store_url: str, place: StorePath, story: str, kind: type[RingsideError]
 ) -> None:
     def refused(_: str) -> None:

@@ -77,7 +77,7 @@ def test_whatever_goes_wrong_the_old_result_stays(fault: BaseException, tmp_path
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
-def test_a_full_or_forbidden_disk_is_told_in_a_sentence(number: int, tmp_path: Path) -> None:
+def test_a_full_or_forbidden_disk_is_reported_in_a_sentence(number: int, tmp_path: Path) -> None:
     write_result(tmp_path, "old")
     with pytest.raises(RingsideError, match="The result that was there is untouched"), replacing(tmp_path, "job"):
         raise OSError(number, os.strerror(number))

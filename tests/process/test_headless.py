@@ -49,7 +49,7 @@ def test_the_first_line_of_json_can_be_had_alone(env: dict[str, str], tmp_path: 
 
 
 @pytest.mark.parametrize("words", [["--json"], ["--once"], ["explain", "topic-7"]], ids=" ".join)
-def test_a_full_disk_below_stdout_is_1_and_told(env: dict[str, str], tmp_path: Path, words: list[str]) -> None:
+def test_a_full_disk_below_stdout_is_1_and_reported(env: dict[str, str], tmp_path: Path, words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         process = started(words, env, tmp_path, stdout=full.fileno())
         _, err = process.communicate(timeout=HANG_S)
@@ -57,7 +57,7 @@ def test_a_full_disk_below_stdout_is_1_and_told(env: dict[str, str], tmp_path: P
     assert err == "ringside: No space left on device\n"
 
 
-def test_a_closed_stdout_is_1_and_told(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_closed_stdout_is_1_and_reported(env: dict[str, str], tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", 'exec "$0" -m tui --once >&-', sys.executable]
     ran = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert (ran.returncode, ran.stdout) == (1, "")

@@ -107,7 +107,7 @@ def test_a_session_in_which_nothing_was_done_leaves_no_file(
     assert not sessions.exists() or list(sessions.iterdir()) == []
 
 
-def test_a_journal_that_cannot_be_written_is_told_and_ends_nothing(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_written_is_reported_and_ends_nothing(env: dict[str, str], tmp_path: Path) -> None:
     env["XDG_STATE_HOME"] = "/dev/null/nowhere"
     with Terminal(["--no-animation"], env=env, cwd=tmp_path) as terminal:
         seen = terminal.wait_for(SHOWN)

@@ -94,7 +94,7 @@ def test_a_session_writes_its_journal_and_sends_and_runs_nothing(
     assert {path.name for path in tmp_path.iterdir()} == {"notes", "state"}
 
 
-def test_an_export_that_was_told_survives_a_kill(env: dict[str, str], tmp_path: Path) -> None:
+def test_an_export_that_was_reported_survives_a_kill(env: dict[str, str], tmp_path: Path) -> None:
     out = small_result(tmp_path / "out")
     before = {path.relative_to(out) for path in out.rglob("*")}
     with Terminal(["fleet", "open", str(out)], env=env, cwd=tmp_path) as terminal:

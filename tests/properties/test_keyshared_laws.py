@@ -136,7 +136,7 @@ def _from_1(pieces: list[HashRange]) -> list[HashRange]:
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=25, deadline=None)
 @given(names=MEMBERS, toggles=memberships(max_size=12), space=narrow_spaces())
-def test_L4_what_is_told_is_what_is_served(mode: str, names: list[str], toggles: list[int], space: int) -> None:
+def test_L4_what_is_reported_is_what_is_served(mode: str, names: list[str], toggles: list[int], space: int) -> None:
     """Slot by slot in the small spaces, at both ends of every range in the one of 16 bits."""
     selector, declared = start_of(mode, space)
     for number in toggles:

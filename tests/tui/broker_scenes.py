@@ -25,6 +25,13 @@ def brokers_screen(app: Any) -> BrokersScreen:
     return next(screen for screen in app.screen_stack if isinstance(screen, BrokersScreen))
 
 
+async def settled(app: Any, pilot: Pilot[int]) -> None:
+    """Until nothing is computed any more: an answer begins the next comparison."""
+    for _ in range(8):
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+
 def brokers_after(app: BrokersApp, *keys: str, size: tuple[int, int] = (120, 40)) -> str:
     """The screen as text after some keys."""
     seen: list[str] = []

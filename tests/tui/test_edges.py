@@ -149,7 +149,7 @@ def test_rows_stand_in_the_dispatchers_order_after_joins_and_leaves() -> None:
     run(app, story)
 
 
-def test_standbys_are_told_apart_without_colour() -> None:
+def test_standbys_are_distinguished_without_colour() -> None:
     screen = after_keys(app_of(cluster(priorities=(0, 0, 1)), mono=True))
     assert "standby" in screen
 
@@ -255,7 +255,7 @@ def test_ascii_only_leaves_no_other_character_on_any_screen() -> None:
     run(app, story)
 
 
-def test_a_full_disk_is_told_at_every_size_and_the_session_goes_on() -> None:
+def test_a_full_disk_is_reported_at_every_size_and_the_session_goes_on() -> None:
     class FullDisk:
         def record(self, timeline: Timeline) -> str:
             return "not saved: /x: No space left on device" if timeline.log else ""

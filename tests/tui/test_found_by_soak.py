@@ -103,7 +103,7 @@ def test_a_line_that_once_failed(line: str) -> None:
     assert replay(session_of(line), disagreement).failure is None
 
 
-def test_a_text_that_no_line_takes_is_told_and_not_inserted() -> None:
+def test_a_text_that_no_line_takes_is_reported_and_not_inserted() -> None:
     app = app_of(cluster())
 
     async def paste() -> None:

@@ -27,7 +27,7 @@ def timeline_after(*lines: str) -> Timeline:
     return timeline
 
 
-def test_a_branch_is_told_by_its_own_steps() -> None:
+def test_a_branch_is_described_by_its_own_steps() -> None:
     timeline = timeline_after("add a", "add b", "undo", "kill billing-1", "kill billing-2", "home", "add c")
     assert timeline.branch_summaries == (
         BranchSummary(1, 2, False, 0, "add a", "add b"),

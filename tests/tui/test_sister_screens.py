@@ -206,7 +206,7 @@ def test_of_two_subscriptions_of_one_name_lists_and_dialogs_tell_the_namespace()
     run(app, story, (200, 40))
 
 
-def test_a_name_that_stands_once_is_told_without_its_namespace() -> None:
+def test_a_unique_name_is_shown_without_its_namespace() -> None:
     app = keys_app(state_after([*SUBSCRIBED, *joined(1)]))
 
     async def story(pilot: Pilot[int]) -> None:

@@ -78,7 +78,7 @@ def test_resizing_at_every_key_keeps_the_app_alive() -> None:
 
 
 @pytest.mark.parametrize("size", [(59, 24), (80, 17), (30, 8), (10, 3), (1, 1)])
-def test_too_small_is_told_in_words_and_keys_still_work(size: tuple[int, int]) -> None:
+def test_too_small_is_reported_in_words_and_keys_still_work(size: tuple[int, int]) -> None:
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:

@@ -20,6 +20,7 @@ _LABEL: Final = 9
 _TOTAL: Final = 8
 _NOW: Final = Style(reverse=True, bold=True)
 _BOLD: Final = Style(bold=True)
+_BACK: Final = Style(bold=True, underline=True)
 _LATER: Final = Style()
 
 
@@ -33,7 +34,10 @@ class CycleStrip:
 
 
 class StripPanel(LineWidget):
-    """Three lines over all cycles: how many unloads (digits), topics interrupted and messages/s moved (heights)."""
+    """Three lines over all cycles: how many unloads (digits), topics interrupted and messages/s moved (heights).
+
+    A cycle in which a bundle comes back to a broker that it had left is marked.
+    """
 
     DEFAULT_CSS = """
     StripPanel { height: 3; width: 1fr; }
@@ -58,8 +62,11 @@ class StripPanel(LineWidget):
         segments = [Segment(label, plain)]
         for at in range(first, min(count, first + fits)):
             char = _digit(int(values[at])) if y == 0 else self._height(values[at], most)
-            segments.append(Segment(char, plain + self._style(given, at, values[at])))
-            segments.append(Segment(" " * (pitch - 1), plain))
+            style = plain + self._style(given, at, values[at])
+            segments.append(Segment(char, style))
+            back = y == 0 and given.cells[at].returns > 0 and pitch > 1
+            sign = ("<" if self.ascii_only else "↩") if back else ""
+            segments += [Segment(sign, style), Segment(" " * (pitch - 1 - len(sign)), plain)]
         segments.append(Segment(f" {given.totals[y]}", plain))
         return self.painted(Strip(segments).adjust_cell_length(width, plain))
 
@@ -67,7 +74,7 @@ class StripPanel(LineWidget):
         colours = self.colours
         now = _NOW if at == given.shown else _LATER
         if colours.mono:
-            return (_BOLD if value > 0 else _LATER) + now
+            return (_BACK if given.cells[at].returns else _BOLD if value > 0 else _LATER) + now
         ink = colours.bad if given.cells[at].returns else colours.warn if value > 0 else colours.dim
         return Style.parse(hex_colour(ink)) + now
 

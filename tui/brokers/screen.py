@@ -11,7 +11,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.reactive import var
 
 from engine.balance.settings import LoadSettings
@@ -28,7 +27,14 @@ from engine.views.brokers.model import (
     Change,
     Compared,
 )
-from engine.views.brokers.view import PLACEMENTS, SHEDDERS, brokers_frame, brokers_view, compared_shedders
+from engine.views.brokers.view import (
+    PLACEMENTS,
+    SHEDDERS,
+    brokers_frame,
+    brokers_view,
+    compared_shedder,
+    compared_shedders,
+)
 from themes import stylesheet
 from themes.palettes import Palette, consumer_tag, palette
 from tui.brokers.bindings import BINDINGS, GROUPS, key_hints
@@ -36,25 +42,25 @@ from tui.brokers.dialogs import Pairs, SettingsScreen
 from tui.brokers.panels import CycleStrip, StripPanel
 from tui.brokers.table import broker_lines, broker_value
 from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, status_text, strip_words
-from tui.kit.background import in_background, run_beside
+from tui.kit.background import run_beside
+from tui.kit.computing import Computing
 from tui.kit.footer import KeyFooter
 from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable, RowsTable
-from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, assembled, set_subtitle, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
-from tui.kit.text_panels import WordsPanel, written
+from tui.kit.text_panels import WordsPanel
 from tui.kit.typed_commands import Typed, choice, number
-from tui.kit.wording import quantity, safe_name
+from tui.kit.wording import Line, quantity, safe_name
 
-QUICK_BUNDLES: Final = 300
-"""With more bundles than this a forecast takes longer than a key may, so it is computed in the background."""
+QUICK_BUNDLES: Final = 50
+"""With more bundles than this forecasts under all shedders take longer than a key may: they are made in threads."""
 MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}
 NOT_OF_THE_NEWEST: Final = "the picture is older than the newest reports: {}; u takes the last change back"
 ZOOMS: Final = ("", "table", "next", "compare")
-STILL_COMPUTING: Final = "still computing the last question; one at a time"
 EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
 LEGEND: Final[Group] = (
     "in the table",
@@ -64,6 +70,7 @@ LEGEND: Final[Group] = (
         KeyHelp("a--", "a bundle that the next cycle unloads"),
         KeyHelp("A12", "twelve bundles of namespace A, where single ones have no room"),
         KeyHelp("+ ?", "a broker that was added; one whose report is too old"),
+        KeyHelp("3↩", "in the strip: three unloads, one of which brings a bundle back where it was; in ASCII <"),
     ),
 )
 
@@ -84,8 +91,8 @@ class BrokersScreen(TableScreen):
     colours: var[Palette] = var(palette, init=False)
     # What the panels are bound to.
     sentence: var[tuple[str, str]] = var(("hint", ""))
-    next_text: var[Content] = var(NO_TEXT)
-    compare_text: var[Content] = var(NO_TEXT)
+    next_text: var[tuple[Line, ...]] = var(())
+    compare_text: var[tuple[Line, ...]] = var(())
     strip: var[CycleStrip | None] = var(None)
 
     def __init__(
@@ -105,7 +112,10 @@ class BrokersScreen(TableScreen):
         self._newest = given if callable(given) else None
         self._before: list[BrokersQuestion] = []
         self._frame: tuple[BrokersView, BrokersFrame] | None = None
-        self._computing = False
+        self._computing = Computing()
+        self._comparing = Computing()
+        self._asked = ""
+        """What is computed of a question, in words; "" for nothing."""
         self._refused = ""
         self._marked = ""
         self._ascii_only = ascii_only
@@ -118,8 +128,8 @@ class BrokersScreen(TableScreen):
         yield SentenceLine(id="sentence").data_bind(cls.sentence)
         with Container(id="panels"):
             yield RowsTable(id="table", classes="panel")
-            yield WordsPanel(id="next", classes="panel").data_bind(content=cls.next_text)
-            yield WordsPanel(id="compare", classes="panel").data_bind(content=cls.compare_text)
+            yield WordsPanel(id="next", classes="panel").data_bind(said=cls.next_text)
+            yield WordsPanel(id="compare", classes="panel", wraps=False).data_bind(said=cls.compare_text)
         yield StripPanel(id="strip", ascii_only=self._ascii_only).data_bind(cls.strip, cls.colours)
         yield Prompt(id="prompt")
         yield KeyFooter(id="keys")
@@ -128,6 +138,7 @@ class BrokersScreen(TableScreen):
     def on_mount(self) -> None:
         """Ask the first question."""
         self._ready = True
+        self._computing.start = self._comparing.start = partial(run_beside, self)
         self.query_one(KeyFooter).keys = key_hints()
         name_panels(self, {"next": "next cycle", "compare": "all shedders", "table": "brokers"})
         self.set_class(self.colours.mono, "-mono")
@@ -149,68 +160,102 @@ class BrokersScreen(TableScreen):
     def renew(self, newest: Callable[[], BrokersInput]) -> None:
         """Ask the same question of newer reports. Of several that arrive while one is worked on, the last counts."""
         self._newest = newest
-        if self._ready and not self._computing:
-            self._computing = True
-            if self.view is None:
-                self.sentence = "hint", "working out the brokers from their load reports"
-            run_beside(self, self._renew)
+        self._renew_when_idle()
 
-    async def _renew(self) -> None:
-        while (newest := self._newest) is not None:
-            self._newest = None
-            given = await in_background(newest)
-            answer = await in_background(brokers_view, given, self.question)
-            if isinstance(answer, Rejection):
-                self._refuse(NOT_OF_THE_NEWEST.format(answer))
-                continue
-            self._given = given
-            self._take(self.question, answer, undoing=True)
-            self._take_compared(self.question, await in_background(compared_shedders, given, self.question))
-        self._computing = False
+    def _renew_when_idle(self) -> None:
+        newest = self._newest
+        if newest is None or not self._ready or self._computing.what:
+            return
+        self._newest, question = None, self.question
+        if self.view is None:
+            self.sentence = "hint", "working out the brokers from their load reports"
+
+        def compute() -> tuple[BrokersInput, BrokersView | Rejection]:
+            given = newest()
+            return given, _answered(given, question)
+
+        def take(answer: tuple[BrokersInput, BrokersView | Rejection]) -> None:
+            given, view = answer
+            if isinstance(view, Rejection):
+                self._refuse(NOT_OF_THE_NEWEST.format(view))
+            else:
+                self._given = given
+                self._take(question, view, undoing=True)
+            self._renew_when_idle()
+
+        self._computing.begin("the newest reports", compute, take)
 
     # the question
 
     def ask(self, question: BrokersQuestion, *, undoing: bool = False) -> None:
-        """Answer at once, or where that takes longer, in the background."""
-        self._refused = ""
-        if self._computing:
-            self.sentence = "hint", STILL_COMPUTING
+        """Answer at once, or where that takes longer, in the background; escape cancels that."""
+        self._refused = self._still_computing if self._computing.what else ""
+        if self._refused:
+            self._say_where_it_is()
             return
         given = self._given
         if given is None:
             return
         bundles = sum(len(load.bundles) for load in given.inputs.loads)
         if bundles <= QUICK_BUNDLES:
-            if self._take(question, brokers_view(given, question), undoing=undoing):
-                self._take_compared(question, compared_shedders(given, question))
+            self._take(question, brokers_view(given, question), undoing=undoing)
             return
-        self._computing = True
-        self.sentence = "hint", f"computing {counted(question.cycles, 'cycle')} for {counted(bundles, 'bundle')}"
-        run_beside(self, partial(self._compute, given, question, undoing))
 
-    async def _compute(self, given: BrokersInput, question: BrokersQuestion, undoing: bool) -> None:
-        answer = await in_background(brokers_view, given, question)
-        self._computing = False
-        if self._take(question, answer, undoing=undoing):
-            self._take_compared(question, await in_background(compared_shedders, given, question))
-        if self._newest is not None:
-            self.renew(self._newest)
+        def take(answer: BrokersView | Rejection) -> None:
+            self._asked = ""
+            self._take(question, answer, undoing=undoing)
+            self._renew_when_idle()
 
-    def _take(self, question: BrokersQuestion, answer: BrokersView | Rejection, *, undoing: bool) -> bool:
+        self._asked = f"{counted(question.cycles, 'cycle')} for {counted(bundles, 'bundle')}"
+        self._computing.begin(self._asked, partial(_answered, given, question), take)
+        self._say_where_it_is()
+
+    @property
+    def _still_computing(self) -> str:
+        cancels = "escape cancels it" if self._asked else "try again then"
+        return f"still computing {self._computing.what}; {cancels}"
+
+    def _say_where_it_is(self) -> None:
+        if self._refused:
+            self.sentence = "refusal", self._refused
+        elif self._asked:
+            self.sentence = "computing", f"computing {self._asked} …; escape cancels"
+        elif self.view is not None:
+            self.sentence = "hint", hint_text(self.view, self.frame)
+
+    def _take(self, question: BrokersQuestion, answer: BrokersView | Rejection, *, undoing: bool) -> None:
         if isinstance(answer, Rejection):
             self._refuse(str(answer))
-            return False
-        if self.view is not None and not undoing and question != self.question:
+            return
+        if undoing and self._before and self._before[-1] == question:
+            self._before.pop()
+        elif self.view is not None and question != self.question:
             self._before.append(self.question)
+        begins_anew = question.changes != self.question.changes
         self.question, self.view, self.compared = question, answer, ()
-        self.set_reactive(BrokersScreen.cycle, min(self.cycle, question.cycles))
+        self.set_reactive(BrokersScreen.cycle, 0 if begins_anew else min(self.cycle, question.cycles))
+        self._compare(answer)
         self.show_all()
-        return True
 
-    def _take_compared(self, question: BrokersQuestion, compared: tuple[Compared, ...]) -> None:
-        if question == self.question:  # else another question was answered meanwhile
-            self.compared = compared
-            self.show_all()
+    def _compare(self, view: BrokersView) -> None:
+        """Compare one shedder after the other, as long as nothing else is asked."""
+        self._comparing.cancel()
+        bundles = sum(len(load.bundles) for load in view.loads)
+        if bundles <= QUICK_BUNDLES:
+            self.compared = compared_shedders(view)
+            return
+        left = list(SHEDDERS)
+
+        def following() -> None:
+            if left:
+                self._comparing.begin(left[0], partial(compared_shedder, view, left.pop(0)), take)
+
+        def take(compared: Compared) -> None:
+            self.compared = (*self.compared, compared)
+            self._show_compared()
+            following()
+
+        following()
 
     def _refuse(self, why: str) -> None:
         self._refused = why
@@ -218,13 +263,11 @@ class BrokersScreen(TableScreen):
 
     def action_kill(self) -> None:
         if self.view is not None and self._marked:
-            self.set_reactive(BrokersScreen.cycle, 0)
             change = Change("dies", self._marked)
             self.ask(replace(self.question, changes=(*self.question.changes, change)))
 
     def action_add(self) -> None:
         if self.view is not None:
-            self.set_reactive(BrokersScreen.cycle, 0)
             self.ask(replace(self.question, changes=(*self.question.changes, Change("joins"))))
 
     def action_load_manager(self) -> None:
@@ -260,22 +303,23 @@ class BrokersScreen(TableScreen):
     def action_settings(self) -> None:
         if self.view is not None:
             settings: LoadSettings = self.view.ahead.start.settings
-            self.app.push_screen(SettingsScreen(self.view.shedder, settings, self._accept))
+            dialog = SettingsScreen(
+                self.view.shedder, self.view.placement, settings, self._accept, ascii_only=self._ascii_only
+            )
+            self.app.push_screen(dialog)
 
     def _accept(self, pairs: Pairs) -> Rejection | None:
         """Take settings over, or say why not; the dialog stays open then."""
-        if self._computing:
-            return Rejection("Busy", STILL_COMPUTING)
+        if self._computing.what:
+            return Rejection("Computing", self._still_computing)
         if pairs:
             merged = dict(self.question.settings) | dict(pairs)
             self.ask(replace(self.question, settings=tuple(merged.items())))
         return None
 
     def action_undo(self) -> None:
-        if self._computing:
-            self.sentence = "hint", STILL_COMPUTING
-        elif self._before:
-            self.ask(self._before.pop(), undoing=True)
+        if self._before:
+            self.ask(self._before[-1], undoing=True)
         else:
             self._refuse("nothing was changed, so there is nothing to take back")
 
@@ -359,17 +403,15 @@ class BrokersScreen(TableScreen):
         """Show the page in every panel."""
         if not self._ready:
             return
+        self._say_where_it_is()
         if self.view is None:
-            if self._refused:
-                self.sentence = "refusal", self._refused
             return
         view, frame = self.view, self.frame
         title = f" {safe_name(view.given.source)}  " if view.given.source else "  "
         self.query_one("#title", PlainStatic).update(
             assembled((" brokers", "$accent bold"), (title, "bold"), (status_text(view), "$dim"))
         )
-        self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(view, frame))
-        self.next_text = written(next_lines(view, frame), apart=False)
+        self.next_text = tuple(next_lines(view, frame))
         self._show_compared()
         self.strip = CycleStrip(view.strip, frame.cycle, strip_words(view))
         self._show_table(frame)
@@ -384,9 +426,9 @@ class BrokersScreen(TableScreen):
         panel = self.query_one("#compare", WordsPanel)
         width = panel.scrollable_content_region.width
         if self.compared:
-            self.compare_text = written(compare_lines(self.compared, self.question.cycles, width), apart=False)
+            self.compare_text = tuple(compare_lines(self.compared, self.question.cycles, width))
         else:
-            self.compare_text = written([("comparing all shedders", "dim")])
+            self.compare_text = (("comparing all shedders", "dim"),)
 
     def _show_table(self, frame: BrokersFrame) -> None:
         assert self.view is not None
@@ -438,10 +480,24 @@ class BrokersScreen(TableScreen):
         self.app.push_screen(HelpScreen([*key_groups(GROUPS), LEGEND], title="brokers and shedding"))
 
     def action_close(self) -> None:
-        if self.on_close is None:
+        if self._asked and self.view is not None:
+            self._computing.cancel()
+            self._asked = ""
+            self._refuse("cancelled; what is shown is the answer before")
+            self._renew_when_idle()
+        elif self.on_close is None:
             self.dismiss()
         else:
             self.on_close()
+
+
+def _answered(given: BrokersInput, question: BrokersQuestion) -> BrokersView | Rejection:
+    """The answer, with what its first page needs."""
+    view = brokers_view(given, question)
+    if isinstance(view, BrokersView):
+        for row in brokers_frame(view, 0).rows:
+            row.make_blocks()  # the view keeps them
+    return view
 
 
 BUNDLES_LISTED: Final = 200
@@ -460,5 +516,5 @@ def _bundle_groups(row: BrokerRow, view: BrokersView) -> list[Group]:
     ]
     rest = len(blocks) - len(lines)
     more = [KeyHelp("", f"and {counted(rest, 'bundle')} more")] if rest else []
-    whole = KeyHelp("", row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, len(row.blocks)))
+    whole = KeyHelp("", row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, row.bundles))
     return [("in all", [whole]), ("bundles by traffic", [*lines, *more])]

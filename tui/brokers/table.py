@@ -31,20 +31,18 @@ class Room:
     blocks: int
 
 
-def room_of(rows: Sequence[BrokerRow], width: int) -> Room:
-    """Names in full where they fit; then numbers beside the bars; the rest is for bundles."""
-    longest = max((len(safe_name(row.broker)) for row in rows), default=8) + 2
+def room_of(longest: int, width: int) -> Room:
+    """Names of up to ``longest`` cells in full where they fit, then numbers beside the bars, then bundles."""
     numbers = width >= 100
-    name = min(longest, 40 if width >= 160 else 24 if numbers else 16)
+    name = min(longest + 2, 40 if width >= 160 else 24 if numbers else 16)
     left = width - name
     bar = 6 if not numbers else 8 if width < 150 else 12
     each = bar + 1 + (_PERCENT if numbers else 0)
     return Room(name, bar, numbers, max(_LEAST_BLOCKS, left - 5 * each))
 
 
-def broker_columns(rows: Sequence[BrokerRow], width: int) -> Columns:
+def broker_columns(room: Room) -> Columns:
     """The name, each resource, and the bundles, which are sorted by their bytes."""
-    room = room_of(rows, width)
     each = room.bar + 1 + (_PERCENT if room.numbers else 0)
     resources = (Column(name, RESOURCE_TEXTS[name], each, left=True) for name in RESOURCES)
     return (
@@ -56,11 +54,13 @@ def broker_columns(rows: Sequence[BrokerRow], width: int) -> Columns:
 
 def broker_lines(rows: Sequence[BrokerRow], order: Order, colours: Palette, *, ascii_only: bool) -> Lines:
     """The rows, already in order, as lines."""
+    longest = max((len(safe_name(row.broker)) for row in rows), default=8)
+    most = max((row.bytes_per_sec for row in rows), default=0.0)
     return Lines(
         len(rows),
-        lambda at, width: broker_line(rows[at], rows, width, colours, ascii_only=ascii_only),
-        lambda width: heading(broker_columns(rows, width), order),
-        lambda width: broker_columns(rows, width),
+        lambda at, width: broker_line(rows[at], room_of(longest, width), most, colours, ascii_only=ascii_only),
+        lambda width: heading(broker_columns(room_of(longest, width)), order),
+        lambda width: broker_columns(room_of(longest, width)),
     )
 
 
@@ -74,10 +74,8 @@ def broker_value(row: BrokerRow, key: str) -> Value:
     return None if math.isnan(share) else share
 
 
-def broker_line(
-    row: BrokerRow, rows: Sequence[BrokerRow], width: int, colours: Palette, *, ascii_only: bool = False
-) -> Text:
-    room = room_of(rows, width)
+def broker_line(row: BrokerRow, room: Room, most: float, colours: Palette, *, ascii_only: bool = False) -> Text:
+    """A broker's line; ``most`` is the largest traffic of a broker, in bytes/s, which all blocks are drawn beside."""
     sign = "+" if row.is_new else "?" if row.older_ms else " "
     text = Text(no_wrap=True)
     name = shorten_middle(safe_name(row.broker), room.name - 2)
@@ -87,7 +85,6 @@ def broker_line(
         if room.numbers:
             text.append(("-" if math.isnan(bar.share) else f"{bar.share:.0%}").rjust(_PERCENT - 1) + " ")
         text.append(" ")
-    most = max((each.bytes_per_sec for each in rows), default=0.0)
     share = row.bytes_per_sec / most if most > 0 else 1.0
     text.append_text(block_cells(row.blocks, max(1, round(room.blocks * share)), room.blocks, colours))
     return text

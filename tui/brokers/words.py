@@ -137,9 +137,10 @@ def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
     else:
         when = f"after cycle {frame.cycle} of {view.question.cycles}"
     quiet = view.ahead.quiet_after
-    ends = "still unloading in the last cycle" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
-    moves = view.ahead.moves
-    return f"{when}, {seen}; forecast: {counted(len(moves), 'unload')}, {ends}; {spread_text(frame)}"
+    ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
+    unloads = sum(cell.unloads for cell in view.strip)
+    loops = f", {counted(len(view.loops), 'bundle')} in loops" if view.loops else ""
+    return f"{when}, {seen}; forecast: {counted(unloads, 'unload')}, {ends}{loops}; {spread_text(frame)}"
 
 
 def spread_text(frame: BrokersFrame) -> str:
@@ -311,7 +312,7 @@ def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list
             "/h": f"{each.unloads_per_hour:.1f}",
             "topics": quantity(each.topics),
             "back": str(each.returned),
-            "quiet": "never" if each.quiet_after is None else str(each.quiet_after),
+            "quiet": "not" if each.quiet_after is None else str(each.quiet_after),
             "max/mean": _ratio(usage.max_over_mean),
             "dev.": _ratio(usage.deviation_over_mean),
         }
@@ -321,7 +322,7 @@ def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list
     lines += [
         (f"*: in force. After {counted(cycles, 'cycle')}:", "dim"),
         ("/h: unloads an hour", "dim"),
-        ("quiet: cycles until none", "dim"),
+        ("quiet: cycles until none (not: later)", "dim"),
         ("dev.: of usage, over the mean", "dim"),
     ]
     return lines
@@ -333,9 +334,10 @@ def _ratio(value: float) -> str:
 
 def strip_words(view: BrokersView) -> tuple[str, str, str]:
     """The totals of the three lines of the strip: unloads, topics interrupted, messages/s moved."""
-    moves = view.ahead.moves
-    topics, msgs = sum(move.topics for move in moves), sum(move.msgs_per_sec for move in moves)
-    return quantity(len(moves)), quantity(topics), quantity(msgs)
+    cells = view.strip
+    figures = ((cell.unloads, cell.topics, cell.msgs_per_sec) for cell in cells)
+    unloads, topics, msgs = (sum(line) for line in zip(*figures, strict=True)) if cells else (0, 0, 0.0)
+    return quantity(unloads), quantity(topics), quantity(msgs)
 
 
 def row_text(msgs: float, octets: float, topics: int, bundles: int) -> str:

@@ -41,13 +41,13 @@ from tui.kit.footer import KeyFooter
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable, RowsTable
-from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, plain, set_subtitle, set_title
+from tui.kit.plain_text import PlainStatic, assembled, plain, set_subtitle, set_title
 from tui.kit.prompt import Prompt
 from tui.kit.sentence_line import SentenceLine
 from tui.kit.table_screens import TableScreen
-from tui.kit.text_panels import WordsPanel, written
+from tui.kit.text_panels import WordsPanel, headed
 from tui.kit.typed_commands import Typed, choice, number
-from tui.kit.wording import safe_name
+from tui.kit.wording import Line, safe_name
 
 GROWTHS: Final = (1.0, 1.05, 1.1, 1.25, 1.5)
 MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}
@@ -76,7 +76,7 @@ class BundlesScreen(TableScreen):
     tabs: var[tuple[Tab, ...]] = var(())
     chosen: var[int] = var(0)
     cycles: var[Cycles | None] = var(None)
-    forecast: var[Content] = var(NO_TEXT)
+    forecast: var[tuple[Line, ...]] = var(())
     picture: var[FlowPicture | None] = var(None)
     no_picture: var[str] = var("")
 
@@ -102,7 +102,7 @@ class BundlesScreen(TableScreen):
         yield AlgorithmTabs(id="algorithms").data_bind(cls.tabs, cls.chosen)
         with Container(id="panels"):
             yield RowsTable(id="tree", classes="panel")
-            yield WordsPanel(id="forecast", classes="panel").data_bind(content=cls.forecast)
+            yield WordsPanel(id="forecast", classes="panel").data_bind(said=cls.forecast)
             yield FlowPanel(id="curve", classes="panel", ascii_only=ascii_only).data_bind(
                 cls.picture, cls.colours, words=cls.no_picture
             )
@@ -306,7 +306,7 @@ class BundlesScreen(TableScreen):
         self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(self.view, tree, frame))
         self.tabs, self.chosen = tabs_of(self.view), self.algorithm
         self.cycles = slider_of(self.view, tree, frame)
-        self.forecast = written(forecast_lines(self.view, tree, frame))
+        self.forecast = headed(forecast_lines(self.view, tree, frame))
         self._show_tree(frame)
         self._show_curve()
 

@@ -62,8 +62,9 @@ def _coming(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Iterator[L
     coming, after = tree.next_split(frame.cycle), " more" if frame.cycle else ""
     if coming is None:
         yield f"no{after} split within {view.question.cycles} cycles", "head"
-        later = (each for each in tree.attempts if each.cycle > frame.cycle and each.outcome != "gone")
-        attempt = next(later, None)
+        attempt = next(
+            (attempt for attempt in tree.attempts if attempt.cycle > frame.cycle and attempt.outcome != "gone"), None
+        )
         if attempt is not None:
             yield f"{attempt.range_text} is tried in cycle {attempt.cycle}: {attempt.sentence}", "warn"
         elif frame.over:

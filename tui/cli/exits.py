@@ -189,14 +189,14 @@ def _is_terminal(stream: Any) -> bool:
 
 
 class TerminalState:
-    """The line settings of standard input as found, for the one case in which the screen cannot restore them itself."""
+    """The line settings of standard input at the start, for when the screen cannot restore them itself."""
 
     def __init__(self) -> None:
         import termios
 
-        self._found: list[Any] | None = None
+        self._settings: list[Any] | None = None
         with suppress(termios.error, OSError, ValueError):
-            self._found = termios.tcgetattr(sys.__stdin__.fileno()) if sys.__stdin__ else None
+            self._settings = termios.tcgetattr(sys.__stdin__.fileno()) if sys.__stdin__ else None
 
     def restore(self) -> None:
         """Put everything back; where the terminal is gone or stopped, nothing fails or waits beyond ``PATIENCE_S``."""
@@ -207,6 +207,6 @@ class TerminalState:
             _, ready, _ = select.select([], [descriptor], [], PATIENCE_S)
             if ready:
                 os.write(descriptor, RESTORE.encode("ascii"))
-        if self._found is not None:
+        if self._settings is not None:
             with suppress(termios.error, OSError, ValueError, AttributeError):
-                termios.tcsetattr(sys.__stdin__.fileno(), termios.TCSANOW, self._found)  # type: ignore[union-attr]
+                termios.tcsetattr(sys.__stdin__.fileno(), termios.TCSANOW, self._settings)  # type: ignore[union-attr]

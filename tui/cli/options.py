@@ -302,5 +302,5 @@ def as_typed(message: str) -> str:
     >>> as_typed("numPartitionsLimit: a limit of 9 is above 3; give 1 to 3, or say that this is meant")
     '--partial: a limit of 9 is above 3; give 1 to 3, or add --limit-above'
     """
-    named = _ARGUMENT.sub(lambda found: found[1] + OPTIONS[found[2]], message)
+    named = _ARGUMENT.sub(lambda match: match[1] + OPTIONS[match[2]], message)
     return named.replace("or say that this is meant", "or add --limit-above")

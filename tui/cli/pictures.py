@@ -11,7 +11,7 @@ from engine.admin.files import FilesRead
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.why import diagnose_all
 from engine.scenarios.opening import Opened, open_moments
-from engine.verify import Difference, answers_of, verify_answers
+from engine.verify import Difference, VerifyReport, answers_of, verify_answers
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import Notice
 from engine.views.keys.view import keys_view
@@ -90,6 +90,10 @@ class Pictures:
             diagnoses=tuple(diagnose_all(last.values())) if is_soon_diagnosed(opened.seen) else None,
         )
 
+    def verified(self, reading: ClusterReading) -> VerifyReport:
+        """The model against all that a reading brought, the one that was taken last or another one."""
+        return verified(reading, self._earlier)
+
     def _take(self, reading: ClusterReading) -> tuple[Opened, Timeline]:
         """A reading as a state, the moments with it, and a timeline that begins there."""
         if self._was_stopped:
@@ -118,10 +122,15 @@ class Pictures:
         return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
 
 
-def agreement_of(reading: ClusterReading, earlier: EarlierAnswers | None = None) -> Agreement:
+def verified(reading: ClusterReading, earlier: EarlierAnswers | None = None) -> VerifyReport:
     """Hold the model against all that a reading brought; what is the same in ``earlier`` is not compared again."""
     files = FilesRead(reading.files_of_moment(), (), ())
-    report = verify_answers(answers_of(files, reading.origin, earlier), None, earlier)
+    return verify_answers(answers_of(files, reading.origin, earlier), None, earlier)
+
+
+def agreement_of(reading: ClusterReading, earlier: EarlierAnswers | None = None) -> Agreement:
+    """The same as what screens show of it."""
+    report = verified(reading, earlier)
     return Agreement(report.compared, tuple(_disagreement(difference) for difference in report.differences))
 
 

@@ -10,7 +10,7 @@ from tui.fleet.columns import LISTS, FleetList
 from tui.kit.bindings import TYPED
 from tui.kit.help import Group, KeyHelp, key_groups
 
-_TITLES: Final = ", ".join(each.title for each in LISTS)
+_TITLES: Final = ", ".join(listed.title for listed in LISTS)
 BINDINGS: Final = (
     Binding("enter", "open", "Open", tooltip="Open the row in the simulator; escape comes back"),
     Binding("tab", "next_list(1)", "List", tooltip="The next list"),
@@ -26,8 +26,8 @@ BINDINGS: Final = (
     Binding("end", "row(-1)", "Last", show=False, tooltip="The last row"),
     Binding("escape", "all", "All", show=False, key_display="esc", tooltip="Take the filter away"),
     *(
-        Binding(str(digit), f"list({digit - 1})", each.title, show=False, tooltip=f"The list: {_TITLES}")
-        for digit, each in enumerate(LISTS, 1)
+        Binding(str(digit), f"list({digit - 1})", listed.title, show=False, tooltip=f"The list: {_TITLES}")
+        for digit, listed in enumerate(LISTS, 1)
     ),
     Binding("shift+tab", "next_list(-1)", "List before", show=False, tooltip="The list before"),
 )

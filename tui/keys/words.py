@@ -306,9 +306,9 @@ def _point(why: KeyExplanation) -> list[Remark]:
     if point is None:
         return []
     first = point.claimants[0] if point.claimants else None
-    made = f": the hash of {first.point_keys[0]!r}" if first is not None and first.point_keys else ""
+    source = f": the hash of {first.point_keys[0]!r}" if first is not None and first.point_keys else ""
     where = "exactly there" if point.distance == 0 else f"{counted(point.distance, 'slot')} on"
-    remarks = [Remark("point", f"{point.point:,}, {where}{', round the end' if point.wrapped else ''}{made}")]
+    remarks = [Remark("point", f"{point.point:,}, {where}{', round the end' if point.wrapped else ''}{source}")]
     if len(point.claimants) > 1:
         names = ", ".join(safe_name(claimant.consumer.name) for claimant in point.claimants)
         who = "they take turns" if point.shared is not None else "the first has it"

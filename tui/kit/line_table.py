@@ -228,7 +228,7 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
 
     def sort_by(self, key: str) -> None:
         """Sort by a column: numbers with the largest first, texts from a on."""
-        first = next((found for row in self._rows if (found := self._value(row, key)) is not None), "")
+        first = next((value for row in self._rows if (value := self._value(row, key)) is not None), "")
         self._sort(Order(key, descending=not isinstance(first, str)))
 
     def heading_clicked(self, x: int) -> None:

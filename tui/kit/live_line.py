@@ -72,7 +72,8 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
     origin = safe_name(freshness.origin)
     if freshness.is_stale:
         head = (f"! STALE, read {age} ago ", "$bad bold")
-        return head, (f"{origin}: {safe_name(freshness.trouble)}; tried again every {freshness.every_s:g} s", "$bad")
+        trouble = safe_name(freshness.trouble).removeprefix(f"{origin}: ")
+        return head, (f"{origin}: {trouble}; tried again every {freshness.every_s:g} s", "$bad")
     silent_s = (now_ms - freshness.newest_ms) / 1000
     is_late = silent_s > _LATE_TURNS * freshness.every_s
     if freshness.stopped_at is not None and (freshness.progress or not is_late):

@@ -54,7 +54,7 @@ class PickerScreen(RingsideModal[Found]):
         self._find = find
         self._title_of = title_of
         self._colours = colours
-        self._found: Sequence[Found] = ()
+        self._matches: Sequence[Found] = ()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
@@ -82,7 +82,7 @@ class PickerScreen(RingsideModal[Found]):
 
     async def _show(self, part: str) -> None:
         matches = await in_background(self._find, part)
-        self._found = matches
+        self._matches = matches
         table = self.query_one(LineTable)
         table.lines = table_lines(matches, self._columns, self._cell)
         table.cursor = 0
@@ -127,11 +127,11 @@ class PickerScreen(RingsideModal[Found]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        if self._found:
-            self.dismiss(self._found[self.query_one(LineTable).cursor])
+        if self._matches:
+            self.dismiss(self._matches[self.query_one(LineTable).cursor])
 
     @on(LineTable.Opened)
     def _opened(self, message: LineTable.Opened) -> None:
         message.stop()
         if not message.is_stale:
-            self.dismiss(self._found[message.index])
+            self.dismiss(self._matches[message.index])

@@ -105,7 +105,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Called when the screen comes to the front; the navigator chooses which one that is."""
     on_brokers: Callable[[], str] | None = None
     """Opens the screen of brokers; why it cannot be, "" where it did."""
-    on_found: Callable[[Found], object] | None = None
+    on_chosen: Callable[[Found], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
     ready = False
     """Whether there are panels that can show something."""
@@ -508,12 +508,12 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         findable, shown = self.store.findable(), self.store.shown.place
         self.app.push_screen(
             PickerScreen(lambda part: findable.find(part, shown), self.store.places.title, self.colours),
-            self._go_to_found,
+            self._go_to_match,
         )
 
-    def _go_to_found(self, match: Found | None) -> None:
-        if match is not None and self.on_found is not None:
-            self.on_found(match)
+    def _go_to_match(self, match: Found | None) -> None:
+        if match is not None and self.on_chosen is not None:
+            self.on_chosen(match)
 
     def go_to(self, match: Found) -> None:
         """Mark what was found, on the screen of its subscription."""

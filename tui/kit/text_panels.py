@@ -7,14 +7,19 @@ from textwrap import wrap
 from typing import ClassVar, Final
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
-from tui.kit.plain_text import NO_TEXT, PlainStatic, assembled, below_each_other, plain
+from engine.text import visible
+from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
 from tui.kit.wording import Line, Remark
 
 
@@ -73,46 +78,76 @@ def remark_lines(remarks: tuple[Remark, ...], width: int) -> Content:
 def _rows(text: str, cells: int) -> list[str]:
     """A sentence in rows of so many cells; only the stock wrap breaks behind hyphens, and it counts characters."""
     if cell_len(text) == len(text):
-        return wrap(text, cells) or [""]
+        return [text] if len(text) <= cells else wrap(text, cells, break_on_hyphens=False) or [""]
     return [row.plain for row in plain(text).wrap(cells)]
 
 
-STYLES: Final = {
-    "head": "bold",
-    "text": "$foreground",
-    "dim": "$dim",
-    "warn": "$warn",
-    "bad": "$bad",
-    "good": "$good",
-}
+ROLES: Final = ("head", "text", "dim", "warn", "bad", "good")
 
 
-class WordsPanel(VerticalScroll, can_focus=False):
-    """One text; another one is shown from its beginning."""
+class WordsPanel(ScrollView, can_focus=False):
+    """One text of lines with a role each; another one is shown from its beginning.
 
-    DEFAULT_CSS = """
-    WordsPanel { padding: 0 1; scrollbar-size-vertical: 1; }
-    WordsPanel Static { height: auto; width: 1fr; }
+    A line API: a text of a hundred lines costs what its visible part costs. ``wraps`` False cuts lines off instead.
     """
 
-    content: reactive[Content] = reactive(NO_TEXT)
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"words-panel--{role}" for role in ROLES}
+    DEFAULT_CSS = """
+    WordsPanel { padding: 0 1; scrollbar-size-vertical: 1; overflow-x: hidden; overflow-y: auto; }
+    WordsPanel > .words-panel--head { text-style: bold; }
+    WordsPanel > .words-panel--text { color: $foreground; }
+    WordsPanel > .words-panel--dim { color: $dim; }
+    WordsPanel > .words-panel--warn { color: $warn; }
+    WordsPanel > .words-panel--bad { color: $bad; }
+    WordsPanel > .words-panel--good { color: $good; }
+    """
+
+    said: reactive[tuple[Line, ...]] = reactive(())
     """What is said."""
 
-    def compose(self) -> ComposeResult:
-        yield PlainStatic(self.content)
+    def __init__(self, *, id: str | None = None, classes: str | None = None, wraps: bool = True) -> None:  # noqa: A002 - Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._wraps = wraps
+        self._rows: list[Line] = []
 
-    def watch_content(self, content: Content) -> None:
-        """Write it, and scroll back to the top."""
-        for text in self.query(PlainStatic):
-            text.update(content)
+    def watch_said(self) -> None:
+        """Say it from the top."""
+        self._fit()
         self.scroll_home(animate=False)
 
+    def on_resize(self) -> None:
+        """Wrap at another width."""
+        self._fit()
 
-def written(lines: Iterable[Line], *, apart: bool = True) -> Content:
-    """The sentences with their styles; ``apart``: an empty line before each heading but the first."""
-    parts: list[Content] = []
+    def _fit(self) -> None:
+        """Wrap for the room beside the scrollbar if there is one; whether it is there yet plays no part."""
+        inside = self.outer_size - self.styles.gutter.totals
+        self._rows = self._wrapped(inside.width)
+        if len(self._rows) > inside.height:
+            self._rows = self._wrapped(inside.width - self.styles.scrollbar_size_vertical)
+        self.virtual_size = Size(0, len(self._rows))
+        self.refresh()
+
+    def _wrapped(self, width: int) -> list[Line]:
+        if not self._wraps or width <= 0:
+            return [(visible(text), role) for text, role in self.said]
+        return [(row, role) for text, role in self.said for row in _rows(visible(text), width)]
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.scrollable_content_region.width, self.rich_style
+        at = y + self.scroll_offset.y
+        if not 0 <= at < len(self._rows):
+            return Strip.blank(width, base)
+        text, role = self._rows[at]
+        style = base + self.get_component_rich_style(f"words-panel--{role}", partial=True)
+        return Strip([Segment(text, style)]).adjust_cell_length(width, style)
+
+
+def headed(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """The lines with an empty one before each heading but the first."""
+    parts: list[Line] = []
     for text, role in lines:
-        if role == "head" and parts and apart:
-            parts.append(NO_TEXT)
-        parts.append(plain(text, STYLES[role]))
-    return below_each_other(parts)
+        if role == "head" and parts:
+            parts.append(("", "text"))
+        parts.append((text, role))
+    return tuple(parts)

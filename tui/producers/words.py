@@ -39,8 +39,8 @@ def cost_rows(counts: CountsView, width: int) -> tuple[tuple[str, str], ...]:
 
 def costs_text(counts: CountsView) -> str:
     """What the numbers assume."""
-    each = f"{counted(counts.messages, 'message')} each"
-    return f"{counted(counts.producers, 'producer')}, {each}, {counted(counts.brokers, 'broker')}"
+    messages = f"{counted(counts.messages, 'message')} each"
+    return f"{counted(counts.producers, 'producer')}, {messages}, {counted(counts.brokers, 'broker')}"
 
 
 def foot_texts(foot: ProducersFoot) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal
 
 from engine.balance.brokers import BrokerLoad, ResourceUsage, weighted_usage
@@ -121,11 +122,15 @@ class ShedAhead:
 
     @property
     def quiet_after(self) -> int | None:
-        """How many cycles it takes until nothing moves any more; None if the last one still moves something."""
+        """How many cycles it takes until nothing moves any more.
+
+        None where that is not seen: fewer cycles are quiet at the end than between two that move something.
+        """
         busy = [cycle.number for cycle in self.cycles if cycle.moves]
         if not busy:
             return 0
-        return busy[-1] if busy[-1] < self.cycles[-1].number else None
+        longest = max((later - earlier for earlier, later in pairwise(busy)), default=1)
+        return busy[-1] if self.cycles[-1].number - busy[-1] >= longest else None
 
     @property
     def unloads_per_hour(self) -> float:

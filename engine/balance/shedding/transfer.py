@@ -237,8 +237,8 @@ class _Cycle:
     known: dict[str, PublishedLoad] = field(init=False)
     order: list[str] = field(init=False)
     first: int = 0
-    empty: int = 0
-    few: int = 0
+    some_empty: bool = False
+    some_few: bool = False
     decisions: list[TransferDecision] = field(default_factory=list)
     pairs: list[TransferPair] = field(default_factory=list)
 
@@ -277,9 +277,9 @@ class _Cycle:
 
     @property
     def why_nothing(self) -> SkipReason:
-        if self.empty:
+        if self.some_empty:
             return "NoLoadData"
-        return "NoBundles" if self.few else "HitCount"
+        return "NoBundles" if self.some_few else "HitCount"
 
     def go_through_pairs(self) -> None:
         used = 0
@@ -292,12 +292,12 @@ class _Cycle:
             pair = self.judge(fuller, emptier, reason)
             self.pairs.append(pair)
             if pair.outcome in ("no-load-data", "no-bundles-reported"):
-                self.empty += 1
+                self.some_empty = True
             elif pair.outcome == "moves":
                 used += 1
                 self.first += 1
             else:
-                self.few += 1
+                self.some_few = True
 
     def judge(self, fuller: str, emptier: str, reason: UnloadReason) -> TransferPair:
         most, least = self.known.get(fuller), self.known.get(emptier)

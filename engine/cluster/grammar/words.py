@@ -1,4 +1,4 @@
-"""Words of a command line, split and taken in turn: blanks separate them, and quotes make any text one word.
+"""Split a command line into words and read them in turn: blanks separate words, quotes make any text one word.
 
 In double quotes a backslash begins ``\\"``, ``\\\\``, ``\\n``, ``\\r``, ``\\t``, ``\\uXXXX`` or ``\\UXXXXXXXX``; in
 single quotes, and outside of quotes, it is an ordinary character.

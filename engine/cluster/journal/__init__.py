@@ -1,1 +1,1 @@
-"""The timeline on disk: values as lines of JSON, and back with the place of what is wrong."""
+"""The timeline on disk, as lines of JSON."""

@@ -155,7 +155,7 @@ def _topics_and_loads(plain: Any, source: str) -> tuple[TopicTable, LoadTable]:
         except (ValueError, TypeError, OverflowError, msgspec.ValidationError) as error:
             fail(source, "$.columns", str(error))
     listed = {topic.name: topic for topic in list_of(plain, "topics", Topic, source)}
-    # A table has a row for each partition, so their numbers are judged before it is made.
+    # A table has a row per partition, so their number is checked before it is built.
     reported = len(member(plain, "loads", list, source))
     _refuse_faults(count_faults({topic.name: topic.partitions for topic in listed.values()}, reported), source)
     topics = TopicTable.of(listed)
@@ -169,7 +169,7 @@ def _loads_from_plain(plain: Any, topics: TopicTable, source: str, place: str) -
         )
         for at, row in enumerate(member(plain, "loads", list, source))
     }
-    # What is wrong with them would not be in the columns.
+    # Faults in them would not show in the columns.
     _refuse_faults(load_faults(topics, loads), source)
     return LoadTable.of(topics, loads)
 
@@ -177,7 +177,7 @@ def _loads_from_plain(plain: Any, topics: TopicTable, source: str, place: str) -
 def _folds(
     plain: Any, key: str, kind: UnionType, fold: Callable[[Iterable[Any]], T | str], source: str
 ) -> tuple[T, ...]:
-    """What is written down as its events, folded; none in what is older than they are."""
+    """The values whose events are stored, folded; none in older formats."""
     values: list[T] = []
     for at, rows in enumerate(member(plain, key, list, source) if key in plain else ()):
         place = f"$.{key}[{at}]"
@@ -204,7 +204,7 @@ def _subscriptions(plain: Any, topics: TopicTable, source: str) -> tuple[Subscri
 
 
 def _own_loads(row: dict[str, Any], topics: TopicTable, source: str, place: str) -> dict[str, Any]:
-    """The numbers of one subscription, where it has any; older forms have none."""
+    """The own traffic of one subscription, if it has any; older formats have none."""
     if "loads" in row:
         return {"loads": _loads_from_plain(row, topics, source, place)}
     if "load_columns" not in row:

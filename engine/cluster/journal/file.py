@@ -1,4 +1,4 @@
-"""The timeline on disk: a file that grows by one line for each step and is safe before a step is shown as saved.
+"""The timeline on disk: a file with one line per step, synced before a step is shown as saved.
 
 Writing goes through ``Journal.save``; a full disk is a value (``JournalFailure``), not the end of the session. Reading
 (``recover``) keeps everything up to the first line that is torn or wrong.
@@ -27,10 +27,10 @@ _TORN_NAMES: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class JournalFailure:
-    """What the environment refused: ``action`` is create, resume or save; ``reason`` is the system's own sentence.
+    """A failure of the file system: ``action`` is create, resume or save; ``reason`` is the system's message.
 
     ``saved_steps`` are safe on disk. After a failed save the session goes on; the next ``save`` writes what is missing.
-    ``rolled_back`` is false when a half-written line could not be taken back yet (that is tried again, too).
+    ``rolled_back`` is false when a half-written line could not be cut off yet (``save`` tries again).
     """
 
     path: str
@@ -51,7 +51,7 @@ class JournalFailure:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """A journal that is open for more, the timeline it held, and what had to be set aside."""
+    """A journal that is open for writing, the timeline it held, and problems with the rest."""
 
     journal: Journal
     timeline: Timeline
@@ -59,13 +59,13 @@ class Resumed:
 
 
 def recover(path: str | os.PathLike[str]) -> tuple[Timeline, tuple[Problem, ...]]:
-    """Read a journal and leave it as it is. Raises InputError with the reason when it holds nothing."""
+    """Read a journal without changing it. Raises InputError when it holds no timeline."""
     recovered = read_lines(_read(Path(path)), str(path))
     return recovered.timeline, recovered.problems
 
 
 class Journal:
-    """One open journal. Make it with :meth:`create` or :meth:`resume`; one process at a time may hold it."""
+    """An open journal, from :meth:`create` or :meth:`resume`; only one process at a time can have it open."""
 
     def __init__(self, path: Path, descriptor: int, disk: Disk, size: int, timeline: Timeline) -> None:
         self._path = path
@@ -86,7 +86,7 @@ class Journal:
     def create(
         cls, path: str | os.PathLike[str], timeline: Timeline, *, disk: Disk | None = None
     ) -> Journal | JournalFailure:
-        """A new file that holds the timeline, there at once and whole; an existing file is never written over."""
+        """Write the timeline to a new file, in one step; an existing file is never overwritten."""
         disk, where = disk or Disk(), Path(path)
         try:
             draft = disk.draft(where.parent, private=True)
@@ -113,7 +113,7 @@ class Journal:
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], *, disk: Disk | None = None) -> Resumed | JournalFailure:
-        """Open a journal to go on with it. What cannot be read is kept in ``PATH.torn`` before it is cut off.
+        """Open a journal to continue it. An unreadable rest is copied to ``PATH.torn``, then cut off.
 
         Raises InputError when the file holds no timeline at all; the file is left as it is.
         """
@@ -145,9 +145,9 @@ class Journal:
         return Resumed(journal, recovered.timeline, problems)
 
     def save(self, timeline: Timeline) -> JournalFailure | None:
-        """Write what the file lacks of this timeline; None when all of it is safe.
+        """Write the steps that the file lacks; None when all of the timeline is on disk.
 
-        The timeline must go on from the one that was saved last (or resumed). New steps are synced to the disk; a move
+        The timeline must continue the one that was saved last (or resumed). New steps are synced to the disk; a move
         of the cursor alone is written without waiting for it. O(new steps).
         """
         assert timeline.log[: self._steps][-1:] == self._last, "a journal goes on with the timeline it was made for"
@@ -169,7 +169,7 @@ class Journal:
         return failure
 
     def close(self) -> None:
-        """Let another process have the file."""
+        """Release the file for other processes."""
         if self._descriptor >= 0:
             self._disk.close(self._descriptor)
             self._descriptor = -1
@@ -198,7 +198,7 @@ class Journal:
         return None
 
     def _roll_back(self) -> None:
-        """Cut a half-written line off, so that the file ends in whole lines; remembered when it does not work."""
+        """Cut off a half-written line, so that the file ends with a whole one; if that fails, the next save retries."""
         try:
             self._disk.truncate(self._descriptor, self._safe_bytes)
         except OSError:
@@ -210,9 +210,9 @@ def _place_of(timeline: Timeline) -> tuple[int, int]:
 
 
 def _read(path: Path, descriptor: int | None = None) -> bytes:
-    """The bytes of a file, by its open descriptor where there is one: that is the file the lock holds."""
+    """The bytes of a file, read through its open descriptor if there is one: that is the locked file."""
     try:
-        # Looked at before it is opened, because opening a pipe would wait for a writer.
+        # Checked before opening, because opening a pipe would wait for a writer.
         about = path.stat() if descriptor is None else os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
             raise InputError(f"{path} is not a file")
@@ -229,7 +229,7 @@ def _read(path: Path, descriptor: int | None = None) -> bytes:
 
 
 def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, recovered: Recovered) -> tuple[Problem, ...]:
-    """Copy what follows the good part to a file of its own, then cut it off. Raises OSError."""
+    """Copy the unreadable rest to another file, then cut it off. Raises OSError."""
     rest = data[recovered.good_bytes :]
     if not rest:
         return recovered.problems

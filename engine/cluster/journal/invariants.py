@@ -1,4 +1,4 @@
-"""What holds in every state, checked in one place that shares no code with the folds."""
+"""The invariants of every state, checked without any code of the folds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.names import (
 _LARGEST: Final = 2**63
 
 
-"""Counters are Java longs; a rate that is not below this is infinite, no number, or a slip."""
+"""Counters are Java longs; a rate above this is infinite, NaN, or an error."""
 
 
 def faults(state: ClusterState) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _load_faults(state: ClusterState) -> list[str]:
 
 
 def load_faults(topics: TopicTable, loads: Mapping[str, Load]) -> list[str]:
-    """What is wrong with statistics: they are of no partition of these topics, or hold a number that cannot be."""
+    """Faults of statistics: a name that is no partition of these topics, or an impossible number."""
     if isinstance(loads, LoadTable) and loads.topics is topics:
         fine = all(bool(((column >= 0) & (column < _LARGEST)).all()) for column in (loads.rates, loads.counts))
         return [] if fine else ["statistics hold a number that is negative or no number"]

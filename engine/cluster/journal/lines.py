@@ -1,4 +1,4 @@
-"""The lines of a journal: a timeline to bytes, and bytes back to as much of the timeline as they hold.
+"""The lines of a journal: from a timeline to bytes, and from bytes to as much of the timeline as they hold.
 
 A line is one JSON object that ends in ``,"~":"xxxxxxxx"}``, the CRC-32 of what precedes it. The first line is the
 header (``format``, ``seed``, ``source``, ``state``), then comes one line for each step (``step``, ``parent``,
@@ -32,7 +32,7 @@ _SHOWN_PROBLEM_CHARS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What a journal's bytes hold: the timeline, what is wrong with the rest, and where the rest begins."""
+    """The timeline in a journal's bytes, the problems of an unreadable rest, and where that begins."""
 
     timeline: Timeline
     problems: tuple[Problem, ...]
@@ -72,7 +72,7 @@ def cursor_line(tip: int, cursor: int) -> bytes:
 
 
 def read_lines(data: bytes, source: str) -> Recovered:
-    """As much of a timeline as the lines hold from the first one on, up to the first that is torn or wrong.
+    """Read a timeline up to the first line that is torn or invalid.
 
     Raises InputError when not even the header can be used. O(bytes).
     """

@@ -1,6 +1,6 @@
-"""Frozen values as JSON values and bytes, and back with the place of what is wrong.
+"""Frozen values as JSON values and bytes, and back; errors name the place in the document.
 
-JSON carries no half of a surrogate pair and no number that is infinite, Python texts and floats do: such a text is
+Unlike Python, JSON has neither unpaired surrogates nor infinite numbers: such a text is
 written as ``{"code_points": [...]}``, such a number as ``{"float": "inf"}``.
 """
 
@@ -48,7 +48,7 @@ def to_plain(value: Any, *, tagged: bool = False) -> Any:
 
 
 def from_plain(plain: Any, levels: int = DEEPEST) -> Any:
-    """Texts and numbers that JSON cannot carry, back from their wrappings. Raises ValueError for what is too deep."""
+    """Unwrap the texts and numbers that JSON cannot represent. Raises ValueError if nested too deeply."""
     if levels == 0:
         raise ValueError(f"nested more than {DEEPEST} levels deep")
     if isinstance(plain, list):
@@ -93,7 +93,7 @@ def tagged(plain: Any, kinds: Mapping[str, type[Any]], source: str, place: str) 
 
 
 def list_of(plain: Any, key: str, kind: type[T], source: str) -> list[T]:
-    """The values of one kind that are listed under a key. Raises InputError."""
+    """The list of values of one kind under a key. Raises InputError."""
     rows: Sequence[Any] = member(plain, key, list, source)
     return [convert(row, kind, source, f"$.{key}[{at}]") for at, row in enumerate(rows)]
 
@@ -107,7 +107,7 @@ def member(plain: Any, key: str, kind: type[T], source: str) -> T:
 
 
 def fail(source: str, place: str, reason: str) -> NoReturn:
-    """Raise the InputError for what is wrong at a place."""
+    """Raise the InputError for a fault at a place."""
     raise InputError(f"{source} at {place}: {reason}", (Problem(source, place, reason),))
 
 
@@ -117,14 +117,14 @@ def _is_utf8(text: str) -> bool:
 
 _TRAFFIC: Final = ("rates", "counts", "known")
 LIMIT: Final = 2**22
-"""Partitions that are read; more were never written."""
+"""The most partitions that are read; no journal has more."""
 
 SYNTHETIC_LIMIT: Final = 1_000_000
-"""Partitions of a recipe, whose text has the same length however many they are."""
+"""The most partitions of a recipe, whose text does not grow with their number."""
 
 
 def columns_to_plain(topics: TopicTable, loads: LoadTable) -> dict[str, Any]:
-    """``{"recipe": ...}`` where that says it all, else names, numbers of partitions and six columns of traffic."""
+    """``{"recipe": ...}`` for synthetic topics, else names, numbers of partitions and six columns of traffic."""
     if topics.recipe is not None and loads.synthetic:
         return {"recipe": asdict(topics.recipe)}
     return {
@@ -178,7 +178,7 @@ def loads_from_plain(topics: TopicTable, plain: Any) -> LoadTable:
 
 
 def _as_units(name: str) -> Any:
-    """JSON carries no half of a surrogate pair."""
+    """A text as JSON can represent it: code points if it has an unpaired surrogate."""
     if name.isascii() or not any("\ud800" <= char <= "\udfff" for char in name):
         return name
     return {"code_points": [*map(ord, name)]}

@@ -1,4 +1,4 @@
-"""Decisions about a Key_Shared subscription: who may connect, who leaves, messages, acknowledgements and time."""
+"""Decisions about a Key_Shared subscription: joins and leaves, messages, acknowledgements and time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_key_consumer(
 
     With consistent sticky ranges all nodes stop and come back.
 
-    Ranges that are given by hand are declared as they are, first to the client's own check, then to the broker's.
+    Ranges that are given by hand are checked as the client does, then as the broker does.
     """
     refusal = refuse_long_name(command.name, "name") or refuse_connect(state, subscription, len(subscription.consumers))
     if refusal is not None:

@@ -1,4 +1,4 @@
-"""The fold of a Key_Shared subscription: what it is after each of its events."""
+"""The fold of a Key_Shared subscription: its state after each of its events."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.names import refuse_namespace, refuse_subscription
 
 SENT_KEPT: Final = 200
-"""How many of the messages that went out are remembered."""
+"""How many of the sent messages are kept."""
 
 
 def created(event: KeySubscriptionCreated) -> KeySubscription:
@@ -55,7 +55,7 @@ def _begun(first: KeyEvent | None) -> KeySubscription | str:
 
 
 def after(subscription: KeySubscription, event: KeyEvent) -> KeySubscription:
-    """The subscription after an event that ``key_objection`` has nothing against."""
+    """The subscription after an event that ``key_objection`` accepts."""
     now = replace(subscription, happened=(*subscription.happened, event))
     match event:
         case KeySubscriptionCreated():
@@ -177,7 +177,7 @@ def _dispatcher(event: KeyDispatcherStarted) -> DeliveryState:
 
 
 def dispatcher_of(event: KeyDispatcherStarted) -> DeliveryState | Rejection:
-    """The empty dispatcher of these circumstances; refused where Pulsar would not take a setting."""
+    """The empty dispatcher that this event starts; refused where Pulsar would refuse a setting."""
     behaviour = behaviour_of(event.release)
     if isinstance(behaviour, Rejection):
         return behaviour

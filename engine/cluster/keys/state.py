@@ -1,6 +1,6 @@
-"""One Key_Shared subscription in the state: its terms, its consumers, its known keys, and what is on its way.
+"""One Key_Shared subscription in the state: its terms, consumers, known keys, and messages in flight.
 
-Who has a key depends on the history of joins and leaves, so that history *is* the state; the rest is folded from it
+The owner of a key depends on the history of joins and leaves, so the history *is* the state; the rest is folded from it
 (``engine.cluster.keys.evolve``) and kept beside it. All partitions of the topics have the same consumers in the same
 order of joining, hence the same owner of a key: one dispatcher represents all.
 """

@@ -82,7 +82,7 @@ def started(
     points: int = 0,
     ordered: bool = True,
 ) -> KeyDispatcherStarted:
-    """The event of a dispatcher that starts in these circumstances, by default those of the state."""
+    """The event of a dispatcher that starts with these settings and release, by default those of the state."""
     read = settings or state.settings
     known = tuple((name, read.text_of(name)) for name in KEY_SETTINGS)
     return KeyDispatcherStarted(key, declares, points, not ordered, release or state.release, known)
@@ -91,9 +91,9 @@ def started(
 def restarted(
     subscription: KeySubscription, start: KeyDispatcherStarted, consumers: Iterable[Consumer]
 ) -> list[KeyEvent]:
-    """The old dispatcher goes, the new one starts; a consumer that it does not take stays out, as with a broker.
+    """Replace the dispatcher; a consumer that the new one refuses stays out, as with a broker.
 
-    ``start`` must be a dispatcher that can be made.
+    ``start`` must be accepted by ``dispatcher_of``.
     """
     events: list[KeyEvent] = [
         KeyConsumerLeft(subscription.key, consumer.consumer_id) for consumer in subscription.consumers
@@ -161,7 +161,7 @@ def declared_by(mode: SharingMode, points: int, count: int) -> Sequence[Declared
 def reconnected(
     subscription: KeySubscription, consumers: Sequence[Consumer], points: int
 ) -> tuple[KeyEvent, ...] | Rejection:
-    """All stop, then all start with the ranges of their place and the new number of nodes."""
+    """Stop all consumers, then start them with the ranges of their index and the new number of nodes."""
     ranges = declared_by(SharingMode.CONSISTENT_STICKY, points, len(consumers))
     if isinstance(ranges, Rejection):
         return ranges
@@ -203,7 +203,7 @@ def subscribe_key_shared(state: ClusterState, command: SubscribeKeyShared) -> tu
     dispatcher = dispatcher_of(start)
     if isinstance(dispatcher, Rejection):
         return dispatcher
-    # Time is one for all: a subscription that comes later does not begin at zero again.
+    # All subscriptions share one clock: a later one does not begin at zero.
     now_ms = max((subscription.now_ms for subscription in state.key_subscriptions), default=0)
     clock = (KeyTimePassed(key, now_ms),) if now_ms else ()
     return (KeySubscriptionCreated(key, command.name, name.namespace, (topic.name,)), start, *clock)
@@ -219,7 +219,7 @@ def find_key_consumer(subscription: KeySubscription, consumer_id: int) -> Consum
 
 
 def no_key_subscription(state: ClusterState, key: str) -> Rejection:
-    """Why this key cannot be acted on."""
+    """The refusal for an unknown key, or one of another type."""
     if any(subscription.key == key for subscription in state.subscriptions):
         return Rejection("NotKeyShared", f"{short(key)} is of type Failover; this is for Key_Shared", "subscription")
     known = ", ".join(repr(subscription.key) for subscription in state.key_subscriptions[:5]) or "none"

@@ -1,4 +1,4 @@
-"""What a command about producers leads to. The fold, not the decision, records what a broker refuses to one of many."""
+"""Decide on commands about producers. The fold records what a broker refuses to single producers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def decide_producers(state: ClusterState, command: ProducerCommand) -> tuple[Pro
 def _add(
     state: ClusterState, topic: Topic, producers: ProducerTopic | None, plan: ProducerPlan
 ) -> tuple[ProducerTopicEvent, ...] | Rejection:
-    """Refused with the broker's words when it lets none of them in."""
+    """Refused in the broker's words when it accepts none of them."""
     parsed = plan_settings(plan, topic.partitions)
     if isinstance(parsed, Rejection):
         return parsed

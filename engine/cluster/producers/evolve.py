@@ -61,7 +61,7 @@ def refuse_more_producers(topic: ProducerTopic, plan: ProducerPlan, *, lazily: b
 
 
 def senders_of(topic: ProducerTopic, producer: int | None) -> int:
-    """How many producers send where one is named, or (None) all that are not closed."""
+    """How many producers send: one if it is named, or (None) all that are not closed."""
     return 1 if producer is not None else sum(one.state != "Closed" for one in topic.producers.producers)
 
 
@@ -109,7 +109,7 @@ def _first(event: ProducerTopicEvent | None) -> ProducerTopic | str:
 
 
 def after(topic: ProducerTopic, event: ProducerTopicEvent) -> ProducerTopic:
-    """The producers after an event that ``producer_objection`` has nothing against; remembered, as undo asks again."""
+    """The producers after an event that ``producer_objection`` accepts; cached, since undo needs it again."""
     return _folded.get((topic,), (event,), lambda: _after(topic, event))
 
 
@@ -215,7 +215,7 @@ def _refused(event: ProducerEvent) -> bool:
 
 
 def tally_of(events: Iterable[ProducerEvent]) -> Tally:
-    """What these events come to, counted."""
+    """The counts of these events."""
     counts = dict.fromkeys(Tally.__slots__[:-1], 0)
     error = ""
     for event in events:

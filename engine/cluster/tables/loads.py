@@ -1,4 +1,4 @@
-"""The traffic of the partitions of a table of topics in columns: reported, or synthetic by seed and name."""
+"""The traffic of partitions in columns: reported, or synthetic by seed and name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoadTable(Mapping[str, Load]):
     """Partition name -> its traffic, in columns of (n,) by the numbers of ``topics``.
 
     ``rates``: (4, n) float64, as the first four fields of ``Load``; ``counts``: (2, n) int64, unacknowledged messages
-    and backlog; ``known``: (n,) bool, which ones have statistics, None for all.
+    and backlog; ``known``: (n,) bool, whether a partition has statistics, None if all have.
     ``synthetic``: it is the traffic of the recipe of ``topics``.
     """
 
@@ -47,7 +47,7 @@ class LoadTable(Mapping[str, Load]):
 
     @classmethod
     def of(cls, topics: TopicTable, loads: Mapping[str, Load]) -> LoadTable:
-        """Any statistics in columns beside these topics; those of other names are left out. O(n)."""
+        """Build a table of statistics for these topics; those of other names are left out. O(n)."""
         if isinstance(loads, LoadTable) and loads.topics is topics:
             return loads
         if isinstance(loads, LoadTable) and loads.topics.root is topics.root:
@@ -96,7 +96,7 @@ class LoadTable(Mapping[str, Load]):
 
 
 def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:
-    """The traffic of topics before an edit, or after it, for these."""
+    """The traffic for these topics, from that of the topics before or after an edit."""
     numbers = numbers_in(topics, loads.topics)
     known = numbers >= 0
     kept = min(len(numbers), loads.topics.partition_count)
@@ -111,7 +111,7 @@ def _carried(topics: TopicTable, loads: LoadTable) -> LoadTable:
 
 
 def _prolonged(topics: TopicTable, loads: LoadTable, kept: int) -> LoadTable:
-    """The first of these loads, and none for the partitions behind them: what an added topic leaves."""
+    """The first ``kept`` loads, and none for further partitions, as after a topic was added."""
     more = topics.partition_count - kept
     known = np.ones(kept, dtype=np.bool_) if loads.known is None else loads.known[:kept]
     return LoadTable(
@@ -130,11 +130,11 @@ _MESSAGE_BYTES: Final = (64, 128, 256, 512, 1_024, 4_096)
 _DRAW_SPACE: Final = 2**31
 _LAG: Final = 0.05
 _NEARLY_HALF: Final = 1e-6
-"""So near to the middle of two thousandths, numpy's rounding is not Python's."""
+"""Nearer than this to the middle between two thousandths, numpy rounds differently from Python."""
 
 
 def load_of(seed: int, partition: str) -> Load:
-    """The traffic of one partition: a function of the seed and the name, whatever else there is.
+    """The traffic of one partition, which depends on the seed and the name only.
 
     Rates follow a Pareto tail above half the median, cut at 2,000 times that; what goes out lags a little behind.
     """

@@ -1,4 +1,4 @@
-"""Very many texts in one buffer, without an object for each of them."""
+"""A large number of texts in one buffer, without a Python object per text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from engine.bulk_hashing import ByteColumn
 from engine.memo import Computed
 
 CHUNK: Final = 1 << 16
-"""Names made at a time where all of them are looked at."""
+"""How many texts are built at a time when all of them are needed."""
 
 
 class Texts(Computed[str]):
-    """Texts in one buffer of bytes, made on demand."""
+    """Texts in one buffer of bytes, built on demand."""
 
     __slots__ = ("_data", "column")
 
@@ -26,7 +26,7 @@ class Texts(Computed[str]):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Texts:
-        """Keep a copy of these. O(bytes)."""
+        """Copy texts into a buffer. O(bytes)."""
         data = [text.encode("utf-8", "surrogatepass") for text in texts]
         ends = np.cumsum(np.fromiter(map(len, data), dtype=np.int64, count=len(data)))
         return cls(ByteColumn(np.concatenate(([0], ends)), np.frombuffer(b"".join(data), dtype=np.uint8)))
@@ -35,7 +35,7 @@ class Texts(Computed[str]):
         return len(self.column)
 
     def item(self, at: int) -> str:
-        """The text at a place."""
+        """The text at an index."""
         start, end = int(self.column.offsets[at]), int(self.column.offsets[at + 1])
         return str(self._data[start:end], "utf-8", "surrogatepass")
 
@@ -43,7 +43,7 @@ class Texts(Computed[str]):
         return chain.from_iterable(self.chunks())
 
     def chunks(self) -> Iterator[list[str]]:
-        """All of them, so many at a time that they need little room."""
+        """Yield all texts in chunks, to save memory."""
         for low in range(0, len(self), CHUNK):
             offsets = self.column.offsets[low : low + CHUNK + 1]
             data = bytes(self._data[int(offsets[0]) : int(offsets[-1])])
@@ -55,7 +55,7 @@ class Texts(Computed[str]):
                 yield [data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
 
     def containing(self, part: str, limit: int) -> list[int]:
-        """The places of the first texts that contain a part, whatever the case of ASCII letters. O(bytes).
+        """The indices of the first ``limit`` texts that contain ``part``, ignoring the case of ASCII letters. O(bytes).
 
         >>> Texts.of(["shop/Orders", "shop/clicks", "orders-2"]).containing("ORDER", 9)
         [0, 2]
@@ -69,7 +69,7 @@ class Texts(Computed[str]):
             while at >= 0 and len(places) < limit:
                 place = int(np.searchsorted(offsets, base + at, side="right")) - 1
                 stop = int(offsets[place + 1]) - base
-                if at + len(needle) <= stop:  # and does not end in the next text
+                if at + len(needle) <= stop:  # not across the end of the text
                     places.append(place)
                     at = stop
                 else:

@@ -1,6 +1,6 @@
-"""The topics of a state: one table in columns, of ten partitions or of a million, without an object for each.
+"""The topics of a state as one table in columns, without a Python object per topic or partition.
 
-It reads like a mapping from names to topics; callers that want many answers take the columns.
+It is a mapping from names to topics; callers that need many topics read the columns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Topic:
     partitions: int = 0
 
     def partition_names(self) -> tuple[str, ...]:
-        """The names that have a dispatcher each: the partitions, or the topic itself."""
+        """The names that have a dispatcher: the partitions, or the topic itself."""
         if self.partitions == 0:
             return (self.name,)
         return tuple(partition_name(self.name, index) for index in range(self.partitions))
@@ -53,12 +53,12 @@ class Load:
 NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
 
 
-"""From one name in so many on, all of a table are looked at: cheaper than a search for each."""
+"""If more than one in so many names is looked up, a pass over the table is cheaper than searches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Synthetic topics ``PREFIX0 ..`` of a namespace with the traffic of a seed: all that a file must keep of them."""
+    """Synthetic topics ``PREFIX0 ..`` of a namespace with the traffic of a seed: all that a file needs to store."""
 
     namespace: str
     prefix: str
@@ -69,19 +69,19 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Origin:
-    """Where edited topics came from: the first ones, and the number there of each partition (-1: it is new)."""
+    """The original table of edited topics, and the number of each partition in it (-1: it is new)."""
 
     root: TopicTable
     numbers: NDArray[np.int64]
 
 
 class TopicTable(Mapping[str, Topic]):
-    """Topics in columns. Partitions (or the topic itself) are numbered through: those of topic 0, then of topic 1 ..
+    """Topics in columns. Partitions (or the topic itself) are numbered consecutively, topic by topic.
 
     ``names``: of the topics; ``partitions``: (t,) int32; ``first``: (t + 1,) int64, the number of each topic's first
-    partition; ``namespaces`` and ``namespace_no``: (t,) int32, which of them. ``hash``: (n,) int32, the ring hash of
-    each partition's name; ``crc32``: (n,) int64, its place among bundles; ``by_hash``: all of them in hash order.
-    ``recipe`` is what synthetic topics were built from. Immutable; some 40 bytes a partition besides names.
+    partition; ``namespaces``, and ``namespace_no``: (t,) int32 indices into it. ``hash``: (n,) int32, the ring hash of
+    each partition's name; ``crc32``: (n,) int64, its hash for bundles; ``by_hash``: the partitions in order of the ring
+    hash. ``recipe`` is that of synthetic topics. Immutable; some 40 bytes per partition besides names.
     """
 
     __slots__ = (
@@ -99,7 +99,7 @@ class TopicTable(Mapping[str, Topic]):
         hashes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None,
         origin: Origin | None = None,
     ) -> None:
-        """``hashes`` (ring, CRC-32) spare computing them; ``origin`` says where the partitions came from."""
+        """``hashes`` (ring, CRC-32), if known, are not computed again; ``origin`` is that of edited topics."""
         assert len(names) == len(partitions) == len(namespace_no), "one number of partitions and one namespace a topic"
         self.names = names
         self.partitions = partitions
@@ -125,17 +125,17 @@ class TopicTable(Mapping[str, Topic]):
 
     @property
     def root(self) -> TopicTable:
-        """The topics from which these came by edits; themselves for a beginning."""
+        """The original table before all edits; the table itself without edits."""
         return self if self._origin is None else self._origin.root
 
     @property
     def root_numbers(self) -> NDArray[np.int64]:
-        """The number of each partition in ``root``, -1 for those that came since: (n,)."""
+        """(n,) the number of each partition in ``root``, -1 for those added since."""
         return np.arange(self.partition_count) if self._origin is None else self._origin.numbers
 
     @classmethod
     def of(cls, topics: Mapping[str, Topic] | Iterable[Topic]) -> TopicTable:
-        """Any topics in columns, in their order. A name that Pulsar refuses is in no namespace. O(bytes)."""
+        """Build a table of topics, in their order. A name that Pulsar refuses has no namespace. O(bytes)."""
         if isinstance(topics, TopicTable):
             return topics
         listed = [*(topics.values() if isinstance(topics, Mapping) else topics)]
@@ -151,7 +151,7 @@ class TopicTable(Mapping[str, Topic]):
 
     @property
     def partition_count(self) -> int:
-        """Names that have a dispatcher each."""
+        """The number of partitions, topics without partitions included."""
         return int(self.first[-1])
 
     def __len__(self) -> int:
@@ -181,7 +181,7 @@ class TopicTable(Mapping[str, Topic]):
         return map(Topic, self.names, self.partitions.tolist())
 
     def places(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """``place`` of many. O(log n) each for few of them, O(topics) for most."""
+        """``place`` of many names: O(log n) per name for few, O(topics) in all for many."""
         if names is self.names:
             return np.arange(len(self), dtype=np.int64)
         if len(names) * MANY < len(self):
@@ -190,13 +190,13 @@ class TopicTable(Mapping[str, Topic]):
         return np.fromiter((known.get(name, -1) for name in names), dtype=np.int64, count=len(names))
 
     def numbers_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers of all partitions of the topics at these places, each once, ascending."""
+        """The numbers of all partitions of the topics at these places, distinct, ascending."""
         chosen = np.zeros(len(self), dtype=np.bool_)
         chosen[places] = True
         return np.flatnonzero(np.repeat(chosen, np.maximum(self.partitions, 1)))
 
     def by_namespace(self, numbers: NDArray[np.integer]) -> dict[str, NDArray[np.int64]]:
-        """Where the partitions of each namespace are among these, in their order; not those of odd names. O(n)."""
+        """Namespace -> indices into ``numbers`` of its partitions; those of invalid names are left out. O(n)."""
         namespace_of = self.namespace_no[self.topic_of(numbers)]
         ends = np.cumsum(np.bincount(namespace_of, minlength=len(self.namespaces))).tolist()
         rows = np.argsort(namespace_of, kind="stable") if len(self.namespaces) > 1 else np.arange(len(numbers))
@@ -239,7 +239,7 @@ class TopicTable(Mapping[str, Topic]):
         return partition_name(name, number - int(self.first[at])) if self.partitions[at] else name
 
     def partition_name_chunks(self) -> Iterator[list[str]]:
-        """All names in order, so many at a time that they need little room."""
+        """Yield all names in order, in chunks, to save memory."""
         low = 0
         for names in self.names.chunks():
             counts = self.partitions[low : low + len(names)]
@@ -263,7 +263,7 @@ def _partition_chunks(names: list[str], counts: list[int]) -> Iterator[list[str]
 
 
 class NumberedNames(Computed[str]):
-    """Names of some partitions in any order, made on demand."""
+    """Names of some partitions in any order, built on demand."""
 
     __slots__ = ("numbers", "topics")
 
@@ -274,7 +274,7 @@ class NumberedNames(Computed[str]):
         return len(self.numbers)
 
     def item(self, at: int) -> str:
-        """The name at a place."""
+        """The name at an index."""
         return self.topics.partition_name(int(self.numbers[at]))
 
     def __iter__(self) -> Iterator[str]:
@@ -286,7 +286,7 @@ class NumberedNames(Computed[str]):
 
 def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int], str]) -> int:
     """The place of a name among names in hash order, -1 for none; ``hashes`` ascend. O(log n)."""
-    # A number of another type would have the whole column copied.
+    # Searching for a number of another type would copy the whole column.
     name_hash = np.int32(murmur3_32(name))
     at = int(np.searchsorted(hashes, name_hash, side="left"))
     while at < len(hashes) and hashes[at] == name_hash:
@@ -297,7 +297,7 @@ def place_by_hash(hashes: NDArray[np.int32], name: str, name_at: Callable[[int],
 
 
 def numbers_in(topics: TopicTable, others: TopicTable) -> NDArray[np.int64]:
-    """The number that each partition has in ``others``, which come from the same root; -1 for none: (n,). O(n)."""
+    """(n,) the number of each partition in ``others``, a table with the same root; -1 for none. O(n)."""
     assert topics.root is others.root, "these topics have nothing to do with each other"
     places = np.full(topics.root.partition_count + 1, -1, dtype=np.int64)
     old = others.root_numbers >= 0

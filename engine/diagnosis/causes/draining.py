@@ -90,11 +90,14 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
     """
     per_consumer = seen.limits.of_broker("keySharedLookAheadMsgInReplayThresholdPerConsumer")
     per_subscription = seen.limits.of_broker("keySharedLookAheadMsgInReplayThresholdPerSubscription")
-    each_allows, all_allow = seen.limits.number(per_consumer.name), seen.limits.number(per_subscription.name)
+    per_consumer_msgs, per_subscription_msgs = (
+        seen.limits.number(per_consumer.name),
+        seen.limits.number(per_subscription.name),
+    )
 
     def decide(dispatcher: Dispatcher) -> Judgement:
         consumers = len(dispatcher.consumers)
-        bounds = [bound for bound in (each_allows * consumers, all_allow) if bound > 0]
+        bounds = [bound for bound in (per_consumer_msgs * consumers, per_subscription_msgs) if bound > 0]
         if not bounds or not consumers:
             return "no look-ahead limit is in force"
         limit = int(min(bounds))
@@ -108,7 +111,11 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
         idle = [
             consumer for consumer in dispatcher.consumers if consumer.permits > 0 and consumer.stands_still is not False
         ]
-        setting = per_subscription if limit == int(all_allow) and limit != each_allows * consumers else per_consumer
+        setting = (
+            per_subscription
+            if limit == int(per_subscription_msgs) and limit != per_consumer_msgs * consumers
+            else per_consumer
+        )
         by = tuple(consumer.name for consumer in root)
         return Cause(
             LOOK_AHEAD,
@@ -121,8 +128,8 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
             waiting=dispatcher.replay + dispatcher.unread,
             numbers=(
                 ("limit", limit),
-                ("per_consumer", int(each_allows)),
-                ("per_subscription", int(all_allow)),
+                ("per_consumer", int(per_consumer_msgs)),
+                ("per_subscription", int(per_subscription_msgs)),
                 ("consumers", consumers),
                 ("in_replay", dispatcher.replay),
                 ("unread", dispatcher.unread),

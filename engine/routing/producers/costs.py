@@ -100,12 +100,12 @@ def _at(workload: Workload, partitions: int, limit: int, mode: RouterKind, broke
     return CountsAt(partitions, eager, lazy, partial)
 
 
-_Each = tuple[Expected, Expected]
+_OfOne = tuple[Expected, Expected]
 """The objects and the connections of one producer."""
 
 
-def _total(producers: int, partitions: int, each: _Each) -> ExpectedCounts:
-    objects, connections = each
+def _total(producers: int, partitions: int, of_one: _OfOne) -> ExpectedCounts:
+    objects, connections = of_one
     used = partitions * (1 - (1 - objects.value / partitions) ** producers)
     sure = objects.exact and (producers <= 1 or objects.value == partitions)
     return ExpectedCounts(
@@ -115,11 +115,11 @@ def _total(producers: int, partitions: int, each: _Each) -> ExpectedCounts:
     )
 
 
-def _all(partitions: int, brokers: int) -> _Each:
+def _all(partitions: int, brokers: int) -> _OfOne:
     return Expected(float(partitions), exact=True), Expected(float(min(brokers, partitions)), exact=True)
 
 
-def _run(workload: Workload, partitions: int, mode: RouterKind, brokers: int) -> _Each:
+def _run(workload: Workload, partitions: int, mode: RouterKind, brokers: int) -> _OfOne:
     """A run of neighbours from a random start, one for the creation and one for each message, and random keys."""
     many = 1 if mode == "SinglePartition" else partitions if workload.messages is None else workload.messages + 1
     run = min(many, partitions)
@@ -141,7 +141,7 @@ def _run(workload: Workload, partitions: int, mode: RouterKind, brokers: int) ->
     return Expected(opened, keyless), connections
 
 
-def _set(workload: Workload, partitions: int, limit: int, brokers: int) -> _Each:
+def _set(workload: Workload, partitions: int, limit: int, brokers: int) -> _OfOne:
     """A random set; the router ignores keys, so that a key is one more message."""
     sent = limit if workload.messages is None else workload.messages + workload.keys + 1
     chosen = min(limit, sent)

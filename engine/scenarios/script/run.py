@@ -75,7 +75,7 @@ class ScriptStep:
     ``kind`` is say, do, select, view or expect; ``caption`` is the one in force and ``text`` the line's own words (the
     command, the view's name, the expectation). ``timeline`` is the one after the line. ``selection`` is set for select.
     ``rejection`` is why a command was refused, also where that was expected. ``failures`` say what did not go as the
-    script says; a run is fine when no step has one. Of an expectation, ``found`` is the number that came (None where
+    script says; a run is fine when no step has one. Of an expectation, ``actual`` is the number that came (None where
     none is expected) and ``instead`` says what is there where it is not met.
     """
 
@@ -88,7 +88,7 @@ class ScriptStep:
     selection: Selection | None = None
     rejection: Rejection | None = None
     failures: tuple[Problem, ...] = ()
-    found: float | None = None
+    actual: float | None = None
     instead: str = ""
 
 
@@ -231,7 +231,7 @@ def _judged_step(
         expectation.text,
         timeline,
         failures=failures,
-        found=actual,
+        actual=actual,
         instead=reason,
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Literal
 
 from engine.admin.shed_inputs import ShedInputs
@@ -90,22 +91,34 @@ class Block:
     arrived: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BrokerRow:
     """A broker after some cycles. ``usage`` is the weighted share that placement and shedding see.
 
-    ``older_ms``: how much older its report is than the newest, where it is longer than load data lives; else 0.
+    ``older_ms``: how much older its report is than the newest, where it is longer than load data lives; else 0. What
+    only a row in sight needs is made when it is asked for.
     """
 
     broker: str
-    bars: tuple[Bar, ...]
     usage: float
     msgs_per_sec: float
     bytes_per_sec: float
     topics: int
-    blocks: tuple[Block, ...]
-    is_new: bool = False
-    older_ms: int = 0
+    bundles: int
+    is_new: bool
+    older_ms: int
+    make_bars: Callable[[], tuple[Bar, ...]] = field(repr=False, compare=False)
+    make_blocks: Callable[[], tuple[Block, ...]] = field(repr=False, compare=False)
+
+    @cached_property
+    def bars(self) -> tuple[Bar, ...]:
+        """Its resources, in the order of ``RESOURCES``."""
+        return self.make_bars()
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its bundles by namespace and range."""
+        return self.make_blocks()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from engine.admin.shed_inputs import ShedInputs
@@ -73,7 +74,7 @@ def _of_another_manager(inputs: ShedInputs, settings: LoadSettings) -> Iterable[
 
 
 def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadManager, str, LoadSettings] | Rejection:
-    """The load manager, the shedder and the settings that a question comes to."""
+    """The load manager, the shedder and the settings of a question."""
     settings = given.settings
     for name, text in question.settings:
         changed = settings.with_setting(name, text)
@@ -92,7 +93,7 @@ def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadM
 
 
 def with_strategies(settings: LoadSettings, shedder: str, placement: str | None = None) -> LoadSettings:
-    """Settings with another shedder. Where none is asked for, a placement that goes with it: AvgShedder is its own."""
+    """Settings with another shedder, and by default the placement that goes with it: AvgShedder places by itself."""
     if placement is None:
         own = settings.loadBalancerLoadPlacementStrategy
         placement = AVERAGE if shedder == AVERAGE else own
@@ -129,18 +130,20 @@ def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -
     )
 
 
-def compared_shedders(given: BrokersInput, question: BrokersQuestion) -> tuple[Compared, ...]:
-    """Every shedder under the same question, each with the placement that goes with it. O(5 forecasts)."""
-    strategies = strategies_of(given, question)
-    in_force = "" if isinstance(strategies, Rejection) else strategies[1]
-    return tuple(_compared(given, question, shedder, shedder == in_force) for shedder in SHEDDERS)
+def compared_shedders(view: BrokersView) -> tuple[Compared, ...]:
+    """Every shedder under the question of a view, each with the placement that goes with it. O(4 forecasts)."""
+    return tuple(compared_shedder(view, shedder) for shedder in SHEDDERS)
 
 
-def _compared(given: BrokersInput, question: BrokersQuestion, shedder: str, in_force: bool) -> Compared:
-    manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
-    placement = question.placement if in_force else None
-    begun_cluster = begun(given, replace(question, load_manager=manager, shedder=shedder, placement=placement))
-    ahead = begun_cluster if isinstance(begun_cluster, Rejection) else shed_ahead(begun_cluster[0], question.cycles)
+def compared_shedder(view: BrokersView, shedder: str) -> Compared:
+    """One shedder under the question of a view; that in force is the view's own forecast."""
+    in_force = shedder == view.shedder
+    ahead: ShedAhead | Rejection = view.ahead
+    if not in_force:
+        manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
+        question = replace(view.question, load_manager=manager, shedder=shedder, placement=None)
+        begun_cluster = begun(view.given, question)
+        ahead = begun_cluster if isinstance(begun_cluster, Rejection) else shed_ahead(begun_cluster[0], question.cycles)
     if isinstance(ahead, Rejection):
         return Compared(shedder, in_force, refused=ahead.message)
     moves = ahead.moves
@@ -165,7 +168,7 @@ def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, li
     policies = given.inputs.policies
     state = None
     if manager == "modular":
-        # Whoever reads a series refuses an unknown strategy here, so ask for the forecast's own refusal first.
+        # Reading a series also refuses an unknown strategy, so ask for the forecast's own refusal first.
         probe = shed_ahead(ShedStart(given.inputs.loads[:1], settings, given.rules, policies, manager), 1)
         if isinstance(probe, Rejection):
             return probe
@@ -253,7 +256,7 @@ def _older(inputs: ShedInputs, settings: LoadSettings) -> Mapping[str, int]:
 
 
 def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
-    """The page after ``cycle`` cycles, 0 for now. O(bundles of brokers not shown like this before)."""
+    """The page after ``cycle`` cycles, 0 for now. O(brokers and what the next cycle decides)."""
     ahead, cycles = view.ahead, view.ahead.cycles
     done = cycles[cycle - 1] if cycle else None
     coming = cycles[cycle] if cycle < len(cycles) else None
@@ -267,14 +270,15 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     rows = tuple(
         BrokerRow(
             load.broker,
-            bars_of(load, limits.get(load.broker), settings, rules, limits_all=view.shedder),
             weighted_usage(load, settings, rules, heap=True),
             load.msgs_per_sec,
             load.bytes_per_sec,
             load.topics,
-            _marked(_kept_blocks(view, load, places), leaving.get(load.broker)),
+            len(dict.fromkeys(load.bundles)),
             load.broker in view.born,
             view.older.get(load.broker, 0),
+            partial(bars_of, load, limits.get(load.broker), settings, rules, limits_all=view.shedder),
+            partial(_row_blocks, view, load, places, leaving.get(load.broker)),
         )
         for load in loads
     )
@@ -291,6 +295,12 @@ def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int])
     return kept[id(load)]
 
 
+def _row_blocks(
+    view: BrokersView, load: BrokerLoad, places: Mapping[str, int], leaving: set[str] | None
+) -> tuple[Block, ...]:
+    return _marked(_kept_blocks(view, load, places), leaving)
+
+
 def _marked(blocks: tuple[Block, ...], leaving: set[str] | None) -> tuple[Block, ...]:
     if leaving is None:
         return blocks
@@ -299,11 +309,11 @@ def _marked(blocks: tuple[Block, ...], leaving: set[str] | None) -> tuple[Block,
 
 def _blocks(load: BrokerLoad, places: Mapping[str, int], home: Mapping[str, str]) -> Iterable[Block]:
     stats = {one.bundle: one for one in load.stats}
-    for bundle in sorted(dict.fromkeys(load.bundles), key=lambda name: (places[namespace_of(name)], name)):
+    for place, bundle in sorted((places[namespace_of(name)], name) for name in dict.fromkeys(load.bundles)):
         one = stats.get(bundle)
         yield Block(
             bundle,
-            places[namespace_of(bundle)],
+            place,
             one.topics if one is not None else 0,
             one.msgs_per_sec if one is not None else 0.0,
             one.bytes_per_sec if one is not None else 0.0,

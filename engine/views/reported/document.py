@@ -82,13 +82,13 @@ def _comparison(comparison: Comparison | None) -> dict[str, Any] | None:
         "agree": comparison.agree,
         "differences": [
             {
-                "fact": each.kind,
-                "topic": each.topic,
-                "reported": each.reported,
-                "modelled": each.modelled,
-                "rule": each.rule,
+                "fact": difference.kind,
+                "topic": difference.topic,
+                "reported": difference.reported,
+                "modelled": difference.modelled,
+                "rule": difference.rule,
             }
-            for each in comparison.disagreements[:DIFFERENCES_LISTED]
+            for difference in comparison.disagreements[:DIFFERENCES_LISTED]
         ],
     }
 

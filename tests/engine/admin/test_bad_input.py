@@ -77,7 +77,7 @@ def test_a_bad_topic_is_set_aside_and_its_neighbours_are_kept(bad: dict[str, Any
     assert problem.advice
 
 
-def test_all_bad_topics_are_told_not_only_the_first() -> None:
+def test_all_bad_topics_are_reported_not_only_the_first() -> None:
     document = {f"persistent://t/n/{place}": _topic(msgRateIn=-1 if place % 2 else 1) for place in range(10)}
     decoded = decode_named_stats(json.dumps(document).encode())
     assert (len(decoded.good), len(decoded.problems), decoded.set_aside) == (5, 5, 5)
@@ -90,7 +90,7 @@ def test_a_name_that_is_no_topic_is_set_aside() -> None:
 
 
 @pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity"])
-def test_literals_that_json_does_not_have_are_told_with_line_and_column(literal: str) -> None:
+def test_literals_that_json_does_not_have_are_reported_with_line_and_column(literal: str) -> None:
     text = '{\n  "msgRateIn": ' + literal + ',\n  "subscriptions": {}\n}'
     decoded = decode_topic_stats(text.encode(), A, "x.json")
     problem = _only(decoded.problems)
@@ -100,19 +100,19 @@ def test_literals_that_json_does_not_have_are_told_with_line_and_column(literal:
     assert problem.column in (16, 17)
 
 
-def test_numbers_that_no_double_holds_are_told() -> None:
+def test_numbers_that_no_double_holds_are_reported() -> None:
     decoded = decode_topic_stats(b'{"msgRateIn": 1e999, "subscriptions": {}}', A)
     assert "out of range" in _only(decoded.problems).reason
 
 
-def test_a_name_that_stands_twice_is_told_and_the_later_one_counts() -> None:
+def test_a_name_that_stands_twice_is_reported_and_the_later_one_counts() -> None:
     text = f'{{"{A}": {json.dumps(_topic(msgRateIn=1.0))}, "{A}": {json.dumps(_topic(msgRateIn=2.0))}}}'
     decoded = decode_named_stats(text.encode())
     assert decoded.good[A].msg_rate_in_msgs_per_sec == 2.0
     assert "twice" in _only(decoded.problems).reason
 
 
-def test_a_member_that_stands_twice_deep_inside_is_told() -> None:
+def test_a_member_that_stands_twice_deep_inside_is_reported() -> None:
     text = json.dumps(_topic()).replace('"type": "Failover"', '"type": "Shared", "type": "Failover"')
     decoded = decode_topic_stats(text.encode(), A)
     assert decoded.good is not None
@@ -146,7 +146,7 @@ def test_equal_beginnings_of_values_do_not_hide_a_doubled_name() -> None:
         (b'{"subscriptions": {"\xff": {}}}', "UTF-8"),
     ],
 )
-def test_texts_that_are_no_answer_are_told(data: bytes, reason: str) -> None:
+def test_texts_that_are_no_answer_are_reported(data: bytes, reason: str) -> None:
     decoded = decode_topic_stats(data, A, "x.json")
     assert decoded.good is None
     assert any(reason in problem.reason for problem in decoded.problems), decoded.problems
@@ -164,20 +164,20 @@ def test_the_end_of_a_truncated_text_is_its_place() -> None:
     assert (problem.line, problem.column) == (2, 8)
 
 
-def test_a_byte_order_mark_is_told_and_the_text_is_read() -> None:
+def test_a_byte_order_mark_is_reported_and_the_text_is_read() -> None:
     decoded = decode_topic_stats(b"\xef\xbb\xbf" + json.dumps(_topic()).encode(), A)
     assert decoded.good is not None
     assert "byte order mark" in _only(decoded.problems).reason
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_told_and_the_text_is_read(encoding: str) -> None:
+def test_utf_16_is_reported_and_the_text_is_read(encoding: str) -> None:
     decoded = decode_topic_stats(json.dumps(_topic()).encode(encoding), A)
     assert decoded.good is not None
     assert "UTF-16" in _only(decoded.problems).reason
 
 
-def test_broken_utf_16_is_told() -> None:
+def test_broken_utf_16_is_reported() -> None:
     data, problems = plain_json(b"\xff\xfe{\x00\x00\xd8", "x")
     assert data == b""
     assert "UTF-16" in _only(problems).reason
@@ -198,7 +198,7 @@ def test_a_packed_text_that_stops_in_the_middle_keeps_what_came_before() -> None
     assert any("gzip data stops" in problem.reason for problem in decoded.problems)
 
 
-def test_damaged_gzip_and_too_large_gzip_are_told() -> None:
+def test_damaged_gzip_and_too_large_gzip_are_reported() -> None:
     packed = bytearray(gzip.compress(b"{}" * 100))
     packed[12] ^= 0xFF
     _, problems = plain_json(bytes(packed), "x")
@@ -245,7 +245,7 @@ def test_objects_that_are_never_closed_cost_only_their_topic() -> None:
     ]
 
 
-def test_broker_stats_of_wrong_forms_are_told_level_by_level() -> None:
+def test_broker_stats_of_wrong_forms_are_reported_level_by_level() -> None:
     text = {"t/n": {"0x00000000_0x80000000": {"persistent": []}, "0x80000000_0xffffffff": 7}, "t/m": None}
     decoded = decode_broker_stats_topics(json.dumps(text).encode())
     assert [problem.path for problem in decoded.problems] == [
@@ -255,7 +255,7 @@ def test_broker_stats_of_wrong_forms_are_told_level_by_level() -> None:
     ]
 
 
-def test_a_topic_in_two_bundles_is_told() -> None:
+def test_a_topic_in_two_bundles_is_reported() -> None:
     one = {"persistent": {A: _topic()}}
     decoded = decode_broker_stats_topics(json.dumps({"t/n": {"0x0_0x1": one, "0x1_0x2": one}}).encode())
     assert "listed in 0x1_0x2 and in 0x0_0x1" in _only(decoded.problems).reason
@@ -272,17 +272,17 @@ def test_a_topic_in_two_bundles_is_told() -> None:
         ({"numBundles": 4}, "$", "missing required field"),
     ],
 )
-def test_bad_bundle_lists_are_told(document: dict[str, Any], path: str, reason: str) -> None:
+def test_bad_bundle_lists_are_reported(document: dict[str, Any], path: str, reason: str) -> None:
     problem = _only(decode_bundles(json.dumps(document).encode()).problems)
     assert problem.path == path
     assert reason in problem.reason
 
 
-def test_policies_without_bundles_are_told() -> None:
+def test_policies_without_bundles_are_reported() -> None:
     assert "name no bundles" in _only(decode_policies(b'{"bundles": null, "deleted": false}').problems).reason
 
 
-def test_positions_lists_and_settings_of_wrong_kinds_are_told() -> None:
+def test_positions_lists_and_settings_of_wrong_kinds_are_reported() -> None:
     assert decode_hash_positions(b'{"namespace": "t/n", "bundle": "x", "topicHashPositions": {"a": "1"}}').good is None
     listed = decode_topic_list(b'["persistent://t/n/a", 7, null]')
     assert (listed.good, listed.set_aside) == ((A,), 2)
@@ -296,7 +296,7 @@ def test_positions_lists_and_settings_of_wrong_kinds_are_told() -> None:
     assert _only(configured.problems).path == "$.loadBalancerNamespaceBundleMaxMsgRate"
 
 
-def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_while_it_is_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps({A: _topic()}))
     read = Source.read

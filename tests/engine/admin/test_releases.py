@@ -153,11 +153,11 @@ def test_other_answers_of_the_serialiser() -> None:
         ("d-bundles-4x60/scenario", AnswerKind.SCENARIO),
     ],
 )
-def test_answers_are_told_apart_by_content(name: str, kind: AnswerKind) -> None:
+def test_answers_are_distinguished_by_content(name: str, kind: AnswerKind) -> None:
     assert recognise("a.json", _read(name)) is kind
 
 
-def test_an_object_of_names_and_answers_is_told_apart() -> None:
+def test_an_object_of_names_and_answers_is_distinguished() -> None:
     bundles = json.loads(_read("versions-generated/namespace-bundles"))
     assert recognise("a.json", json.dumps({"one": bundles, "two": bundles}).encode()) is AnswerKind.MANY
     assert recognise("a.json", json.dumps({NAME: {"msgRateIn": 1}}).encode()) is AnswerKind.NAMED_STATS

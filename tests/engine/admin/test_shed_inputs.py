@@ -212,5 +212,5 @@ def test_a_forecast_goes_on_with_numbers_that_are_none(tmp_path: Path, shedder: 
     question = BrokersQuestion(shedder=shedder, cycles=5)
     view = brokers_view(brokers_input(inputs), question)
     assert not isinstance(view, Rejection)
-    document = brokers_document(view, compared_shedders(view.given, question))
+    document = brokers_document(view, compared_shedders(view))
     assert json.loads(json.dumps(document, allow_nan=False))["shedder"] == shedder

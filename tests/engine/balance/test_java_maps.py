@@ -1,15 +1,62 @@
-"""One key more is the same as the whole table made again."""
+"""Java's own maps, asked once (``java/MapOrders.java``), and that one key more is the same as a table made again."""
 
 from __future__ import annotations
 
-from typing import Literal
+import gzip
+from itertools import permutations
+from pathlib import Path
+from typing import Any, Literal
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.balance.java_maps import CopiedOrder, MapOrder, hash_order, spread_hash
+from engine.balance.java_maps import CopiedOrder, MapOrder, concurrent_order, hash_order, spread_hash
 
 KINDS: tuple[Literal["hash", "concurrent"], ...] = ("hash", "concurrent")
+
+
+ANSWERS = Path(__file__).parent / "java" / "map_orders.jsonl.gz"
+RECORDS: list[dict[str, Any]] = [
+    msgspec.json.decode(line) for line in gzip.decompress(ANSWERS.read_bytes()).splitlines()
+]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: f"{record['kind']}-{len(record['names'])}")
+def test_keys_come_out_as_java_gives_them(record: dict[str, Any]) -> None:
+    """``changes``: one-based places of names that are put, negative where one is removed."""
+    names = record["names"]
+    at_once = MapOrder(record["kind"]).updated(names)
+    one_by_one = MapOrder(record["kind"])
+    expected = {answer["after"]: tuple(names[place] for place in answer["order"]) for answer in record["orders"]}
+    for number, change in enumerate(record["changes"], 1):
+        name = [names[abs(change) - 1]]
+        one_by_one = one_by_one.updated(name) if change > 0 else one_by_one.updated(remove=name)
+        if number > len(names):
+            at_once = at_once.updated(name) if change > 0 else at_once.updated(remove=name)
+        if number in expected:
+            assert one_by_one.keys == expected[number], number
+            if number >= len(names):
+                assert at_once == one_by_one
+    assert at_once.cleared().updated(names).capacity >= at_once.capacity, "a table never shrinks"
+
+
+def test_keys_of_one_bucket_may_have_come_in_any_order() -> None:
+    """The upper bits differ: with 16 buckets "a", "q" and "A" lie in one, "b" and "R" in the next."""
+    keys = ("a", "q", "A", "b", "R", "x")
+    order = hash_order(keys)
+    assert order.doubtful == (("a", "q", "A"), ("b", "R"))
+    assert order.turned_round.keys == ("A", "q", "a", "R", "b", "x")
+    for others in permutations(keys[:3]):
+        assert hash_order((*others, "b", "R", "x")).keys == (*others, "b", "R", "x")
+
+
+def test_of_keys_put_and_removed_in_one_step_the_known_ones_keep_their_place() -> None:
+    order = hash_order(("a", "q", "A")).updated(["q", "Q", "a"], remove=["a"])
+    assert order.keys == ("q", "A", "Q", "a")
+    grown = hash_order(f"k{number}" for number in range(12))
+    assert grown.updated(["x", "y"], remove=["k0", "k1"]).capacity == grown.capacity == 16
 
 
 @given(
@@ -61,3 +108,18 @@ def test_the_order_of_a_copy_follows_its_map_key_by_key(keys: list[str], changes
         expected = hash_order(filter(copied, order)).keys
         assert (tuple(live), len(live)) == (expected, len(expected))
         assert sorted(expected, key=live.rank) == list(expected)
+
+
+def test_a_copy_follows_its_map_through_every_size() -> None:
+    """From nothing to 120 keys and back: the copy is small, doubles and halves on the way."""
+    names = [f"t/n/0x{number:08x}" for number in range(120)]
+    order, live = MapOrder("concurrent"), CopiedOrder(MapOrder("concurrent"))
+    for name in names:
+        order = order.updated([name])
+        live.add(name)
+        assert tuple(live) == hash_order(order).keys
+    for name in (*names[::2], *names[1::2]):
+        order = order.updated(remove=[name])
+        live.remove(name)
+        assert tuple(live) == hash_order(order).keys
+    assert tuple(CopiedOrder(MapOrder("concurrent").updated(names))) == hash_order(concurrent_order(names)).keys

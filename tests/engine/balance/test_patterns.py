@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ REPORT = RECORDINGS / "g-shed-modular-uniform" / "05-load-report-a.json.gz"
     [
         "broker-1.example.org", ".*", "shop/.*", r"b-\d+\.org", "(b-1|b-2).*", "[a-z+*|]{3}", "(?:a+)?b", r"\(a+\)+",
         "[]+]+", "a{1,3}", "x+?y", "(?i)Shop/.*", r"[\]|(]+", "(a)(b)(c)",
+        "(ab)+", "{a}", "x" * 1000, "a*" * MAX_REPETITIONS,
     ],
 )  # fmt: skip
 def test_what_operators_write_is_tried(pattern: str) -> None:
@@ -37,11 +39,18 @@ def test_what_operators_write_is_tried(pattern: str) -> None:
     [
         "(a+)+$", "(a*)*b", "((ab)*c)*", "(a|aa)+$", "(a{2,3}){4}", "(.*)(.*)+x", "(a?a?)*$", r"(a)\1", r"\\(a+)+",
         "(?P<n>a)(?P=n)", "a*" * (MAX_REPETITIONS + 1), "[", "x" * 1001, "(?:(?:a|b)+c)*",
+        "((a+)(c))*", "((a+))*",
     ],
 )  # fmt: skip
 def test_what_may_never_end_is_not_tried(pattern: str) -> None:
     assert pattern_problem(pattern) is not None
     assert not is_isolated("a" * 40, (IsolationPolicy((pattern,), ()),))
+
+
+def test_what_a_later_python_may_read_otherwise_is_nobodys_concern() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pattern_problem("[[a]") is None
 
 
 @settings(max_examples=200, deadline=None)

@@ -101,7 +101,7 @@ def test_a_hash_on_a_boundary_belongs_to_the_bundle_that_starts_there() -> None:
     assert [QUARTERS.index_of(position) for position in (0, 0x3FFFFFFF, 0x40000000, 0xFFFFFFFE)] == [0, 0, 1, 3]
 
 
-def test_the_top_hash_is_placed_in_the_last_bundle_and_pulsars_failure_is_told() -> None:
+def test_the_top_hash_is_placed_in_the_last_bundle_and_pulsars_failure_is_reported() -> None:
     assert QUARTERS.find(FULL_UPPER_BOUND) == QUARTERS[3]
     assert refusal(QUARTERS.pulsar_find(FULL_UPPER_BOUND)) == ("IndexOutOfBoundsException", 0)
     name = parse_topic_name(HASHES_TO_THE_TOP)

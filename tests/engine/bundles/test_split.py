@@ -88,7 +88,7 @@ class TestSplitBundles:
         assert isinstance(result, SplitResult)
         assert result.bundles == HALVES
 
-    def test_B03_a_bundle_that_is_gone_is_told_apart_from_a_refusal(self) -> None:
+    def test_B03_a_bundle_that_is_gone_is_distinguished_from_a_refusal(self) -> None:
         assert split_bundles(HALVES, WHOLE[0], 2) is None
 
     @pytest.mark.parametrize("cut", [0, 0x80000000, 0x80000001])
@@ -250,12 +250,12 @@ class TestOutcome:
         one = planned(algorithm="specified_positions_divide", positions=[15], load_manager="extensible")
         assert "recomputed-with-default" not in codes(one)
 
-    def test_B06_an_empty_half_is_told(self) -> None:
+    def test_B06_an_empty_half_is_reported(self) -> None:
         plan = planned(algorithm="topic_count_equally_divide", topics=topics_at(70, 71))
         empty = [warning.bundle for warning in plan.warnings if warning.code == "empty-child"]
         assert empty == [str(plan.children[0].bundle)] == ["0x00000000_0x00000046"]
 
-    def test_B07_topics_of_one_hash_are_told_and_stay_together(self) -> None:
+    def test_B07_topics_of_one_hash_are_reported_and_stay_together(self) -> None:
         plan = planned(topics=topics_at(70, 5, 70), algorithm="topic_count_equally_divide")
         twins = next(warning for warning in plan.warnings if warning.code == "equal-hashes")
         assert (twins.topics, twins.positions) == (("persistent://t/n/0", "persistent://t/n/2"), (70,))
@@ -274,18 +274,18 @@ class TestOutcome:
         answer = ask(algorithm="specified_positions_divide", positions=[20, 15, 20], load_manager="extensible")
         assert named(answer) == ("IllegalArgumentException", 412)
 
-    def test_B08_positions_that_have_no_effect_are_told(self) -> None:
+    def test_B08_positions_that_have_no_effect_are_reported(self) -> None:
         outside = planned(HALVES, algorithm="specified_positions_divide", positions=[0x80000000, 15, 0])
         assert next(w.positions for w in outside.warnings if w.code == "positions-not-used") == (0x80000000, 0)
         other = planned(positions=[15])
         assert next(w.positions for w in other.warnings if w.code == "positions-not-used") == (15,)
 
-    def test_B13_a_full_namespace_is_told(self) -> None:
+    def test_B13_a_full_namespace_is_reported(self) -> None:
         settings = BrokerSettings(loadBalancerNamespaceMaximumBundles=2)
         assert "above-maximum-bundles" in codes(planned(HALVES, settings=settings))
         assert "above-maximum-bundles" not in codes(planned(WHOLE, settings=settings))
 
-    def test_a_topic_of_the_top_hash_is_told(self) -> None:
+    def test_a_topic_of_the_top_hash_is_reported(self) -> None:
         plan = planned(topics=topics_at(5, FULL_UPPER_BOUND))
         assert next(w.topics for w in plan.warnings if w.code == "lookup-fails") == ("persistent://t/n/1",)
         assert plan.children[1].topics == ("persistent://t/n/1",)

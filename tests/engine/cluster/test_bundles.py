@@ -34,7 +34,7 @@ def test_a_split_is_an_event_with_its_cuts() -> None:
     )
 
 
-def test_cuts_are_told_in_ascending_order() -> None:
+def test_cuts_are_listed_in_ascending_order() -> None:
     (event,) = decide(
         cluster(partitions=200), SplitBundle("shop/eu", FIRST, "specified_positions_divide", (300, 100, 200))
     )

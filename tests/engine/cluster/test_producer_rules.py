@@ -338,7 +338,7 @@ def test_which_topic_is_meant_is_asked_where_several_could_be() -> None:
     assert parse_command("producer send all", both, f"{AUDIT}-2") == SendByProducers(f"{AUDIT}-2")
 
 
-def test_equal_names_are_told_apart_by_numbers() -> None:
+def test_equal_names_are_distinguished_by_numbers() -> None:
     state = timeline_after(f"producer add named x on {ORDERS}", "producer close #0", "producer add named x").state
     found = parse_command("producer send x", state)
     assert isinstance(found, Rejection) and found.error == "AmbiguousProducer" and "#0, #1" in found.message

@@ -68,7 +68,7 @@ def test_a_score_is_what_the_selector_gives(names: list[str], points: int) -> No
         assert (score.now, score.after_loss) == pytest.approx((ratio(counted(selector, keys)), max(left)))
 
 
-def test_fitted_names_are_as_good_as_told_on_the_slots() -> None:
+def test_fitted_names_are_as_good_as_reported_on_the_slots() -> None:
     names = [f"w-{at}" for at in range(5)]
     fit = fit_names(names, Work.of_space(), tries=200, ring=kind())
     assert isinstance(fit, Fit)

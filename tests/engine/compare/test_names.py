@@ -44,7 +44,7 @@ def fitted(**how: object) -> Fit:
     return found
 
 
-def test_fitted_names_are_more_even_and_as_good_as_told() -> None:
+def test_fitted_names_are_more_even_and_as_good_as_reported() -> None:
     fit = fitted(seed=5)
     assert fit.after.now < fit.before.now
     assert fit.after.after_loss < fit.before.after_loss
@@ -64,7 +64,7 @@ def test_a_goal_that_is_met_changes_nothing() -> None:
     assert (fit.tried, fit.before) == (0, fit.after)
 
 
-def test_held_out_topics_are_told_where_there_are_enough() -> None:
+def test_held_out_topics_are_reported_where_there_are_enough() -> None:
     assert fitted().held_out_after is not None
     few = fit_names(NAMES, WORK.part(np.arange(10)), tries=50)
     assert isinstance(few, Fit)

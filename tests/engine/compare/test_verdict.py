@@ -96,7 +96,7 @@ def test_a_newcomer_that_relieves_nobody_is_even_and_a_loss_is_worse() -> None:
     assert verdict(state, SetPriorityLevel("sub", 0, 1)).judgement == "worse"
 
 
-def test_traffic_and_unacknowledged_messages_of_what_moves_are_told() -> None:
+def test_traffic_and_unacknowledged_messages_of_what_moves_are_reported() -> None:
     state = cluster(["a", "b"], {"x": 4})  # rates and unacknowledged messages 1, 2, 3, 4
     found = verdict(state, KillConsumer("sub", 1))
     assert (found.moved, found.least, found.msgs_per_sec, found.unacked_at_risk) == (2, 2, 6.0, 6)

@@ -148,7 +148,7 @@ def test_thirds_of_auto_split_are_skewed_by_construction(ranges: list[tuple[int,
         assert (found.causes[0].number("largest_share"), found.causes[0].number("smallest_share")) == (0.5, 0.25)
 
 
-def test_a_quota_that_evicts_is_told_by_what_never_went_out() -> None:
+def test_a_quota_that_evicts_is_reported_by_what_never_went_out() -> None:
     shown = stats(
         "Shared", [consumer("a", msgOutCounter=100)], msgBacklog=20, msgOutCounter=100,
         topic={"msgInCounter": 642, "backlogQuotaLimitSize": 12000, "backlogSize": 900},
@@ -248,7 +248,7 @@ def test_draining_slots_hurt_only_when_a_message_was_held_back() -> None:
     )
 
 
-def test_a_quota_of_time_is_told_by_producers_that_are_gone() -> None:
+def test_a_quota_of_time_is_reported_by_producers_that_are_gone() -> None:
     quota = "admin/v2/persistent/t/n/x/backlogQuotaMap@applied=true"
     policy = {"message_age": {"limitSize": -1, "limitTime": 30, "policy": "producer_exception"}}
 
@@ -292,7 +292,7 @@ def test_a_hot_consumer_with_a_few_permits_left_is_found_by_what_it_holds() -> N
 
 
 @pytest.mark.parametrize(("actives", "differs"), [("abab", False), ("abba", True)])
-def test_active_consumers_that_no_rule_gives_are_told(actives: str, differs: bool) -> None:
+def test_active_consumers_that_no_rule_gives_are_reported(actives: str, differs: bool) -> None:
     found = diagnosed({
         stats_path(index): stats("Failover", [consumer(name) for name in "ab"], activeConsumerName=active)
         for index, active in enumerate(actives)
@@ -309,7 +309,7 @@ def test_who_is_idle_is_not_said_where_some_answers_name_no_active_consumer() ->
     assert [cause.id for cause in found.causes] == ["fine_idle"]
 
 
-def test_26164_without_counters_is_told_by_a_rate_of_0_as_something_to_look_at_again() -> None:
+def test_26164_without_counters_is_reported_by_a_rate_of_0_as_something_to_look_at_again() -> None:
     def shown(**of_active: object) -> Stats:
         active = consumer("a", msgOutCounter=None, **of_active)
         found = stats(

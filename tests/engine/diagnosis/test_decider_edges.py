@@ -137,7 +137,7 @@ def test_one_consumer_with_permits_is_enough_for_shared_and_for_a_standby() -> N
     assert told(two(shown, shown), "failover_active_no_permits")["numbers"]["standbys_with_permits"] == 1
 
 
-def test_of_two_stopped_consumers_the_larger_numbers_are_told() -> None:
+def test_of_two_stopped_consumers_the_larger_numbers_are_reported() -> None:
     members = [
         consumer(name, blockedConsumerOnUnackedMsgs=True, unackedMessages=held, availablePermits=permits)
         for name, held, permits in (("a", 30, 5), ("b", 40, 4))

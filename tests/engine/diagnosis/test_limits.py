@@ -152,7 +152,7 @@ def test_a_finding_is_about_the_topic_of_its_cause_or_else_of_the_subscription()
     assert topic_of("") == TOPIC
 
 
-def test_a_broker_that_told_its_settings_told_its_defaults_too() -> None:
+def test_a_broker_that_reported_its_settings_reported_its_defaults_too() -> None:
     found = limits({RUNTIME: {"maxUnackedMessagesPerConsumer": "7", "activeConsumerFailoverDelayTimeMillis": "1"}})
     setting = found.of_broker("maxUnackedMessagesPerSubscription")
     assert (setting.value, setting.default, setting.source) == (200_000, 200_000, "broker")

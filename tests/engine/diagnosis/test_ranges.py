@@ -57,14 +57,14 @@ def test_a_slot_that_two_report_is_somebody_who_came_or_went() -> None:
     assert found is not None and "joined or left" in found[1]
 
 
-def test_points_that_were_others_when_the_consumers_connected_are_told() -> None:
+def test_points_that_were_others_when_the_consumers_connected_are_reported() -> None:
     runtime = {"subscriptionKeySharedConsistentHashingReplicaPoints": "20"}
     hundred = shown("ab", ranges_of("ab"))
     found = differing(diagnosed({stats_path(): hundred, RUNTIME: runtime}))
     assert found is not None and "ReplicaPoints was 100" in found[1]
 
 
-def test_another_order_of_connecting_is_told() -> None:
+def test_another_order_of_connecting_is_reported() -> None:
     first, second = ranges_of("aa")
     assert first != second
     # Namesakes are told apart by the order alone.
@@ -86,7 +86,7 @@ def test_how_many_slots_differ_is_counted_once() -> None:
 
 
 @pytest.mark.parametrize(("per_entry", "told"), [(None, False), (1, False), (2, True), (40, True)])
-def test_entries_of_several_messages_are_told_to_go_by_their_first_key(per_entry: int | None, told: bool) -> None:
+def test_entries_of_several_messages_are_reported_to_go_by_their_first_key(per_entry: int | None, told: bool) -> None:
     members = [consumer("a", keyHashRangeArrays=[[0, 65535]], avgMessagesPerEntry=per_entry), consumer("b")]
     found = of_stats(stats("Key_Shared", members, msgBacklog=3))
     assert ("keyshared_batches" in [each.id for each in found.causes]) is told

@@ -85,7 +85,7 @@ def test_F03_explain_shows_hash_point_owner_and_runner_up_also_where_the_ring_wr
     assert len({why.active, *why.heirs}) == 3
 
 
-def test_F04_the_old_active_consumer_is_told_and_messages_in_flight_may_come_twice() -> None:
+def test_F04_the_old_active_consumer_is_notified_and_messages_in_flight_may_come_twice() -> None:
     """B connects first and receives; A connects and takes over."""
     state = DispatcherState(Terms("persistent://t/n/x-partition-0", 0, delay_ms=1000))
     state = done(connect(state, Connection(Consumer(2, "B")), 0)).state

@@ -166,7 +166,7 @@ def test_the_last_one_leaves_in_silence() -> None:
 
 
 @pytest.mark.parametrize(("version", "told"), [("4.2.4", []), ("5.0.0", [(0, True), (1, False)])])
-def test_a_change_on_a_non_persistent_topic_is_told_only_by_later_releases(
+def test_a_change_on_a_non_persistent_topic_is_notified_only_by_later_releases(
     version: str, told: list[tuple[int, bool]]
 ) -> None:
     behaviour = behaviour_of(version)
@@ -179,7 +179,7 @@ def test_a_change_on_a_non_persistent_topic_is_told_only_by_later_releases(
     assert changed.state.handover_due_ms is None and advance_to(changed.state, 9999).effects == ()
 
 
-def test_a_non_persistent_newcomer_without_change_is_told() -> None:
+def test_a_non_persistent_newcomer_without_change_is_notified() -> None:
     state = done(connect(dispatcher(-1, persistent=False), cons(1, 0))).state
     assert notices(connect(state, cons(2, 1))) == [(2, False)]
     assert notices(connect(state, cons(1, 0))) == [(1, True)]

@@ -62,7 +62,7 @@ def reason_of(index: int, flag: bool, version: str) -> RuleReason:
     return why.rule_reason
 
 
-def test_the_reason_for_the_rule_is_told() -> None:
+def test_the_reason_for_the_rule_is_given() -> None:
     assert reason_of(0, False, "4.2.4") is RuleReason.FLAG_IS_OFF
     assert reason_of(0, True, "4.2.4") is RuleReason.FLAG_IS_ON
     assert reason_of(0, True, "4.0.0") is RuleReason.RELEASE_IGNORES_FLAG

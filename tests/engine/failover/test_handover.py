@@ -120,7 +120,7 @@ def test_a_task_that_finds_nobody_rewinds_and_tells_nobody() -> None:
     assert task.effects == (Rewound(0, ()),) and task.state.handover_due_ms is None
 
 
-def test_a_standby_that_connects_during_the_wait_is_told_at_once() -> None:
+def test_a_standby_that_connects_during_the_wait_is_notified_at_once() -> None:
     state = join(fresh(), 5, 0).state
     assert join(state, 7, 10).effects == (Notified(7, False),)
 
@@ -184,7 +184,7 @@ def test_the_last_one_that_leaves_cancels_its_read() -> None:
     assert left.state.permits == {}
 
 
-def test_a_failed_read_is_tried_again_and_told_only_after_a_change() -> None:
+def test_a_failed_read_is_tried_again_and_notified_only_after_a_change() -> None:
     assert read_failed(reading()).effects == (ReadStarted(5),)
     state = flow(join(uncancellable(reading()), 3, 2000).state, 3, 4).state
     assert read_failed(state).effects == (Notified(3, True), Notified(5, False), ReadStarted(3))

@@ -58,7 +58,7 @@ def test_K13_join_order_is_named_where_the_ring_is_crowded() -> None:
     assert luck_of(crowded, alike(20_000)).verdict is Verdict.JOIN_ORDER
 
 
-def test_points_that_fell_unevenly_are_told_from_keys_that_did() -> None:
+def test_points_that_fell_unevenly_are_distinguished_from_keys_that_did() -> None:
     few = ring(["a", "b", "c"], points=4)
     many = luck_of(few, alike(20_000))
     assert many.verdict is Verdict.CHANCE_OF_POINTS

@@ -17,7 +17,7 @@ def rivals(selector: Selector, key: bytes) -> dict[str, Rival]:
     return {each.consumer.name: each for each in rivals_of(selector, explain_key(selector, key))}
 
 
-def test_the_halves_of_auto_split_are_told_with_their_distance() -> None:
+def test_the_halves_of_auto_split_are_reported_with_their_distance() -> None:
     selector = auto_split(64)
     for number, name in enumerate("abc", start=1):
         selector = accepted(selector.join(Consumer(number, name)))

@@ -121,7 +121,9 @@ def test_F03_only_topics_without_partitions_ignore_a_flag_that_is_off() -> None:
     ],
     ids=["flag on", "partitions only", "one consumer", "nobody", "a standby", "first connected"],
 )
-def test_F03_where_the_rule_is_what_the_flag_says_or_does_not_matter_nothing_is_told(case: SubscriptionCase) -> None:
+def test_F03_where_the_rule_is_what_the_flag_says_or_does_not_matter_nothing_is_reported(
+    case: SubscriptionCase,
+) -> None:
     assert found(IGNORED, case) == []
 
 
@@ -153,5 +155,5 @@ def test_F03_before_3_0_the_flag_leaves_topics_without_partitions_to_whoever_con
     ],
     ids=["the next release", "flag off", "no partitions", "one consumer"],
 )
-def test_F03_a_flag_that_is_known_or_changes_nothing_is_not_told(case: SubscriptionCase) -> None:
+def test_F03_a_flag_that_is_known_or_changes_nothing_is_not_reported(case: SubscriptionCase) -> None:
     assert found(UNKNOWN, case) == []

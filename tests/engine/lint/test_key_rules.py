@@ -156,7 +156,7 @@ def test_K10_touching_ends_overlap_and_interleaved_ranges_do_not() -> None:
     assert [each.where.consumer for each in found(key_overlaps.RULE, planned(three))] == ["b"]
 
 
-def test_K10_own_ranges_that_no_client_sends_are_told_with_the_client_s_words() -> None:
+def test_K10_own_ranges_that_no_client_sends_are_reported_with_the_client_s_words() -> None:
     consumers = (Consumer(0, "a", ((0, 9), (5, 20))), Consumer(1, "b", ((0, 70_000),)), Consumer(2, "c", ()))
     findings = found(key_overlaps.RULE, KeyCase(NOW, "", "", "", 0, consumers))
     assert [each.where.consumer for each in findings] == ["a", "b", "c"]

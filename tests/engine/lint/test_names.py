@@ -45,7 +45,7 @@ def test_K10_a_plan_with_a_consumer_that_declares_nothing_is_no_plan() -> None:
     assert [(each.rule, each.where.consumer) for each in findings] == [("key-overlaps", "b")]
 
 
-def test_a_bandwidth_limit_of_all_brokers_is_told_with_names_too() -> None:
+def test_a_bandwidth_limit_of_all_brokers_is_reported_with_names_too() -> None:
     assert [each.rule for each in lint_names(["a"], world(loadBalancerNamespaceBundleMaxBandwidthMbytes=4096))] == [
         "bandwidth-limit-overflow"
     ]

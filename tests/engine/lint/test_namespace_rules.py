@@ -30,7 +30,7 @@ FLOW = "flow_or_qps_equally_divide"
 BY_COUNT = "topic_count_equally_divide"
 
 
-def test_B01_one_topic_above_the_limit_is_told_with_its_part_of_the_bundle() -> None:
+def test_B01_one_topic_above_the_limit_is_reported_with_its_part_of_the_bundle() -> None:
     topics = [topic(5, 40_000.0), topic(6, 10_000.0), topic(HALF + 1, 29_000.0)]
     (one,) = found(HOT, namespace(topics, world(), HALF))
     assert (one.severity, one.where.bundle) == (Severity.WARNING, "0x00000000_0x80000000")
@@ -100,7 +100,7 @@ def test_B06_halving_the_range_needs_as_many_splits_as_the_hashes_have_equal_lea
     assert found(EMPTY, namespace([topic(1), topic(HALF)], tight("range_equally_divide"))) == []
 
 
-def test_B06_a_bundle_that_is_not_due_is_not_told() -> None:
+def test_B06_a_bundle_that_is_not_due_is_not_reported() -> None:
     near = [topic(10), topic(11)]
     for where in (
         tight(BY_COUNT, topics=2),
@@ -151,7 +151,7 @@ def test_rates_between_the_limit_and_the_flow_algorithm_s_own_are_only_to_be_kno
         assert [each.severity for each in findings] == severities, rate
 
 
-def test_sessions_count_where_they_are_told() -> None:
+def test_sessions_count_where_they_are_reported() -> None:
     two = [topic(0), topic(100)]
     where = tight(FLOW, topics=1000, loadBalancerNamespaceBundleMaxSessions=5)
     told = {two[0].name: 3, two[1].name: 3}
@@ -191,7 +191,7 @@ def test_a_limit_of_2048_megabytes_makes_every_bundle_with_two_topics_due() -> N
     assert len(found(EMPTY, namespace(idle, overflown))) == 1, "idle topics are split because of it"
 
 
-def test_B07_topics_of_one_hash_are_told_once_for_each_hash() -> None:
+def test_B07_topics_of_one_hash_are_reported_once_for_each_hash() -> None:
     topics = [topic(7, 2.0, name="persistent://t/n/b"), topic(7, 3.0, name="persistent://t/n/a"), topic(8)]
     (one,) = found(topic_crc32_twins.RULE, namespace(topics, world()))
     assert (one.severity, one.where.topic) == (Severity.INFO, "persistent://t/n/a")

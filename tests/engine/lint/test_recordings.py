@@ -180,7 +180,7 @@ def test_B05_what_the_extensible_load_manager_logged_as_failures_is_found_with_i
 
 
 @pytest.mark.parametrize("algorithm", ["flow", "range"])
-def test_B13_what_the_extensible_load_manager_logged_as_too_many_bundles_is_told_as_that(algorithm: str) -> None:
+def test_B13_what_the_extensible_load_manager_logged_as_too_many_bundles_is_reported_as_that(algorithm: str) -> None:
     folder = RECORDINGS / f"g-autosplit-extensible-{algorithm}"
     log = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("log-*.txt.gz")).decode()
     logged = set(re.findall(r"Can't split broker:(\S+)\. Namespace:\S+ has too many bundles:16", log))

@@ -49,13 +49,13 @@ moved = 0.5
 def test_modulo_by_hand() -> None:
     # Six partitions on four: 2 2 1 1. One less: 2 2 2. From three to four 3, 4 and 5 move.
     found = judged(MODULO)
-    assert found["max_over_mean"].found == pytest.approx(8 / 6)
+    assert found["max_over_mean"].actual == pytest.approx(8 / 6)
     assert found["max_over_mean"].met
-    assert found["max_over_mean_msgs"].found == pytest.approx(8 / 6)
-    assert (found["survive"].found, found["survive"].met) == (1.0, True)
+    assert found["max_over_mean_msgs"].actual == pytest.approx(8 / 6)
+    assert (found["survive"].actual, found["survive"].met) == (1.0, True)
     assert found["idle"].met
-    assert (found["busiest_msgs"].found, found["busiest_msgs"].met) == (20.0, False)
-    assert (found["moved"].found, found["moved"].met) == (0.5, True)
+    assert (found["busiest_msgs"].actual, found["busiest_msgs"].met) == (20.0, False)
+    assert (found["moved"].actual, found["moved"].met) == (0.5, True)
     assert {each.goal.line for each in found.values()} == set(range(13, 19))
 
 
@@ -90,15 +90,15 @@ survive = {losses}
         return max(map(owners.count, left)) * len(left) / len(topics)
 
     found = judged(text)
-    assert found["max_over_mean"].found == pytest.approx(ratio(names))
+    assert found["max_over_mean"].actual == pytest.approx(ratio(names))
     every = {gone: ratio([name for name in names if name not in gone]) for gone in combinations(names, losses)}
-    assert found["survive"].found == pytest.approx(max(every.values()))
+    assert found["survive"].actual == pytest.approx(max(every.values()))
     assert every[found["survive"].who] == pytest.approx(max(every.values()))
 
 
 def test_losing_everybody_is_never_met() -> None:
     found = judged(MODULO.replace('"a", "b", "c", "d"', '"a"'))
-    assert (found["survive"].met, found["survive"].found) == (False, None)
+    assert (found["survive"].met, found["survive"].actual) == (False, None)
 
 
 STICKY = """
@@ -115,17 +115,17 @@ max_over_mean = 1.6
 
 def test_gaps_by_hand() -> None:
     found = judged(STICKY)
-    assert (found["gaps"].found, found["gaps"].met) == (10_000, False)
-    assert (found["overlap"].found, found["joins"].met) == (0, True)
+    assert (found["gaps"].actual, found["gaps"].met) == (10_000, False)
+    assert (found["overlap"].actual, found["joins"].met) == (0, True)
     # Slot 0 never occurs: 9,999 and 45,536 of 55,535.
-    assert found["max_over_mean"].found == pytest.approx(45_536 * 2 / 55_535)
+    assert found["max_over_mean"].actual == pytest.approx(45_536 * 2 / 55_535)
 
 
 def test_an_overlap_keeps_a_consumer_out() -> None:
     found = judged(STICKY.replace("[20000,", "[9000,"))
-    assert (found["overlap"].found, found["overlap"].who) == (1_000, ("a", "b"))
+    assert (found["overlap"].actual, found["overlap"].who) == (1_000, ("a", "b"))
     assert (found["joins"].met, found["joins"].who) == (False, ("b",))
-    assert (found["max_over_mean"].met, found["max_over_mean"].found) == (False, None)
+    assert (found["max_over_mean"].met, found["max_over_mean"].actual) == (False, None)
 
 
 def test_overlaps_are_slots_by_brute_force() -> None:
@@ -133,7 +133,7 @@ def test_overlaps_are_slots_by_brute_force() -> None:
     rows = ", ".join(f"{{ name = '{name}', ranges = {[list(each) for each in own]} }}" for name, own in pieces.items())
     text = f"[[subscriptions]]\nname='k'\ntype='Key_Shared'\nconsumers=[{rows}]\n[subscriptions.goals]\noverlap=0"
     claims = [sum(low <= slot <= high for own in pieces.values() for low, high in own) for slot in range(500)]
-    assert judged(text)["overlap"].found == sum(count > 1 for count in claims)
+    assert judged(text)["overlap"].actual == sum(count > 1 for count in claims)
 
 
 HALVES = """
@@ -156,18 +156,18 @@ max_over_mean_msgs = 2.0
 
 def test_halves_by_hand_and_the_key_that_rules() -> None:
     found = judged(HALVES)
-    assert found["max_over_mean"].found == pytest.approx(1, abs=1e-4)
+    assert found["max_over_mean"].actual == pytest.approx(1, abs=1e-4)
     # Two have half; the third and the fourth take half of one each.
-    assert found["moved"].found == pytest.approx(0.5, abs=1e-4)
+    assert found["moved"].actual == pytest.approx(0.5, abs=1e-4)
     assert found["survive"].goal.losses == 1
     messages = found["max_over_mean_msgs"]
-    assert messages.found is not None and messages.found >= 60 * 4 / 100
+    assert messages.actual is not None and messages.actual >= 60 * 4 / 100
     assert (messages.met, messages.key) == (False, "hot")
 
 
 def test_a_switch_from_halves_to_a_ring_moves_nearly_what_chance_says() -> None:
     text = HALVES.replace('mode = "auto-split"\ncount = 4', 'mode = "consistent-auto-split"\ncount = 4')
-    found = judged(text)["moved"].found
+    found = judged(text)["moved"].actual
     assert found is not None
     # Two of four keep a quarter each of the half they had.
     assert found == pytest.approx(1 - 2 * 0.5 * 0.25, abs=0.1)
@@ -190,7 +190,7 @@ survive = 1
 fullest_bundle = 1
 """
     found = judged(text)
-    assert {kind: (each.met, each.found) for kind, each in found.items()} == {
+    assert {kind: (each.met, each.actual) for kind, each in found.items()} == {
         "max_over_mean": (False, 2.0),
         "idle": (False, 1.0),
         "survive": (True, 1.0),
@@ -211,20 +211,20 @@ fullest_bundle = 2.2
 """
     found = judged(text)
     # The numbers of ``expected_occupancy``, which are counted by hand there.
-    assert found["fullest_bundle"].found == pytest.approx(2.125)
-    assert found["idle"].found == pytest.approx(0.015625)
+    assert found["fullest_bundle"].actual == pytest.approx(2.125)
+    assert found["idle"].actual == pytest.approx(0.015625)
 
 
 def test_a_release_without_the_flag_ignores_it() -> None:
     ring = MODULO.replace("\n[[topics]]", "[settings]\nactiveConsumerFailoverConsistentHashing = true\n[[topics]]", 1)
-    assert judged(f"release = '4.0.7'\n{ring}")["moved"].found != 0.5
-    assert judged(f"release = '2.11.0'\n{ring}")["moved"].found == 0.5
+    assert judged(f"release = '4.0.7'\n{ring}")["moved"].actual != 0.5
+    assert judged(f"release = '2.11.0'\n{ring}")["moved"].actual == 0.5
 
 
 def test_settings_before_count_without_other_consumers() -> None:
     text = MODULO.replace('[subscriptions.before]\nconsumers = ["a", "b", "c"]\n', "")
     text += "[before.settings]\nactiveConsumerFailoverConsistentHashing = true\n"
-    assert judged(text)["moved"].found != 0
+    assert judged(text)["moved"].actual != 0
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_problems_name_line_and_field(change: tuple[str, str], line: int, path: 
     assert (line, path) in found
 
 
-def test_what_is_no_toml_is_told_with_its_place() -> None:
+def test_what_is_no_toml_is_reported_with_its_place() -> None:
     assert [(each.line, each.column) for each in problems("a = 1\nb = \n")] == [(2, 5)]
     assert problems(b"a = 1\n\xff")[0].line == 2
     assert len(problems("[" * 100_000)) == 1

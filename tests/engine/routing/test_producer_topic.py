@@ -43,7 +43,7 @@ def test_the_access_modes_decide_who_joins(there: AccessMode, mode: AccessMode, 
         assert after.has(1, 0) == (mode == "Shared")
 
 
-def test_one_that_would_wait_for_exclusive_access_is_told_for_whom() -> None:
+def test_one_that_would_wait_for_exclusive_access_is_reported_with_the_holder() -> None:
     topic, _ = connect(PartitionedTopic(((), ())), 0, 1, "first", "Shared")
     answer = connect(topic, 0, 2, "second", "WaitForExclusive")[1]
     assert isinstance(answer, Rejection)

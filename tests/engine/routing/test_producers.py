@@ -68,7 +68,7 @@ def test_a_chosen_name_is_numbered_where_several_would_share_it() -> None:
     assert isinstance(event, Created) and event.error is not None and event.error.error == "ProducerBusy"
 
 
-def test_a_creation_that_fails_is_told_and_not_kept_and_leaves_nothing_open() -> None:
+def test_a_creation_that_fails_is_reported_and_not_kept_and_leaves_nothing_open() -> None:
     state = done(fail_partition(fresh(4), 3))
     step = add_producers(state, 2, EAGER, ONE_BY_ONE)
     assert [isinstance(event, Created) and event.error is not None for event in events(step)] == [True, True]

@@ -82,8 +82,9 @@ def test_the_other_manager_is_asked_as_if_all_brokers_ran_it() -> None:
 
 
 def test_what_a_release_lacks_is_refused_in_the_comparison() -> None:
-    given = brokers_input(broker_scene("comes-back").inputs())
-    refused = {row.shedder for row in compared_shedders(given, BrokersQuestion(cycles=3)) if row.refused}
+    view = brokers_view(brokers_input(broker_scene("comes-back").inputs()), BrokersQuestion(cycles=3))
+    assert isinstance(view, BrokersView)
+    refused = {row.shedder for row in compared_shedders(view) if row.refused}
     assert refused == {"AvgShedder", "TransferShedder"}
 
 

@@ -106,7 +106,7 @@ def test_one_name_with_other_consumers_is_another_subscription_with_its_own_key(
     assert [each.accepts_new_topics for each in found.state.subscriptions] == [True, False]
 
 
-def test_priority_levels_are_inferred_from_the_order_and_told() -> None:
+def test_priority_levels_are_inferred_from_the_order_and_reported() -> None:
     topics = {f"persistent://t/n/x-partition-{at}": partition(["c", "a", "b"], "c") for at in range(4)}
     found = answers(topics)
     assert {each.name: each.priority_level for each in found.state.subscriptions[0].consumers} == {
@@ -126,7 +126,7 @@ def test_before_3_0_the_order_of_a_topic_without_partitions_says_nothing_about_l
     assert by_name(found) == {"persistent://t/n/x": "z"}
 
 
-def test_an_active_consumer_that_no_rule_gives_is_told_and_the_rest_is_kept() -> None:
+def test_an_active_consumer_that_no_rule_gives_is_reported_and_the_rest_is_kept() -> None:
     scenario = {"scenario": "s", "steps": [], "broker_settings": {"activeConsumerFailoverConsistentHashing": "false"}}
     topics = {f"persistent://t/n/x-partition-{at}": partition(["a", "b"], name) for at, name in enumerate("ba")}
     found = answers(topics, **{"scenario.json": scenario})

@@ -33,7 +33,7 @@ def test_bundles_that_are_asked_for_are_those_of_every_release() -> None:
     assert state.settings.defaultNumberOfNamespaceBundles == 7
 
 
-def test_the_strategies_are_told_by_the_run_time_configuration() -> None:
+def test_the_strategies_come_from_the_run_time_configuration() -> None:
     runtime = {
         "activeConsumerFailoverDelayTimeMillis": "1000",
         "loadBalancerLoadSheddingStrategy": "org.apache.pulsar.broker.loadbalance.impl.AvgShedder",

@@ -167,7 +167,7 @@ def test_a_selection_that_is_not_there_fails_with_all_that_was_tried() -> None:
     assert "neither a bundle nor a consumer" in failure.reason and "topic" in failure.reason
 
 
-def test_every_problem_of_a_script_is_told_with_its_line() -> None:
+def test_every_problem_of_a_script_is_reported_with_its_line() -> None:
     text = "\n".join(
         [
             "# a title",

@@ -58,12 +58,12 @@ def test_rates_are_uneven_as_real_ones_are() -> None:
         ({"release": "1.0"}, "Pulsar 1.0 is"),
     ],
 )
-def test_numbers_out_of_their_limits_are_told(arguments: dict[str, int], told: str) -> None:
+def test_numbers_out_of_their_limits_are_reported(arguments: dict[str, int], told: str) -> None:
     with pytest.raises(InputError) as caught:
         synthetic_state(**arguments)  # type: ignore[arg-type]
     assert told in str(caught.value)
 
 
-def test_all_that_is_out_of_limits_is_told_at_once() -> None:
+def test_all_that_is_out_of_limits_is_reported_at_once() -> None:
     with pytest.raises(InputError, match=r"topics is -1.*consumers is -1"):
         synthetic_state(topics=-1, consumers=-1)

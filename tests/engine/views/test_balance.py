@@ -51,7 +51,7 @@ def viewed(state: ClusterState, question: BalanceQuestion | None = None, namespa
     return view
 
 
-def test_the_next_split_is_told_with_bundle_reason_time_and_children() -> None:
+def test_the_next_split_is_reported_with_bundle_reason_time_and_children() -> None:
     split = viewed(scene()).configured.next_split()
     assert split is not None
     assert (split.range_text, split.cycle, split.at_seconds, split.reason) == (
@@ -145,7 +145,7 @@ def test_bundles_that_come_back_to_their_broker_are_counted_with_their_topics() 
     assert any(loop.kind == "unloaded-for-nothing" and loop.times == 6 for loop in view.trees[0].loops)
 
 
-def test_the_caps_are_told_in_the_cycle_in_which_they_bite() -> None:
+def test_the_caps_are_reported_in_the_cycle_in_which_they_bite() -> None:
     full = viewed(scene(loadBalancerNamespaceMaximumBundles=5))
     remarks = balance_frame(full, "range_equally_divide", 1).remarks
     assert any("loadBalancerNamespaceMaximumBundles 5" in remark for remark in remarks)
@@ -156,7 +156,7 @@ def test_the_caps_are_told_in_the_cycle_in_which_they_bite() -> None:
     assert any("a broker splits at most 1 in a cycle" in remark for remark in frame.remarks)
 
 
-def test_echoes_of_a_split_are_told_apart() -> None:
+def test_echoes_of_a_split_are_distinguished() -> None:
     told = [
         attempt.sentence
         for algorithm in SPLIT_ALGORITHMS

@@ -12,7 +12,7 @@ from engine.admin.shed_inputs import ShedInputs
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.limits import BundleStats
 from engine.errors import Rejection
-from engine.scenarios.embedded import embedded_brokers
+from engine.scenarios.embedded import broker_scene, embedded_brokers
 from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView, Change, LeftAlone
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, compared_shedders
 
@@ -148,16 +148,29 @@ def _left(view: BrokersView, cycle: int) -> tuple[LeftAlone, ...]:
 
 
 def test_all_shedders_are_compared_and_the_one_in_force_says_what_the_forecast_says() -> None:
-    view, compared = answer(embedded()), compared_shedders(embedded(), BrokersQuestion())
+    view = answer(embedded())
+    compared = compared_shedders(view)
     assert len({each.shedder for each in compared}) == 5
     (own,) = [each for each in compared if each.in_force]
     assert (own.shedder, own.unloads) == (view.shedder, len(view.ahead.moves))
     assert (own.quiet_after, own.after) == (view.ahead.quiet_after, view.ahead.after)
+    for each in compared:
+        asked = answer(embedded(), BrokersQuestion(shedder=each.shedder)).ahead
+        assert (each.unloads, each.after) == (len(asked.moves), asked.after)
+
+
+def test_a_loop_that_pauses_for_a_cycle_is_not_quiet() -> None:
+    """One bundle goes round every other cycle, and the last of the forecast is one in which nothing moves."""
+    view = answer(brokers_input(broker_scene("endless").inputs()))
+    assert [bool(cycle.moves) for cycle in view.ahead.cycles[-4:]] == [True, False, True, False]
+    assert view.ahead.quiet_after is None
+    once = answer(embedded()).ahead
+    assert ([cycle.number for cycle in once.cycles if cycle.moves], once.quiet_after) == ([1], 1)
 
 
 def test_a_shedder_that_the_release_lacks_says_so() -> None:
     old = brokers_input(embedded_brokers(), "2.11.0")
-    refused = {each.shedder for each in compared_shedders(old, BrokersQuestion()) if each.refused}
+    refused = {each.shedder for each in compared_shedders(answer(old)) if each.refused}
     assert refused == {"AvgShedder", "TransferShedder"}
 
 

@@ -90,7 +90,7 @@ def test_F03_a_topic_without_partitions_has_one_answer_for_both_values_of_the_fl
     assert found.why.rule is found.other.rule is Rule.RING and found.why.active == found.other.active
 
 
-def test_a_consumers_name_is_told_apart_from_a_topics() -> None:
+def test_a_consumers_name_is_distinguished_from_a_topics() -> None:
     embedded = Timeline.start(embedded_default().state)
     assert "billing-0 is a consumer, and topics are explained" in refused(embedded, "billing-0").message
 

@@ -37,7 +37,7 @@ def test_a_slot_past_the_last_point_goes_round_the_end() -> None:
     assert not all("round the end" in each for each in told)
 
 
-def test_where_points_are_shared_the_turn_is_told_with_its_numbers() -> None:
+def test_where_points_are_shared_the_turn_is_reported_with_its_numbers() -> None:
     found = answer("release 2.11.0", "add c", "add c", key="k1")
     slot = found.explanation.slot.slot
     assert f"which 2 consumers share: {slot:,} mod 2 = {slot % 2} is c" in found.sentence
@@ -58,7 +58,7 @@ def test_a_key_of_nobody_waits_for_somebody() -> None:
     assert found.steps[-1] == "heirs: nobody"
 
 
-def test_a_consumer_without_a_name_is_quoted_and_an_empty_key_told() -> None:
+def test_a_consumer_without_a_name_is_quoted_and_an_empty_key_reported() -> None:
     found = answer('add ""', key="")
     assert found.sentence.endswith('the first at or after it: ""')
     assert found.steps[0] == "bytes (none: the key is empty)"

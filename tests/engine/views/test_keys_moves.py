@@ -142,7 +142,7 @@ def test_another_mode_with_the_same_slots_counts_what_moved() -> None:
     assert found.moves.slots > 0 and found.moves.bystanders == ()
 
 
-def test_other_points_of_nodes_are_told_as_such() -> None:
+def test_other_points_of_nodes_are_reported_as_such() -> None:
     found = view(after(*MODES["nodes"], "share consistent-sticky points 30"))
     assert found.moves.sentence.startswith("all stopped and came back with other points: ")
     assert found.moves.bystanders == ()

@@ -119,7 +119,7 @@ def test_uneven_points_are_a_verdict_of_their_own() -> None:
     assert "the points fell so by chance that one of 3 consumers has " in luck.sentence
 
 
-def test_points_of_the_ring_and_those_lost_are_told_by_consumer() -> None:
+def test_points_of_the_ring_and_those_lost_are_reported_by_consumer() -> None:
     timeline = Timeline.start(synthetic_keys(10, 30).state)
     view = keys_view(timeline, timeline.state.key_subscriptions[0].key)
     selector = timeline.state.key_subscriptions[0].delivery.selector

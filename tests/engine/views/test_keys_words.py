@@ -113,7 +113,7 @@ def test_a_release_that_serves_gaps_says_so() -> None:
     assert "key-gaps-served" not in told("release 4.0.7", "share sticky", "add a ranges 0-9,20-29")
 
 
-def test_K13_points_that_meet_are_told_where_join_order_decides() -> None:
+def test_K13_points_that_meet_are_reported_where_join_order_decides() -> None:
     crowded = ("set subscriptionKeySharedConsistentHashingReplicaPoints 20000", "add a", "add b")
     found = told(*crowded)
     assert found["key-points-lost"].endswith(
@@ -123,7 +123,7 @@ def test_K13_points_that_meet_are_told_where_join_order_decides() -> None:
     assert "key-points-lost" not in told("add a", "add b")
 
 
-def test_K03_one_name_for_several_is_told_with_what_it_does_in_the_release() -> None:
+def test_K03_one_name_for_several_is_reported_with_what_it_does_in_the_release() -> None:
     assert told("add a", "add a", 'add ""', 'add ""', "add b")["key-shared-names"] == (
         "one name for several consumers: 'a', ''; statistics by name cannot distinguish them"
     )
@@ -132,7 +132,7 @@ def test_K03_one_name_for_several_is_told_with_what_it_does_in_the_release() -> 
     )
 
 
-def test_out_of_order_delivery_is_told_where_it_can_happen() -> None:
+def test_out_of_order_delivery_is_reported_where_it_can_happen() -> None:
     lines = ("subscribe loose to persistent://t/n/orders unordered",)
     notices = {each.code: each.text for each in keys_view(after(*lines), "loose").notices}
     assert notices["key-no-order"] == (

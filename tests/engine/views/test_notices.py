@@ -68,13 +68,13 @@ def test_F10_of_equal_names_only_the_last_connected_can_be_active_on_the_ring() 
     assert "only the last" not in by_modulo, "modulo gives each of them its partitions"
 
 
-def test_a_flag_that_the_release_does_not_know_is_told() -> None:
+def test_a_flag_that_the_release_does_not_know_is_reported() -> None:
     assert "Pulsar 4.0.0 does not know it" in notices(["a"], {"t": 2}, flag=True, release="4.0.0")["flag-unknown"]
     assert "flag-unknown" not in notices(["a"], {"t": 2}, flag=True, release="4.0.1")
     assert "flag-unknown" not in notices(["a"], {"t": 2}, flag=False, release="4.0.0")
 
 
-def test_F03_topics_without_partitions_ignore_the_flag_and_this_is_told() -> None:
+def test_F03_topics_without_partitions_ignore_the_flag_and_this_is_reported() -> None:
     for flag in (False, True):
         assert (
             "1 topic without partitions goes by the hash ring"
@@ -84,7 +84,7 @@ def test_F03_topics_without_partitions_ignore_the_flag_and_this_is_told() -> Non
     assert "flag-ignored" not in notices(["a"], {"t": 2})
 
 
-def test_standbys_are_told_with_their_level() -> None:
+def test_standbys_are_reported_with_their_level() -> None:
     text = notices(["a", "b", "c"], {"t": 2}, levels=[1, 5, 5])["standby"]
     assert text == "2 consumers stand by while one of level 1 is connected: b (level 5), c (level 5)"
 
@@ -95,5 +95,5 @@ def test_what_the_opening_noted_comes_last() -> None:
     assert [notice.code for notice in view.notices] == ["flag-ignored", "priorities-inferred"]
 
 
-def test_an_ordinary_cluster_has_nothing_to_be_told() -> None:
+def test_an_ordinary_cluster_has_no_notice() -> None:
     assert notices(["a", "b"], {"t": 4}) == {} == notices([], {})

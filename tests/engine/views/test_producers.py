@@ -177,7 +177,7 @@ def test_a_send_is_explained_before_it_happens_and_beside_the_other_clients() ->
     assert isinstance(nowhere, Rejection) and nowhere.field == "topic"
 
 
-def test_what_happened_is_told_newest_last_with_pulsars_words() -> None:
+def test_what_happened_is_reported_newest_last_with_pulsars_words() -> None:
     view = view_after(LAZY, "partition fail 0", "producer send #0 key order-1")
     assert view.deliveries[-1] == (
         '#0 "order-1": failed at partition 0: Not connected to broker (the partition is not served)'

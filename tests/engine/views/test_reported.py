@@ -128,7 +128,7 @@ def test_an_active_consumer_without_permits_has_the_backlog_waiting(tmp_path: Pa
     assert reported_of(view).time.at_ms > 0 and reported_of(view).time.moments == 2
 
 
-def test_limits_of_unacknowledged_messages_are_told_apart() -> None:
+def test_limits_of_unacknowledged_messages_are_distinguished() -> None:
     of_one = made(
         stats("Key_Shared", [consumer("a", blockedConsumerOnUnackedMsgs=True, unackedMessages=5), consumer("b")])
     )

@@ -53,7 +53,7 @@ def test_an_empty_or_missing_folder_is_refused_in_a_sentence(tmp_path: Path) -> 
             look(tmp_path / ("x" * 300))
 
 
-def test_what_cannot_be_looked_at_is_told_and_the_rest_is_found(tmp_path: Path) -> None:
+def test_what_cannot_be_looked_at_is_reported_and_the_rest_is_found(tmp_path: Path) -> None:
     """Links that lead nowhere or in a circle, links to folders, names that are no UTF-8."""
     put(tmp_path, "in/here/x.json")
     (tmp_path / "in" / "dead.json").symlink_to("nowhere")
@@ -114,7 +114,7 @@ def test_the_broker_is_that_of_the_load_report_beside_the_statistics(tmp_path: P
     }
 
 
-def test_what_an_answer_is_about_is_told_by_the_recording_the_file_name_or_the_neighbours(tmp_path: Path) -> None:
+def test_the_subject_of_an_answer_comes_from_the_recording_the_file_name_or_the_neighbours(tmp_path: Path) -> None:
     answers = [{"request": "GET /admin/v2/namespaces/t/n/bundles", "file": "7-x.json"}]
     put(tmp_path, "rec/scenario.json", {"scenario": "s", "steps": [{"answers": answers}]})
     put(tmp_path, "rec/7-x.json")

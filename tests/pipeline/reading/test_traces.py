@@ -134,7 +134,7 @@ def test_bad_events_are_counted_by_reason_and_the_good_ones_stay(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["t.jsonl.gz", "t.csv.gz"])
-def test_a_gzip_that_ends_early_keeps_whole_lines_and_is_told(name: str, tmp_path: Path) -> None:
+def test_a_gzip_that_ends_early_keeps_whole_lines_and_is_reported(name: str, tmp_path: Path) -> None:
     events = [{"subscription": "s", "key": f"key-{number}"} for number in range(20_000)]
     write(tmp_path / name, events)
     whole = (tmp_path / name).read_bytes()
@@ -153,7 +153,7 @@ def test_csv_lines_with_too_many_fields_are_set_aside(tmp_path: Path) -> None:
     assert account.rows == 3
 
 
-def test_files_that_are_no_traces_are_told_and_the_others_read(tmp_path: Path) -> None:
+def test_files_that_are_no_traces_are_reported_and_the_others_read(tmp_path: Path) -> None:
     write(tmp_path / "good.jsonl", EVENTS)
     (tmp_path / "half.parquet").write_bytes(b"PAR1half")
     pieces, problems = find_traces(tmp_path)

@@ -8,16 +8,17 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from engine.balance.thresholds import thresholds_of
 from engine.scenarios.embedded import embedded_brokers
 from engine.views.brokers.model import BrokersView
-from engine.views.brokers.view import brokers_input
-from tests.tui.broker_scenes import brokers_app, brokers_screen
+from engine.views.brokers.view import SHEDDERS, brokers_input
+from tests.tui.broker_scenes import brokers_app, brokers_screen, settled
 from tests.tui.bundle_scenes import bundles_app
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.brokers import screen as screen_module
 from tui.brokers.bindings import BINDINGS
-from tui.brokers.dialogs import SettingsScreen
+from tui.brokers.dialogs import SettingsScreen, SliderBar, SliderField
 from tui.brokers.screen import BrokersScreen
 from tui.kit.help import HelpScreen
 
@@ -120,6 +121,54 @@ def test_settings_are_refused_in_the_dialog_or_change_the_forecast() -> None:
     run(app, story)
 
 
+def test_sliders_move_a_threshold_in_its_range_and_the_forecast_follows() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = brokers_screen(app)
+        await pilot.press("equals_sign")
+        await pilot.pause()
+        first = app.screen.query(SliderField).first()
+        seen = []
+        for key in ("ctrl+right", "pageup", "ctrl+left", "pagedown", "pagedown"):
+            await pilot.press(key)
+            seen.append(first.value)
+        assert seen == ["11", "21", "20", "10", "0"]
+        assert app.screen.query(SliderBar).first().share == 0.0
+        await pilot.press(*["pageup"] * 12)
+        assert (first.value, app.screen.query(SliderBar).first().share) == ("100", 1.0)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert view_of(screen).ahead.moves == ()
+
+    run(app, story)
+
+
+def test_every_threshold_of_every_shedder_is_a_field_that_can_be_reached() -> None:
+    """At the smallest size as well: the field with the focus is scrolled into sight."""
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        for shedder in SHEDDERS:
+            brokers_screen(app)._take_shedder(shedder)
+            await pilot.press("equals_sign")
+            await pilot.pause()
+            dialog = app.screen
+            placement = view_of(brokers_screen(app)).placement
+            names = [each.name for each in thresholds_of(shedder, placement)]
+            assert [field.id for field in dialog.query(SliderField)] == names
+            for name in names:
+                focused = dialog.focused
+                assert focused is not None and focused.id == name
+                assert dialog.region.contains_region(focused.region)
+                await pilot.press("tab")
+                await pilot.pause()
+            await pilot.press("escape")
+            await pilot.pause()
+
+    run(app, story, (80, 24))
+
+
 def test_help_and_bundles_open_and_close() -> None:
     app = brokers_app()
 
@@ -140,15 +189,16 @@ def test_a_large_cluster_is_computed_in_the_background(monkeypatch: pytest.Monke
     app = brokers_app()
 
     async def story(pilot: Pilot[int]) -> None:
-        await app.workers.wait_for_complete()
-        await pilot.pause()
+        await settled(app, pilot)
         screen = brokers_screen(app)
         assert screen.view is not None
         assert len(screen.compared) == 5
-        await pilot.press("a", "x")
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        assert [change.kind for change in screen.question.changes][:1] == ["joins"]
+        await pilot.press("a")
+        await settled(app, pilot)
+        assert [change.kind for change in screen.question.changes] == ["joins"]
+        await pilot.press("u")
+        await settled(app, pilot)
+        assert not screen.question.changes
 
     run(app, story)
 

@@ -49,7 +49,7 @@ def test_no_line_is_wider_than_the_screen_and_every_cycle_can_be_drawn(
         assert screen.isascii()
 
 
-def test_a_small_terminal_is_told_in_words() -> None:
+def test_a_small_terminal_is_reported_in_words() -> None:
     assert "Ringside needs 60x18" in after_b(bundles_app(), size=(50, 12))
 
 

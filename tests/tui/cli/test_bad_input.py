@@ -28,7 +28,7 @@ def partitions(count: int) -> list[str]:
     ],
     ids=["empty", "truncated", "wrong JSON", "another kind", "a picture"],
 )
-def test_a_file_that_cannot_be_used_is_told_with_its_place_and_2(
+def test_a_file_that_cannot_be_used_is_reported_with_its_place_and_2(
     run: Run, tmp_path: Path, content: bytes, told: str
 ) -> None:
     (tmp_path / "answers.json").write_bytes(content)
@@ -54,7 +54,7 @@ def test_a_missing_path_is_2_and_named(run: Run, words: list[str]) -> None:
     assert "no-such.json" in ran.err
 
 
-def test_a_path_that_cannot_be_opened_is_told_in_the_systems_words(run: Run, tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_opened_is_reported_in_the_systems_words(run: Run, tmp_path: Path) -> None:
     loop = tmp_path / "loop.json"
     loop.symlink_to(loop)
     ran = run("loop.json", "--once")
@@ -66,7 +66,9 @@ def test_a_path_with_a_nul_in_it_is_an_input_error(run: Run) -> None:
     assert run("a\0b", "--once").code == 2
 
 
-def test_one_bad_file_in_a_folder_is_told_and_the_good_one_is_shown(run: Run, tmp_path: Path, answers: Answers) -> None:
+def test_one_bad_file_in_a_folder_is_reported_and_the_good_one_is_shown(
+    run: Run, tmp_path: Path, answers: Answers
+) -> None:
     answers(["c-1"], partitions(2))
     (tmp_path / "torn.json").write_text('{"partitions": {')
     ran = run(str(tmp_path), "--once")
@@ -76,7 +78,7 @@ def test_one_bad_file_in_a_folder_is_told_and_the_good_one_is_shown(run: Run, tm
     assert "could not be used" in ran.out
 
 
-def test_a_file_that_changes_while_it_is_read_is_told_and_what_was_read_is_shown(
+def test_a_file_that_changes_while_it_is_read_is_reported_and_what_was_read_is_shown(
     run: Run, answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = answers(["c-1"], partitions(3))
@@ -121,7 +123,7 @@ def test_any_name_keeps_the_table_whole(run: Run, answers: Answers, name: str) -
     assert name in [each["name"] for each in document["consumers"]]
 
 
-def test_half_a_surrogate_pair_is_no_text_and_told_with_its_place(run: Run, answers: Answers) -> None:
+def test_half_a_surrogate_pair_is_not_a_text_and_is_reported_with_its_place(run: Run, answers: Answers) -> None:
     answers(["\udcff"], partitions(1))
     ran = run("stats.json", "--once")
     assert (ran.code, ran.out) == (2, "")
@@ -220,7 +222,9 @@ def test_a_wrong_value_is_2_and_says_what_would_be_right(run: Run, words: list[s
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_rules_that_stand_in_for_those_of_an_unknown_release_are_told(run: Run, words: list[str], told: str) -> None:
+def test_rules_that_stand_in_for_those_of_an_unknown_release_are_reported(
+    run: Run, words: list[str], told: str
+) -> None:
     ran = run(*words, "--pulsar", "9.9")
     assert ran.code == 0 and ran.out
     assert ran.err.startswith("ringside: --pulsar: Pulsar 9.9 ") and told in ran.err

@@ -131,7 +131,7 @@ def test_what_cannot_be_answered_names_the_option(run: Run, words: tuple[str, ..
     assert (ran.code, ran.out) == (2, "") and told in ran.err
 
 
-def test_a_bandwidth_limit_that_overflows_is_told_and_the_forecast_goes_on_as_brokers_do(run: Run) -> None:
+def test_a_bandwidth_limit_that_overflows_is_reported_and_the_forecast_goes_on_as_brokers_do(run: Run) -> None:
     ran = run("forecast", "scene", "--set", "loadBalancerNamespaceBundleMaxBandwidthMbytes=2048")
     assert ran.code == 0 and "next split" in ran.out
     assert "multiply in 32 bits and compare with -2147483648" in ran.err and "2047" in ran.err
@@ -150,7 +150,7 @@ def test_a_bad_rate_in_a_file_is_named_and_the_other_topics_are_forecast(run: Ru
     assert json.loads(ran.out)["topics"] == 60 and json.loads(ran.out)["next_split"] is not None
 
 
-def test_topics_of_one_hash_are_told(run: Run, tmp_path: Path) -> None:
+def test_topics_of_one_hash_are_reported(run: Run, tmp_path: Path) -> None:
     twins = ("persistent://public/default/834519937c", "persistent://public/default/97af07c5a1")
     assert crc32_hash(twins[0]) == crc32_hash(twins[1])
     rows = {name: {"msgRateIn": 5.0, "msgThroughputIn": 1.0, "subscriptions": {}} for name in twins}

@@ -59,7 +59,7 @@ def test_the_example_holds_and_says_the_defaults(settings: Path) -> None:
         ("mono = true", 0), ("max-input = 5000000", 0), ("a = " + "[" * 100_000, 1),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_and_the_rest_holds(settings: Path, text: str, problems: int) -> None:
+def test_what_is_wrong_is_reported_and_the_rest_holds(settings: Path, text: str, problems: int) -> None:
     settings.write_text(f"journal = false\n{text}\n")
     found = read_config(settings)
     assert len(found.problems) == problems
@@ -68,12 +68,12 @@ def test_what_is_wrong_is_told_and_the_rest_holds(settings: Path, text: str, pro
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"x" * 1_000_001])
-def test_what_is_no_text_or_too_long_is_told(settings: Path, data: bytes) -> None:
+def test_what_is_no_text_or_too_long_is_reported(settings: Path, data: bytes) -> None:
     settings.write_bytes(data)
     assert len(read_config(settings).problems) == 1
 
 
-def test_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_folder_is_reported(tmp_path: Path) -> None:
     assert len(read_config(tmp_path).problems) == 1
 
 

@@ -55,7 +55,7 @@ def test_without_headless_json_is_what_the_screen_tells(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["keys-blocked", "producers-lazy", "three-splits"])
-def test_every_kind_of_story_is_told_with_its_expectations(run: Run, name: str) -> None:
+def test_every_kind_of_story_is_printed_with_its_expectations(run: Run, name: str) -> None:
     found = json.loads(run("demo", name, "--headless", "--json").out)
     expected = [step for step in found["steps"] if step["kind"] == "expect"]
     assert found["expectations"] == len(expected) > 0 and found["met"] == len(expected)

@@ -83,7 +83,7 @@ def test_a_gap_between_sticky_ranges_belongs_to_nobody(run: Run) -> None:
     assert "owner      a (#1)" in legacy
 
 
-def test_with_nobody_connected_the_slot_is_told(run: Run) -> None:
+def test_with_nobody_connected_the_slot_is_reported(run: Run) -> None:
     page = run("explain", "key", "a").out
     assert "slot       42456" in page
     assert "--consumers" in page

@@ -14,7 +14,7 @@ from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
 
-def test_whose_turn_it_is_is_told_of_a_recorded_shared_subscription(run: Run, tmp_path: Path) -> None:
+def test_the_next_consumers_of_a_recorded_shared_subscription_are_explained(run: Run, tmp_path: Path) -> None:
     folder = str(dump("slow-consumer-a", tmp_path / "dump"))
     ran = run("explain", "payments", folder)
     assert (ran.code, ran.err) == (0, "")
@@ -27,7 +27,7 @@ def test_whose_turn_it_is_is_told_of_a_recorded_shared_subscription(run: Run, tm
     assert named == ran
 
 
-def test_the_way_from_an_exclusive_topic_to_its_broker_is_told(run: Run) -> None:
+def test_the_way_from_an_exclusive_topic_to_its_broker_is_explained(run: Run) -> None:
     """Its bundle by CRC-32 among the recorded boundaries, that bundle's broker, and what unloading it interrupts."""
     topic = "persistent://ring/shared/topic-12"
     told = json.loads(run("explain", topic, str(RECORDINGS / "g-two-brokers"), "--json").out)

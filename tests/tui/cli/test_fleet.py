@@ -86,12 +86,12 @@ def test_what_is_no_summary_is_input_that_cannot_be_used(data: bytes, word: str,
     assert word in ran.err and ran.out == ""
 
 
-def test_a_folder_without_a_summary_is_told_how_to_get_one(run: Run, tmp_path: Path) -> None:
+def test_a_folder_without_a_summary_is_refused_with_how_to_get_one(run: Run, tmp_path: Path) -> None:
     ran = run("fleet", "open", str(tmp_path), "--once")
     assert (ran.code, "ringside fleet run" in ran.err) == (2, True)
 
 
-def test_one_of_a_kind_is_told_in_the_singular(run: Run, tmp_path: Path) -> None:
+def test_one_of_a_kind_is_in_the_singular(run: Run, tmp_path: Path) -> None:
     totals = FleetTotals(topics=1, namespaces=1, bundles=1, brokers=1, subscription_names=1, consumers=1, publishers=1)
     out = saved(tmp_path / "out", summary_text(replace(SUMMARY, totals=totals)))
     first, second, *_ = run("fleet", "open", str(out), "--once").out.splitlines()

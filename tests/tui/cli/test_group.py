@@ -72,7 +72,7 @@ def test_the_first_word_is_a_command_if_it_names_one_and_a_path_otherwise(
         ("no/such/folder/x", "no/such/folder/x: no such file, folder or command"),
     ],
 )
-def test_a_word_that_is_neither_command_nor_path_is_told_with_the_nearest_names(
+def test_a_word_that_is_neither_command_nor_path_is_reported_with_the_nearest_names(
     group: RingsideGroup, tmp_path: Path, word: str, told: str
 ) -> None:
     (tmp_path / "answers.json").touch()

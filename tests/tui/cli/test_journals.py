@@ -70,7 +70,7 @@ def test_a_file_that_is_no_journal_is_named_as_that_with_what_is_expected(
     assert "check sum" not in ran.err and len(ran.err.splitlines()) == 1
 
 
-def test_a_damaged_journal_is_still_told_as_that(run: Run, tmp_path: Path) -> None:
+def test_a_damaged_journal_is_still_reported_as_one(run: Run, tmp_path: Path) -> None:
     run("--apply", "add c-new", "--journal", "mine", "--once")
     data = (tmp_path / "mine").read_bytes()
     (tmp_path / "mine").write_bytes(data.replace(b'"seed":0', b'"seed":1', 1))
@@ -85,7 +85,7 @@ def test_a_journal_is_never_written_over(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "mine").read_text() == "precious"
 
 
-def test_a_torn_last_line_is_told_and_the_rest_is_shown(run: Run, tmp_path: Path) -> None:
+def test_a_torn_last_line_is_reported_and_the_rest_is_shown(run: Run, tmp_path: Path) -> None:
     run("--apply", "add c-new", "--journal", "mine", "--once")
     with (tmp_path / "mine").open("ab") as journal:
         journal.write(b'{"kind":"step","st')

@@ -33,7 +33,7 @@ def test_the_keys_and_slots_of_all_consumers_are_those_there_are(run: Run) -> No
             assert any(low <= key["slot"] <= high for low, high in (piece["range"] for piece in each["pieces"]))
 
 
-def test_the_table_agrees_with_what_is_told_of_each_consumer(run: Run) -> None:
+def test_the_table_agrees_with_the_words_about_each_consumer(run: Run) -> None:
     document = json.loads(run("keys", *ABC, *KEYS, "--json").out)
     page = run("keys", *ABC, *KEYS).out
     for row in document["consumers"]:
@@ -63,14 +63,14 @@ def test_slots_are_those_that_keys_can_have(run: Run, words: tuple[str, ...], sl
     assert alone["share"] == alone["slots"] / slots
 
 
-def test_points_that_are_shared_are_told_by_remainder(run: Run) -> None:
+def test_points_that_are_shared_are_reported_by_remainder(run: Run) -> None:
     """In the oldest rings consumers of one name share all points: each gets the hashes of one remainder."""
     words = ("keys", "--of", "#1", "--consumers", "a,a", "--pulsar", "2.11.0", "--points", "1", "--json")
     pieces = json.loads(run(*words).out)["pieces"]
     assert {piece["divisor"] for piece in pieces} == {2}
 
 
-def test_slots_of_nobody_are_told_with_the_keys_in_them(run: Run) -> None:
+def test_slots_of_nobody_are_reported_with_the_keys_in_them(run: Run) -> None:
     words = ("--ranges", "a=0-100", "--ranges", "b=300-30000", *KEYS)
     document = json.loads(run("keys", *words, "--json").out)
     assert document["unowned"]["ranges"] == [[101, 299], [30_001, 65_535]]
@@ -276,14 +276,14 @@ def test_a_trace_with_a_header_is_read_by_its_columns(
         assert run("keys", "--consumers", "a", "--keys", name).code == 2
 
 
-def test_rows_of_a_trace_that_are_no_events_are_told_with_their_lines(run: Run, tmp_path: Path) -> None:
+def test_rows_of_a_trace_that_are_no_events_are_reported_with_their_lines(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"key,count\na,1\nb,x\n\nc\n" + b'"' + b"d" * 200_000 + b"\ne,1\n")
     ran = run("keys", "--consumers", "a", "--keys", "t.csv", "--json")
     assert ran.code == 0
     assert [line.split(": ")[1] for line in ran.err.splitlines()] == ["t.csv:3", "t.csv:5", "t.csv:6"]
 
 
-def test_a_column_that_may_be_the_count_and_is_not_read_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_column_that_may_be_the_count_and_is_not_read_is_reported(run: Run, tmp_path: Path) -> None:
     for name, header, told in (("n.csv", b"key,n", 1), ("count.csv", b"key,count", 0), ("both.csv", b"key,count,n", 0)):
         (tmp_path / name).write_bytes(header + b"\na" + b",5" * header.count(b",") + b"\n")
         assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == told

@@ -202,7 +202,9 @@ def test_the_load_manager_is_taken_from_the_option_where_no_answer_tells_it(run:
     assert "no findings" in run(*words, "--load-manager", "modular").out
 
 
-def test_what_is_wrong_with_one_file_is_told_and_the_rest_is_judged(run: Run, answers: Answers, tmp_path: Path) -> None:
+def test_what_is_wrong_with_one_file_is_reported_and_the_rest_is_judged(
+    run: Run, answers: Answers, tmp_path: Path
+) -> None:
     answers(["c", "c"], PARTITIONS)
     (tmp_path / "half.json").write_text('{"persistent://t/n/y": {"msgRateIn": 1.0, "subscr')
     (tmp_path / "short.json.gz").write_bytes(gzip.compress(b'{"boundaries": ["0x0", "0xffffffff"]}')[:20])
@@ -239,12 +241,12 @@ def test_what_cannot_be_used_ends_with_2_and_a_sentence(run: Run, words: list[st
     assert told in ran.err and "Traceback" not in ran.err
 
 
-def test_a_namespace_that_nothing_is_told_of_is_refused_with_those_there_are(run: Run, answers: Answers) -> None:
+def test_an_unknown_namespace_is_refused_with_the_known_ones(run: Run, answers: Answers) -> None:
     ran = run("lint", str(answers(["c"], PARTITIONS)), "--namespace", "t/m")
     assert (ran.code, "there is t/n" in ran.err) == (2, True)
 
 
-def test_an_empty_folder_and_a_folder_of_other_files_are_told(run: Run, tmp_path: Path) -> None:
+def test_an_empty_folder_and_a_folder_of_other_files_are_reported(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     ran = run("lint", "empty")
     assert (ran.code, "no .json or .json.gz file is in" in ran.err) == (2, True)
@@ -256,7 +258,7 @@ def test_an_empty_folder_and_a_folder_of_other_files_are_told(run: Run, tmp_path
     ("boundaries", "told"),
     [(["0x00000010", "0x00000020"], "must be 0xffffffff"), (["0x00000000"] * 2 + ["0xffffffff"], "an empty range")],
 )
-def test_boundaries_that_make_no_bundles_are_told_and_all_else_is_judged(
+def test_boundaries_that_make_no_bundles_are_reported_and_all_else_is_judged(
     run: Run, answers: Answers, tmp_path: Path, boundaries: list[str], told: str
 ) -> None:
     answers(["c", "c"], PARTITIONS)

@@ -20,7 +20,7 @@ def apply(*lines: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_mode_is_told_as_text_and_as_a_valid_document(run: Run, mode: str) -> None:
+def test_each_mode_is_reported_as_text_and_as_a_valid_document(run: Run, mode: str) -> None:
     page = run(*NEW, "--mode", mode, "--once")
     assert (page.code, page.err) == (0, "")
     lines = page.out.splitlines()
@@ -108,7 +108,7 @@ def test_numbers_that_cannot_be_used_are_named(run: Run, words: tuple[str, ...],
     assert reason in " ".join(ran.err.split())
 
 
-def test_a_wait_and_a_gap_are_told_in_full(run: Run) -> None:
+def test_a_wait_and_a_gap_are_reported_in_full(run: Run) -> None:
     lines = ("kill worker-1", 'send order-1 ""', "add x ranges 30000-30009")
     page = run(*NEW, "--mode", "sticky", "--once", *apply(*lines)).out
     assert "slot 22,049: 1 message of order-1 (no owner) until a consumer declares a" in page
@@ -123,7 +123,7 @@ def test_an_empty_name_can_be_seen(run: Run) -> None:
     assert "A  (no name)" in page
 
 
-def test_counts_of_what_is_made_up_are_told_alike() -> None:
+def test_counts_of_what_is_made_up_are_reported_alike() -> None:
     assert synthetic_state(1_000, 1, 1_200).source == "made up: 1,000 topics, 1,200 consumers, seed 0"
     assert synthetic_state(1, 2_000, 1).source == "made up: 1 topic of 2,000 partitions, 1 consumer, seed 0"
     assert synthetic_keys(1_000, 1_200).source.startswith("made up: 1,000 keys, 1,200 consumers, ")

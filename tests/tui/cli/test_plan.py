@@ -90,7 +90,7 @@ def test_ascii_pages_are_ascii(run: Run) -> None:
     assert run("plan", "--nodes", "5", "--to", "4", "--key", "é", "--ascii").out.isascii()
 
 
-def test_good_lines_of_a_key_file_are_kept_and_the_others_told_with_their_place(run: Run, tmp_path: Path) -> None:
+def test_good_lines_of_a_key_file_are_kept_and_the_others_reported_with_their_place(run: Run, tmp_path: Path) -> None:
     (tmp_path / "keys.txt").write_bytes(b"\xef\xbb\xbfa\r\n\nb\t3\nhex:0\n\xff\xfe\nc\tx\ntext:\nbase64:AP8=\na\n")
     ran = run("plan", "--nodes", "4", "--to", "5", "--keys", "keys.txt", "--json")
     assert ran.code == 0

@@ -85,7 +85,7 @@ def test_code_has_a_policy_for_each_node_that_is_wanted(run: Run, language: str,
     assert every.count("of 4, 100 points each") == 4
 
 
-def test_a_node_without_a_range_is_told_and_the_others_are_printed(run: Run) -> None:
+def test_a_node_without_a_range_is_reported_and_the_others_are_printed(run: Run) -> None:
     nodes = 500
     idle = [node for node, pieces in enumerate(accepted(node_ranges(1, nodes, RangeForm.ARTICLE))) if not pieces]
     assert idle, "with one point each, of 500 nodes some meet"

@@ -152,7 +152,7 @@ def test_a_folder_without_load_reports_is_refused(run: Run, tmp_path: Path) -> N
     assert "load-report" in refused.err
 
 
-def test_bad_reports_are_told_and_the_rest_is_kept(run: Run, reports: Path) -> None:
+def test_bad_reports_are_reported_and_the_rest_is_kept(run: Run, reports: Path) -> None:
     """A usage below 0, a bundle with two owners, a setting nobody can read."""
     a, b = (json.loads((reports / f"05-load-report-{letter}.json").read_text()) for letter in "ab")
     b["cpu"]["usage"] = -5.0

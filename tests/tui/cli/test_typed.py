@@ -61,7 +61,7 @@ def test_limit_above_lets_a_limit_be_above_the_partitions(run: Run) -> None:
 
 
 @pytest.mark.parametrize("mode", ["Exclusive", "WaitForExclusive"])
-def test_producers_that_an_exclusive_topic_does_not_take_are_told(run: Run, mode: str) -> None:
+def test_producers_that_an_exclusive_topic_does_not_take_are_reported(run: Run, mode: str) -> None:
     words = ("new", "--producers", "3", "--access", mode)
     told = f"2 of 3 producers cannot start as {mode}: "
     assert told in " ".join(run(*words, "--once").out.split())
@@ -85,7 +85,7 @@ def test_statistics_without_a_name_are_opened_as_those_of_the_topic_that_is_give
     assert run("explain", "orders", "orders.json", "--topic", name).code == 0
 
 
-def test_one_of_a_thing_is_told_in_the_singular(run: Run) -> None:
+def test_one_of_a_thing_is_in_the_singular(run: Run) -> None:
     ran = run("new", "--producers", "1", "--partitions", "1", "--once", "--apply", "producer send all")
     one = " ".join(ran.out.split())
     assert "made up: 1 producer on 1 partition, seed 0" in one and "1 of 1 partition used, 1 message published" in one

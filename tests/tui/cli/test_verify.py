@@ -59,7 +59,7 @@ def test_facts_that_are_not_compared_are_counted_with_their_reason() -> None:
     assert "  1 × internal statistics" in result.stdout.splitlines()
 
 
-def test_a_difference_is_told_with_both_sides_and_the_rule_and_ends_with_1(tmp_path: Path) -> None:
+def test_a_difference_is_reported_with_both_sides_and_the_rule_and_ends_with_1(tmp_path: Path) -> None:
     result = _run(_spoilt(tmp_path))
     assert result.exit_code == 1
     squeezed = " ".join(result.stdout.split())
@@ -93,7 +93,7 @@ def test_a_release_can_be_asked_for() -> None:
     assert "which this release does not know" in result.stdout
 
 
-def test_without_a_scenario_what_fits_and_what_does_not_is_told(tmp_path: Path) -> None:
+def test_without_a_scenario_what_fits_and_what_does_not_is_reported(tmp_path: Path) -> None:
     for file in (RECORDINGS / "a-failover-8p-hash").iterdir():
         if not file.name.startswith("scenario"):
             (tmp_path / file.name).write_bytes(file.read_bytes())

@@ -67,7 +67,7 @@ def test_x_kills_the_selected_consumer_and_selects_its_neighbour() -> None:
     run(app, story)
 
 
-def test_x_without_consumers_is_told_and_not_a_crash() -> None:
+def test_x_without_consumers_is_reported_and_not_a_crash() -> None:
     assert "there is no consumer to kill" in after_keys(app_of(cluster(())), "x")
 
 

@@ -151,7 +151,7 @@ def test_h_on_keys_lists_known_keys() -> None:
     run(app, story)
 
 
-def test_h_without_consumers_is_told() -> None:
+def test_h_without_consumers_is_reported() -> None:
     assert "no consumer that could go" in after_keys(app_of(cluster(())), "h")
 
 

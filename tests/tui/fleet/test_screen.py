@@ -112,7 +112,7 @@ def test_findings_are_read_in_full_and_open_where_they_are(folder: Path) -> None
     assert "nothing to open" in play(nowhere, "3", "down", "enter") and nowhere.chosen is None
 
 
-def test_what_was_set_aside_is_told_with_reason_and_place(folder: Path) -> None:
+def test_what_was_set_aside_is_reported_with_reason_and_place(folder: Path) -> None:
     told = play(app_on(folder), "4")
     for words in ("is half a document", "b.json at $.topics[3], line 7", "4 records of topics set aside; job import",
                   "what to do: record it again, whole"):  # fmt: skip

@@ -583,7 +583,7 @@ def test_the_main_things_are_visible_at_every_size(size: tuple[int, int]) -> Non
         assert words in screen, words
 
 
-def test_what_keeps_keys_in_order_is_told_anew_after_a_change_of_mode() -> None:
+def test_what_keeps_keys_in_order_is_shown_anew_after_a_change_of_mode() -> None:
     before = after_keys(keys_app(in_mode("consistent-auto-split")))
     after = after_keys(keys_app(in_mode("consistent-auto-split"), "share sticky"))
     assert "draining hashes" in before and "draining hashes" not in after

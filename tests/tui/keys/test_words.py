@@ -114,7 +114,7 @@ def test_a_wide_table_tells_everything() -> None:
         (20_000, 0, 50, ["+20.0k"]),
     ],
 )
-def test_what_came_and_went_is_told_or_that_there_is_more(gained: int, lost: int, width: int, told: list[str]) -> None:
+def test_what_came_and_went_is_shown_or_that_there_is_more(gained: int, lost: int, width: int, told: list[str]) -> None:
     """Both where there is room for both; else the larger one, with a mark that the other one is missing."""
     row = replace(ROW, gained_slots=gained, lost_slots=lost)
     column = next(each for each in key_columns([row], width) if each.key == "change")
@@ -170,7 +170,7 @@ def test_a_piece_says_which_slots_of_it() -> None:
     assert piece_line((0, 99, 3, 2), 40, DARK).plain.endswith("slot mod 3 = 2")
 
 
-def test_the_empty_key_is_told_apart_from_none() -> None:
+def test_the_empty_key_is_distinguished_from_none() -> None:
     assert key_shown("") == "(empty key)"
     assert key_shown(" ") == '" "'
     assert key_shown("a\nb") == "a\\nb"
@@ -183,7 +183,7 @@ def test_the_foot_has_a_form_for_every_width() -> None:
     assert "12,767" in texts[0]
 
 
-def test_luck_is_told_in_every_width() -> None:
+def test_luck_is_reported_in_every_width() -> None:
     for view in (view_of(), view_of(state=state_after(SUBSCRIBED))):
         texts = luck_numbers(view.luck)
         assert len(texts[-1]) <= 24
@@ -266,7 +266,7 @@ def test_the_hint_tells_what_the_last_step_did_and_what_to_try(lines: tuple[str,
         assert each in told, told
 
 
-def test_a_notice_that_comes_up_is_told_with_the_step() -> None:
+def test_a_notice_that_comes_up_is_reported_with_the_step() -> None:
     view = view_of("share consistent-sticky points 4")
     assert "New (i): consistent sticky ranges are a technique of clients" in keys_hint_with(view, view.notices[0].text)
 

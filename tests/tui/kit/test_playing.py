@@ -69,7 +69,7 @@ def test_captions_commands_views_and_selections_reach_the_screen() -> None:
     run(app, story)
 
 
-def test_a_failed_expectation_is_told_and_the_exit_code() -> None:
+def test_a_failed_expectation_is_reported_and_the_exit_code() -> None:
     app = app_for(script_of(STORY))
 
     async def story(pilot: Pilot[int]) -> None:

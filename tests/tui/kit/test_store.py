@@ -32,7 +32,7 @@ def store_of(keeper: Keeper | None = None) -> tuple[Store, list[Message]]:
     return store, messages
 
 
-def test_a_change_is_told_once_and_the_view_is_made_once() -> None:
+def test_a_change_is_announced_once_and_the_view_is_computed_once() -> None:
     store, messages = store_of()
     before = store.shown.failover_view
     assert store.submit(AddConsumer("billing", "new")) is None

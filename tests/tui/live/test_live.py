@@ -24,7 +24,7 @@ from tui.kit.live_line import Freshness, freshness_parts
 from tui.scene import Scene
 from tui.sources.cluster import source
 from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault, Gap
-from tui.sources.cluster.reader import Said
+from tui.sources.cluster.reader import OnProgress
 from tui.sources.cluster.reading import ClusterReading, Progress
 from tui.sources.cluster.source import PROGRESS_EVERY_S, Feed
 
@@ -303,9 +303,9 @@ class Planned:
     def __init__(self, *outcomes: ClusterReading | Exception) -> None:
         self.outcomes = list(outcomes)
 
-    def read(self, *, stop: threading.Event, said: Said) -> ClusterReading:
+    def read(self, *, stop: threading.Event, on_progress: OnProgress) -> ClusterReading:
         for done in range(4):
-            said(Progress(done, 4, None))
+            on_progress(Progress(done, 4, None))
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
@@ -313,6 +313,12 @@ class Planned:
 
     def close(self) -> None:
         pass
+
+
+def test_the_address_of_a_cluster_in_trouble_is_named_once() -> None:
+    freshness = Freshness(ORIGIN, 10.0, BEGAN_MS, BEGAN_MS, f"{ORIGIN}: the cluster is out of reach")
+    text = "".join(piece for piece, _ in freshness_parts(freshness, BEGAN_MS + 1000))
+    assert text.count(ORIGIN) == 1
 
 
 def test_a_turn_says_what_came_of_it() -> None:
@@ -332,9 +338,9 @@ def test_a_turn_that_takes_its_time_says_how_far_it_is(monkeypatch: pytest.Monke
     times = iter((0.0, PROGRESS_EVERY_S / 2, PROGRESS_EVERY_S, PROGRESS_EVERY_S * 1.5, PROGRESS_EVERY_S * 2))
     monkeypatch.setattr(source.time, "monotonic", lambda: next(times))
     feed = Feed(Planned(reading(0)), 10.0, lambda each: each.at_ms, "standalone")
-    said: list[str] = []
-    feed.turn(lambda at_ms: None, said.append, said.append)
-    assert said == [str(Progress(1, 4, None)), str(Progress(3, 4, None))]
+    sentences: list[str] = []
+    feed.turn(lambda at_ms: None, sentences.append, sentences.append)
+    assert sentences == [str(Progress(1, 4, None)), str(Progress(3, 4, None))]
 
 
 def test_the_progress_of_a_reading_is_shown_until_it_is_there(at: Callable[[float], None]) -> None:
@@ -359,9 +365,9 @@ def test_the_progress_of_a_reading_is_shown_until_it_is_there(at: Callable[[floa
 def test_a_stopped_feed_says_nothing_more() -> None:
     feed = Feed(Planned(reading(0)), 10.0, lambda each: each.at_ms, "standalone")
     feed.stop()
-    said: list[object] = []
-    feed.turn(said.append, said.append)
-    assert said == []
+    outcomes: list[object] = []
+    feed.turn(outcomes.append, outcomes.append)
+    assert outcomes == []
 
 
 def test_a_reading_with_gaps_says_so() -> None:

@@ -121,7 +121,7 @@ def test_the_flag_of_the_lists_counts_where_nothing_was_recorded(tmp_path: Path)
         assert any("fleet's lists were computed with" in text for text in differing)
 
 
-def test_a_recorded_active_consumer_that_no_rule_gives_is_told(tmp_path: Path) -> None:
+def test_a_recorded_active_consumer_that_no_rule_gives_is_reported(tmp_path: Path) -> None:
     """A broker's record is changed by hand: the opened state keeps its rule and names the difference."""
     folder = small_result(tmp_path / "out")
     path = folder / "subscriptions" / "part-0.parquet"
@@ -136,7 +136,7 @@ def test_a_recorded_active_consumer_that_no_rule_gives_is_told(tmp_path: Path) -
     assert len(differing) == 1 and "1 of 12 recorded active consumers differ" in differing[0]
 
 
-def test_a_key_shared_topic_is_told_by_its_first_partition_with_consumers(tmp_path: Path) -> None:
+def test_a_key_shared_topic_is_represented_by_its_first_partition_with_consumers(tmp_path: Path) -> None:
     """Its ranges and all its consumers, as an opening of the answers takes them; those without any are passed over."""
     snapshot = read_answers(str(RECORDINGS / "c-keyshared-sticky"))
     name, facts = next((name, each) for name, each in snapshot.topics.items() if each.subscriptions[0].consumers)
@@ -156,7 +156,7 @@ def test_a_key_shared_topic_is_told_by_its_first_partition_with_consumers(tmp_pa
     assert [each.name for each in shared.consumers] == [each.name for each in expected.consumers] != []
 
 
-def test_one_name_with_several_lists_of_consumers_is_told(tmp_path: Path) -> None:
+def test_one_name_with_several_lists_of_consumers_is_reported(tmp_path: Path) -> None:
     """The recorded inventory has such a name: it opens as several subscriptions, and the notes say so."""
     snapshot = read_answers(str(RECORDINGS / "f-inventory-2"))
     folder = imported(snapshot, tmp_path / "out")

@@ -178,7 +178,7 @@ def test_findings_and_what_was_set_aside_are_exported_with_their_numbers(tmp_pat
     assert [row["job"] for row in json.loads((tmp_path / "q.json").read_text())] == ["import", "import"]
 
 
-def test_a_missing_table_is_told_with_the_command_that_makes_it(tmp_path: Path) -> None:
+def test_a_missing_table_is_reported_with_the_command_that_makes_it(tmp_path: Path) -> None:
     """An empty folder, and a damaged file; lists that a job did not make are empty."""
     with pytest.raises(InputError, match=r"no table worst_subscriptions; make it with ringside fleet"):
         read_results(tmp_path)

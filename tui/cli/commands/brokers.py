@@ -94,7 +94,7 @@ def brokers_command(
         option = {"cycles": "--cycles", "broker": "--kill", "loadBalancerLoadPlacementStrategy": "--placement"}
         known = view.field in (name for name, _ in settings)
         raise InputError(f"{option.get(view.field, '--set' if known else '--shedder')}: {view.message}")
-    compared = compared_shedders(given, question)
+    compared = compared_shedders(view)
     if output.json:
         from engine.views.brokers.document import brokers_document
 
@@ -126,7 +126,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         (
             safe_name(row.broker),
             *(_share(bar) for bar in row.bars),
-            row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, len(row.blocks)),
+            row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, row.bundles),
         )
         for row in frame.rows
     ]

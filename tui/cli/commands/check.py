@@ -43,7 +43,7 @@ def check_document(judged: Judged) -> dict[str, Any]:
                 "losses": outcome.goal.losses,
                 "by_messages": outcome.goal.by_messages,
                 "met": outcome.met,
-                "found": outcome.found,
+                "found": outcome.actual,
                 "who": list(outcome.who),
                 "key": outcome.key,
                 "reason": outcome.reason,
@@ -169,9 +169,9 @@ def check_lines(judged: Judged) -> Iterator[str]:
 
 def sentence(outcome: Outcome) -> str:
     """What was found beside what is allowed."""
-    if outcome.found is None:
+    if outcome.actual is None:
         return outcome.reason + _names(outcome, ": ")
-    kind, actual, allowed = outcome.goal.kind, outcome.found, outcome.goal.allowed
+    kind, actual, allowed = outcome.goal.kind, outcome.actual, outcome.goal.allowed
     if kind == "joins":
         return "everybody can join"
     if kind == "moved":

@@ -128,7 +128,7 @@ def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str,
 
 
 def _step_document(step: ScriptStep) -> dict[str, Any]:
-    document = {"met": not step.failures, "found": step.found, "instead": step.instead or None}
+    document = {"met": not step.failures, "found": step.actual, "instead": step.instead or None}
     return {
         "line": step.line,
         "at_seconds": step.at_seconds,

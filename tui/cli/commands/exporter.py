@@ -16,7 +16,6 @@ from engine.errors import InputError, RingsideError
 from engine.views.metrics import CONTENT_TYPE
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
-from tui.cli.options import DEFAULT_MAX_INPUT
 from tui.cli.output import say, write_out
 
 if TYPE_CHECKING:
@@ -138,21 +137,17 @@ class Figures:
 
     def take(self, reading: ClusterReading) -> None:
         """The figures of a reading. Raises ``RingsideError`` where nothing in it can be used."""
-        from engine.admin.files import FilesRead
         from engine.diagnosis.why import diagnose_all
-        from engine.verify import answers_of, verify_answers
         from engine.views.metrics import Pictured, cluster_families
         from engine.views.reported.view import Reported
-        from tui.sources.cluster.reading import moments_read
 
         began = time.monotonic()
         session = self._pictures.session(reading)
         reported = Reported(session.seen)
         diagnoses = tuple(diagnose_all(reported.subscriptions(reported.last).values()))
-        report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
+        report = self._pictures.verified(reading)
         agreement = tuple((tally.kind.name.lower(), tally.compared, tally.agree) for tally in report.tallies)
-        last = moments_read([reading], limit_bytes=DEFAULT_MAX_INPUT)
-        families = cluster_families(Pictured(session.timeline.state, last, diagnoses, agreement))
+        families = cluster_families(Pictured(session.timeline.state, session.seen[-1:], diagnoses, agreement))
         with self._lock:
             self._families, self._read_s = families, time.monotonic()
             self._took_s, self._gaps = reading.took_s + self._read_s - began, len(reading.gaps)

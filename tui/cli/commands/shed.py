@@ -31,7 +31,7 @@ SHEDDERS: Final = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", 
 TRANSFER: Final = "TransferShedder"
 SCENES_LISTED: Final = "list"
 BUNDLES_SHOWN: Final = 12
-_COMPARED: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">", ">")
+_COMPARED: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">", ">", ">", ">")
 
 
 @click.command("shed")
@@ -249,7 +249,7 @@ def _total_lines(forecast: ShedAhead) -> list[str]:
     topics = sum(move.topics for move in forecast.moves)
     returned = sum(move.returns for move in forecast.moves)
     quiet = forecast.quiet_after
-    ends = "still unloading in the last cycle" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
+    ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
     back = f", {counted(returned, 'bundle')} back where they were" if returned else ""
     return wrapped(
         f"{counted(len(forecast.moves), 'unload')} ({forecast.unloads_per_hour:.1f} an hour),"
@@ -261,7 +261,7 @@ def _total_lines(forecast: ShedAhead) -> list[str]:
 def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
     from engine.views.brokers.view import shedder_of
 
-    heading = ("shedder", "unloads", "an hour", "topics", "back", "quiet after", "messages", "bytes")
+    heading = ("shedder", "unloads", "an hour", "topics", "back", "quiet", "usage", "dev.", "messages", "bytes")
     rows = [
         (
             shedder_of(row),
@@ -270,12 +270,18 @@ def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
             str(sum(move.topics for move in row.moves)),
             str(sum(move.returns for move in row.moves)),
             "-" if row.quiet_after is None else str(row.quiet_after),
+            _short(row.after.usage.max_over_mean),
+            _short(row.after.usage.deviation_over_mean),
             _short(row.after.msgs.max_over_mean),
             _short(row.after.bytes.max_over_mean),
         )
         for row in compared
     ]
-    return [*table([heading, *rows], _COMPARED), "messages and bytes: the fullest broker over the mean, at the end"]
+    return [
+        *table([heading, *rows], _COMPARED),
+        "quiet: cycles until nothing is unloaded any more; usage, messages and bytes: the fullest",
+        "broker over the mean, at the end; dev.: standard deviation of the usage, over the mean",
+    ]
 
 
 def _short(value: float) -> str:

@@ -31,9 +31,9 @@ def _comparison_lines(comparison: Comparison | None) -> Iterator[str]:
     if comparison is None or not comparison.compared:
         return
     yield f"  {comparison_text(comparison)}"
-    for each in comparison.disagreements[:DIFFERENCES_SHOWN]:
-        sides = f"reported {safe_name(each.reported)}, by the model {safe_name(each.modelled)}"
-        text = f"{short_topic(each.topic)}: {each.kind}, {sides} ({each.rule})"
+    for difference in comparison.disagreements[:DIFFERENCES_SHOWN]:
+        sides = f"reported {safe_name(difference.reported)}, by the model {safe_name(difference.modelled)}"
+        text = f"{short_topic(difference.topic)}: {difference.kind}, {sides} ({difference.rule})"
         yield from wrapped(text, first="    ", rest="      ")
     more = len(comparison.disagreements) - DIFFERENCES_SHOWN
     if more > 0:

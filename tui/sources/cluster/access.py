@@ -245,10 +245,10 @@ def _params(params: str) -> dict[str, str]:
     """``{"name": "value"}`` or ``name:value,name:value``; what is neither has no pairs."""
     if params.lstrip().startswith("{"):
         try:
-            found = json.loads(params)
+            pairs = json.loads(params)
         except ValueError:
             return {}
-        return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+        return {str(name): str(value) for name, value in pairs.items()} if isinstance(pairs, dict) else {}
     pairs = (pair.partition(":") for pair in params.split(",") if pair)
     return {name.strip(): value.strip() for name, _, value in pairs}
 
@@ -286,12 +286,12 @@ def parsed_properties(text: str) -> dict[str, str]:
     >>> parsed_properties("# who asks\nauthPlugin = a.b\nauthParams=token:x=y\n! no\nlong = a\\\n   b")
     {'authPlugin': 'a.b', 'authParams': 'token:x=y', 'long': 'ab'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in _logical_lines(text):
         pair = _PAIR.fullmatch(line)
         if pair is not None and pair[1]:
-            found[_plain(pair[1])] = _plain(pair[2]).strip()
-    return found
+            values[_plain(pair[1])] = _plain(pair[2]).strip()
+    return values
 
 
 def _logical_lines(text: str) -> list[str]:

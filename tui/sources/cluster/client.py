@@ -142,7 +142,7 @@ class AdminClient:
             self._note(outcome)
             return outcome
         if json and not _looks_like_json(outcome.data):
-            begins = self._said(outcome.data[:40].decode("utf-8", "replace"))
+            begins = self._shortened(outcome.data[:40].decode("utf-8", "replace"))
             return Gap(path, Fault.NOT_JSON, f"the answer begins with {begins!r}", origin, outcome.status)
         self.bytes_read += len(outcome.data)
         self._silent.pop(outcome.origin, None)
@@ -191,7 +191,7 @@ class AdminClient:
                 return response
             target = _target(url, response.location, loads)
             if target is None or not self._may_follow(target):
-                where = self._said(response.location.partition("?")[0])
+                where = self._shortened(response.location.partition("?")[0])
                 return Gap(path, Fault.REDIRECT_REFUSED, f"redirected to {where}", origin, response.status)
             if target in seen:
                 break
@@ -232,7 +232,7 @@ class AdminClient:
         except httpx.DecodingError:
             return Gap(path, Fault.CUT, "the answer is packed and cannot be unpacked", origin)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            return Gap(path, Fault.CUT, self._said(str(error) or type(error).__name__), origin)
+            return Gap(path, Fault.CUT, self._shortened(str(error) or type(error).__name__), origin)
 
     async def _read(self, url: str, origin: str) -> _Response:
         headers = _HEADERS | ({"Authorization": self.access.secret.header} if self.access.secret.header else {})
@@ -264,23 +264,23 @@ class AdminClient:
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, ssl.SSLCertVerificationError):
-                return Gap(path, Fault.CERTIFICATE, self._said(cause.verify_message), origin)
+                return Gap(path, Fault.CERTIFICATE, self._shortened(cause.verify_message), origin)
             if isinstance(cause, ssl.SSLError):
-                return Gap(path, Fault.CERTIFICATE, self._said(f"no TLS: {cause.reason or cause}"), origin)
+                return Gap(path, Fault.CERTIFICATE, self._shortened(f"no TLS: {cause.reason or cause}"), origin)
             cause = cause.__cause__ or cause.__context__
-        return Gap(path, Fault.UNREACHABLE, self._said(str(error) or "no connection"), origin)
+        return Gap(path, Fault.UNREACHABLE, self._shortened(str(error) or "no connection"), origin)
 
     def _gap_of(self, path: str, response: _Response) -> Gap:
         fault = BY_STATUS.get(response.status, Fault.STATUS)
-        reason = self._said(_reason_in(response.data)) or f"status {response.status}"
+        reason = self._shortened(_reason_in(response.data)) or f"status {response.status}"
         wait = retry_after_s(response.retry_after, self.clock.utc_ms())
         if wait is not None:
             reason += f" (it wants to be asked again in {wait:g} s)"
             self._pace.not_before(min(wait, self.limits.longest_wait_s))
         return Gap(path, fault, reason, response.origin, response.status)
 
-    def _said(self, text: str) -> str:
-        """What somebody else said, on one line, short and without secrets."""
+    def _shortened(self, text: str) -> str:
+        """A text from outside on one line, short and without secrets."""
         text = " ".join(visible(self.access.secret.hide(text)).split())
         return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
@@ -297,11 +297,11 @@ def _looks_like_json(data: bytes) -> bool:
 def _reason_in(data: bytes) -> str:
     """``{"reason": ...}`` or a plain sentence; nothing of a page of HTML."""
     try:
-        found = msgspec.json.decode(data)
+        value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = data[: 2 * LONGEST_REASON].decode("utf-8", "replace").strip()
         return "" if text.startswith("<") else text
-    return str(found.get("reason", "")) if isinstance(found, dict) else str(found)
+    return str(value.get("reason", "")) if isinstance(value, dict) else str(value)
 
 
 def _target(url: str, location: str, loads: bool) -> str | None:

@@ -90,7 +90,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A request without an answer. ``origin`` is who was asked, ``reason`` what it said, without secrets."""
+    """A request without an answer. ``origin`` is who was asked, ``reason`` its answer, without secrets."""
 
     path: str
     fault: Fault
@@ -103,16 +103,16 @@ class Gap:
         return _ADVICE[self.fault]
 
     def __str__(self) -> str:
-        said = f": {self.reason}" if self.reason else ""
-        return f"{self.origin}{self.path}{said} ({self.advice})"
+        reason = f": {self.reason}" if self.reason else ""
+        return f"{self.origin}{self.path}{reason} ({self.advice})"
 
 
 class ClusterOutOfReachError(RingsideError):
     """Nothing could be read. ``gap`` is the request that says best why."""
 
     def __init__(self, origin: str, gap: Gap) -> None:
-        said = gap.reason or gap.fault.value
-        super().__init__(f"{origin}: the cluster is out of reach: {said} ({gap.advice})")
+        reason = gap.reason or gap.fault.value
+        super().__init__(f"{origin}: the cluster is out of reach: {reason} ({gap.advice})")
         self.gap = gap
 
 
@@ -126,6 +126,6 @@ def summed_up(gaps: Iterable[Gap]) -> list[str]:
         what = f"{count:,} request{'' if count == 1 else 's'} without an answer"
         code = f" ({status})" if status else ""
         named = f"{'' if count == 1 else 'first '}{first.origin}{first.path}"
-        said = f": {first.reason}" if first.reason else ""
-        sentences.append(f"{what}, {fault.value}{code}: {named}{said}; {first.advice}")
+        reason = f": {first.reason}" if first.reason else ""
+        sentences.append(f"{what}, {fault.value}{code}: {named}{reason}; {first.advice}")
     return sentences

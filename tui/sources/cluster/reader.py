@@ -36,7 +36,7 @@ from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope, detail_requests,
 
 _BROKER: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,260}")
 _MOST_PARTITIONS: Final = 100_000
-Said = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 _SECRET: Final = re.compile(
     r"passw|secret|credential|passphrase|authenticationparam|authparam|privatekey", re.IGNORECASE
 )
@@ -49,11 +49,11 @@ _CHANGES_OFTEN: Final = ("/stats", "/partitioned-stats", "/internalStats")
 class Plan:
     """What is asked of topics, for as long as the lists of topics and of loaded ones stay the same.
 
-    ``asked`` are topics and partitions with their names, ``wanted`` how many there are with those that nobody loaded.
+    ``asked`` are topics and partitions with their names, ``in_scope`` how many there are with those that nobody loaded.
     ``counts`` are numbers of partitions.
     """
 
-    wanted: int
+    in_scope: int
     asked: Mapping[str, TopicName]
     counts: Mapping[str, int]
 
@@ -103,18 +103,21 @@ def changes_rarely(path: str) -> bool:
 
 
 async def read_cluster(
-    client: AdminClient, scope: Scope | None = None, said: Said | None = None, earlier: Earlier | None = None
+    client: AdminClient,
+    scope: Scope | None = None,
+    on_progress: OnProgress | None = None,
+    earlier: Earlier | None = None,
 ) -> ClusterReading:
     """Ask a cluster for everything in scope. Raises ``ClusterOutOfReachError`` where nothing can be read.
 
-    What cannot be read is in ``gaps``. ``said`` is called after each request. ``earlier`` makes it a refresh.
+    What cannot be read is in ``gaps``. ``on_progress`` is called after each request. ``earlier`` makes it a refresh.
     """
     earlier, scope = earlier or Earlier(), scope or Scope()
     if earlier.answers:
         with suppress(_OtherTopicsError):
-            return await _Reading(client, scope, said, earlier).run()
+            return await _Reading(client, scope, on_progress, earlier).run()
         earlier.answers = {}
-    return await _Reading(client, scope, said, earlier).run()
+    return await _Reading(client, scope, on_progress, earlier).run()
 
 
 class _OtherTopicsError(Exception):
@@ -122,12 +125,12 @@ class _OtherTopicsError(Exception):
 
 
 class _Reading:
-    def __init__(self, client: AdminClient, scope: Scope, said: Said | None, earlier: Earlier) -> None:
+    def __init__(self, client: AdminClient, scope: Scope, on_progress: OnProgress | None, earlier: Earlier) -> None:
         self._client = client
         self._scope = scope
         self._earlier = earlier
         self._keeps = bool(earlier.answers)
-        self._said = said
+        self._on_progress = on_progress
         self._answers: list[Answer] = []
         self._gaps: list[Gap] = []
         self._done = self._total = 0
@@ -158,9 +161,9 @@ class _Reading:
         plan = self._earlier.plan if self._keeps and self._total == asked_before else None
         if plan is None:
             listed, parents = (_names_in(of_all) for of_all in zip(*lists, strict=True)) if lists else (set(), set())
-            wanted = self._wanted(listed | self._loaded.keys())
-            loaded = {text: name for text, name in wanted.items() if self._scope.loads_topics or text in self._loaded}
-            plan = Plan(len(wanted), loaded, await self._partition_counts(parents))
+            in_scope = self._in_scope(listed | self._loaded.keys())
+            loaded = {text: name for text, name in in_scope.items() if self._scope.loads_topics or text in self._loaded}
+            plan = Plan(len(in_scope), loaded, await self._partition_counts(parents))
             self._earlier.plan, self._earlier.statistics = plan, None
         else:
             await self._partition_counts(plan.counts)
@@ -179,7 +182,7 @@ class _Reading:
             tuple(self._gaps),
             topics=len(asked),
             topics_read=len(asked) - unread,
-            not_loaded=plan.wanted - len(asked),
+            not_loaded=plan.in_scope - len(asked),
             knows_loaded=knows_loaded or self._scope.loads_topics,
             requests=self._client.requests - self._requests_before,
             took_s=self._client.clock.now_s() - self._began_s,
@@ -211,7 +214,7 @@ class _Reading:
                 else Answer(path, clean, outcome.broker)
             )
         self._done += 1
-        self._tell()
+        self._report_progress()
         if isinstance(outcome, Gap):
             self._gaps.append(outcome)
             return outcome
@@ -220,11 +223,11 @@ class _Reading:
         self._answers.append(outcome)
         return outcome
 
-    def _tell(self) -> None:
-        if self._said is not None:
+    def _report_progress(self) -> None:
+        if self._on_progress is not None:
             spent = self._client.clock.now_s() - self._began_s
             left = spent / self._done * (self._total - self._done) if self._done else None
-            self._said(Progress(self._done, self._total, left))
+            self._on_progress(Progress(self._done, self._total, left))
 
     async def _all(self, asked: Iterable[Any]) -> None:
         await asyncio.gather(*asked)
@@ -240,9 +243,9 @@ class _Reading:
         if release:
             return release
         self._answers.remove(answer)
-        said = " ".join(visible(answer.data[:40].decode("utf-8", "replace")).split())
+        text = " ".join(visible(answer.data[:40].decode("utf-8", "replace")).split())
         origin = self._client.access.origin
-        self._gaps.append(Gap(paths.VERSION, Fault.NOT_JSON, f"the release is {said!r}", origin, 200))
+        self._gaps.append(Gap(paths.VERSION, Fault.NOT_JSON, f"the release is {text!r}", origin, 200))
         return ""
 
     async def _cluster(self) -> str:
@@ -303,8 +306,8 @@ class _Reading:
             return list(self._scope.namespaces)
         tenants = _texts(await self._ask(paths.TENANTS))
         answers = await asyncio.gather(*(self._ask(paths.namespaces_of(tenant)) for tenant in tenants))
-        found = (name for answer in answers for name in _texts(answer))
-        return [name for name in found if refuse_namespace(name) is None and name not in SYSTEM_NAMESPACES]
+        names = (name for answer in answers for name in _texts(answer))
+        return [name for name in names if refuse_namespace(name) is None and name not in SYSTEM_NAMESPACES]
 
     async def _of_namespace(self, name: str) -> tuple[list[Answer | Gap], list[Answer | Gap]]:
         """The lists of topics that a namespace has, and of partitioned ones; what else there is about it on the way."""
@@ -317,7 +320,7 @@ class _Reading:
             partitioned.append(await self._ask(paths.partitioned_topics_of(domain, name)))
         return topics, partitioned
 
-    def _wanted(self, names: Iterable[str]) -> dict[str, TopicName]:
+    def _in_scope(self, names: Iterable[str]) -> dict[str, TopicName]:
         known = self._earlier.names
         parsed = {text: known[text] if text in known else parse_topic_name(text) for text in sorted(names)}
         known.update(parsed)
@@ -328,7 +331,7 @@ class _Reading:
         }
 
     async def _partition_counts(self, parents: Iterable[str]) -> dict[str, int]:
-        names = self._wanted(parents)
+        names = self._in_scope(parents)
         answers = await asyncio.gather(*(self._ask(paths.of_topic(name, "partitions")) for name in names.values()))
         counts: dict[str, int] = {}
         for text, answer in zip(names, answers, strict=True):
@@ -343,10 +346,10 @@ class _Reading:
 
     async def _statistics(self, plan: Plan) -> int:
         """Ask for statistics of what has more to say than lists did. Of how many topics nothing came."""
-        telling = [text for text in plan.asked if self._says_more(text)]
+        detailed = [text for text in plan.asked if self._says_more(text)]
         known = self._earlier.statistics
-        if known is None or known[0] != telling:
-            known = telling, list(self._requests(telling, plan))
+        if known is None or known[0] != detailed:
+            known = detailed, list(self._requests(detailed, plan))
             self._earlier.statistics = known
         requests = known[1]
         outcomes = await asyncio.gather(
@@ -356,9 +359,9 @@ class _Reading:
             request.topics for request, outcome in zip(requests, outcomes, strict=True) if isinstance(outcome, Gap)
         )
 
-    def _requests(self, telling: Sequence[str], plan: Plan) -> Iterator[StatisticsRequest]:
+    def _requests(self, detailed: Sequence[str], plan: Plan) -> Iterator[StatisticsRequest]:
         """All partitions in one request where all of them are loaded, else one by one."""
-        names, asked = set(telling), [plan.asked[text] for text in telling]
+        names, asked = set(detailed), [plan.asked[text] for text in detailed]
         whole = {
             parent
             for parent, count in plan.counts.items()
@@ -385,9 +388,9 @@ class _Reading:
             return
         if self._loaded or not self._gaps:
             return
-        telling = next((gap for gap in self._gaps if gap.fault not in (Fault.NOT_FOUND, Fault.STOPPED)), self._gaps[0])
-        if not any(answer.path != paths.VERSION for answer in self._answers) or telling.fault in OUT_OF_REACH:
-            raise ClusterOutOfReachError(self._client.access.origin, telling)
+        worst = next((gap for gap in self._gaps if gap.fault not in (Fault.NOT_FOUND, Fault.STOPPED)), self._gaps[0])
+        if not any(answer.path != paths.VERSION for answer in self._answers) or worst.fault in OUT_OF_REACH:
+            raise ClusterOutOfReachError(self._client.access.origin, worst)
 
 
 _OF_CLUSTERS: Final = ("/admin/v2/namespaces/", "/admin/v2/persistent/", "/admin/v2/non-persistent/")

@@ -22,14 +22,14 @@ from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault
 from tui.sources.cluster.pace import Clock, Limits, Stop
-from tui.sources.cluster.reader import Earlier, Said, read_cluster
+from tui.sources.cluster.reader import Earlier, OnProgress, read_cluster
 from tui.sources.cluster.reading import ClusterReading, Progress
 from tui.sources.cluster.scope import Scope
 
 T = TypeVar("T")
 
 EVERYTHING_EVERY: Final = 6
-"""Of so many refreshes one asks also for what changes rarely: once a minute, where nothing else is said."""
+"""Of so many refreshes one asks also for what changes rarely: once a minute, by default."""
 REFRESHED_AT_ONCE: Final = 2
 """Requests under way at a refresh: looking after more connections costs more than the few answers."""
 PROGRESS_EVERY_S: Final = 0.5
@@ -47,10 +47,10 @@ class Source:
     settings: tuple[tuple[str, str], ...] = ()
 
     def read(
-        self, said: Said | None = None, stop: threading.Event | None = None, clock: Clock | None = None
+        self, on_progress: OnProgress | None = None, stop: threading.Event | None = None, clock: Clock | None = None
     ) -> ClusterReading:
         """Read it once. Raises ``ClusterOutOfReachError``; ``stop`` ends it early with what is there until then."""
-        return asyncio.run(self._read(said, stop, clock))
+        return asyncio.run(self._read(on_progress, stop, clock))
 
     def follower(self, clock: Clock | None = None) -> Follower:
         """What reads it again and again."""
@@ -58,13 +58,15 @@ class Source:
         limits = replace(self.limits, at_once=min(self.limits.at_once, REFRESHED_AT_ONCE))
         return Follower(replace(self, scope=scope, limits=limits), clock)
 
-    async def _read(self, said: Said | None, stop: threading.Event | None, clock: Clock | None) -> ClusterReading:
+    async def _read(
+        self, on_progress: OnProgress | None, stop: threading.Event | None, clock: Clock | None
+    ) -> ClusterReading:
         asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
         async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
             if isinstance(stop, Stop):
                 loop = asyncio.get_running_loop()
                 stop.gives_up(lambda: _call_in(loop, client.give_up))
-            reading = await read_cluster(client, self.scope, said)
+            reading = await read_cluster(client, self.scope, on_progress)
         return with_settings(reading, self.settings)
 
 
@@ -74,7 +76,7 @@ def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) ->
 
 
 def _leave_out_interrupts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Leave out ctrl+c and the like: the caller gets it, so that a task in which it came has nothing more to tell."""
+    """Leave out ctrl+c and the like: the caller gets it, so that a task in which it came needs no report."""
     error = context.get("exception")
     if error is None or isinstance(error, Exception):
         loop.default_exception_handler(context)
@@ -93,13 +95,13 @@ def with_settings(reading: ClusterReading, pairs: tuple[tuple[str, str], ...]) -
     """The reading as if the brokers had these settings, which then are not assumed any longer."""
     if not pairs:
         return reading
-    said: dict[str, object] = {}
+    configuration: dict[str, object] = {}
     for answer in reading.answers:
         if answer.path == paths.RUNTIME:
-            said = msgspec.json.decode(answer.data, type=dict[str, object])
-    said.update(pairs)
+            configuration = msgspec.json.decode(answer.data, type=dict[str, object])
+    configuration.update(pairs)
     others = tuple(answer for answer in reading.answers if answer.path != paths.RUNTIME)
-    given = Answer(paths.RUNTIME, msgspec.json.encode(said))
+    given = Answer(paths.RUNTIME, msgspec.json.encode(configuration))
     assumed = tuple(what for what in reading.assumed if what != "settings")
     return replace(reading, answers=(*others, given), assumed=assumed)
 
@@ -158,11 +160,11 @@ class Follower:
         self._earlier = Earlier()
         self._readings = 0
 
-    def read(self, *, stop: threading.Event | None = None, said: Said | None = None) -> ClusterReading:
+    def read(self, *, stop: threading.Event | None = None, on_progress: OnProgress | None = None) -> ClusterReading:
         """Read it once more. Raises ``ClusterOutOfReachError``."""
         if self._runner is None:
             self._runner = asyncio.Runner()
-        reading = self._runner.run(self._read(stop, said))
+        reading = self._runner.run(self._read(stop, on_progress))
         return with_settings(reading, self._source.settings)
 
     def close(self) -> None:
@@ -173,7 +175,7 @@ class Follower:
             self._runner.close()
         self._runner = self._client = None
 
-    async def _read(self, stop: threading.Event | None, said: Said | None) -> ClusterReading:
+    async def _read(self, stop: threading.Event | None, on_progress: OnProgress | None) -> ClusterReading:
         asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
         if self._client is None:
             self._client = AdminClient(self._source.access, self._source.limits, clock=self._clock)
@@ -183,7 +185,7 @@ class Follower:
             self._earlier = Earlier(loaded=self._earlier.loaded, decoded=self._earlier.decoded)
         self._readings += 1
         try:
-            reading = await read_cluster(self._client, self._source.scope, said, self._earlier)
+            reading = await read_cluster(self._client, self._source.scope, on_progress, self._earlier)
         except ClusterOutOfReachError:
             self._earlier, self._readings = Earlier(), 0
             raise
@@ -192,14 +194,14 @@ class Follower:
 
 
 class Reads(Protocol):
-    """What reads a cluster again and again, each time until ``stop`` is set; ``said`` is called after each request."""
+    """Reads a cluster again and again, until ``stop`` is set. ``on_progress`` is called after each request."""
 
-    def read(self, *, stop: threading.Event, said: Said) -> ClusterReading: ...
+    def read(self, *, stop: threading.Event, on_progress: OnProgress) -> ClusterReading: ...
 
     def close(self) -> None: ...
 
 
-def _say_nothing(_: str) -> None:
+def _ignore_progress(_: str) -> None:
     return None
 
 
@@ -234,7 +236,7 @@ class Feed(Generic[T]):
         self,
         arrived: Callable[[T], object],
         missed: Callable[[str], object],
-        progressed: Callable[[str], object] = _say_nothing,
+        progressed: Callable[[str], object] = _ignore_progress,
     ) -> None:
         """Begin with a pause, for the first reading is there already. All are called in the thread of the feed."""
         threading.Thread(target=self._run, args=(arrived, missed, progressed), name="live", daemon=True).start()
@@ -258,19 +260,19 @@ class Feed(Generic[T]):
         self,
         arrived: Callable[[T], object],
         missed: Callable[[str], object],
-        progressed: Callable[[str], object] = _say_nothing,
+        progressed: Callable[[str], object] = _ignore_progress,
     ) -> None:
         """Read once and say what came of it; of a reading that takes its time also how far it is."""
         try:
-            reading = self._source.read(stop=self._stop, said=_Slowly(progressed))
+            reading = self._source.read(stop=self._stop, on_progress=_Slowly(progressed))
             if self._stop.is_set():
                 return
             if reading.cluster and self._cluster and reading.cluster != self._cluster:
                 missed(f"another cluster, {reading.cluster}, answers at this address")
                 return
-            made = self._make(reading)
+            picture = self._make(reading)
         except RingsideError as error:
             if not self._stop.is_set():
                 missed(str(error))
             return
-        arrived(made)
+        arrived(picture)

@@ -1,0 +1,134 @@
+"""``AvgShedder`` and ``UniformLoadShedder`` of older releases, and what they say of each broker and bundle, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+
+from engine.balance.brokers import BrokerLoad
+from engine.balance.java_maps import MapOrder
+from engine.balance.settings import LoadSettings
+from engine.balance.shedding.average import AverageMemory, shed_average
+from engine.balance.shedding.model import ShedPlan
+from engine.balance.shedding.uniform import shed_uniform
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+from tests.engine.balance.shedding_world import broker, name, stats, view
+
+AT_ONCE = LoadSettings(
+    loadBalancerAvgShedderHitCountLowThreshold=1, loadBalancerAvgShedderHitCountHighThreshold=1,
+    maxUnloadPercentage=0.2, minUnloadMessage=1000,
+)  # fmt: skip
+
+
+def shed(*loads: BrokerLoad, rules: LoadRules = CURRENT_LOAD_RULES) -> ShedPlan:
+    return shed_average(AverageMemory(), view(loads), AT_ONCE, rules)[1]
+
+
+def verdicts(plan: ShedPlan) -> dict[str, tuple[str, float, float]]:
+    """Usages in reports are 32-bit numbers."""
+    return {verdict.broker: (verdict.outcome, round(verdict.figure, 4), verdict.limit) for verdict in plan.verdicts}
+
+
+def test_each_pair_from_outside_in_is_judged_by_the_difference_of_its_usages() -> None:
+    plan = shed(broker("b:1", 90), broker("b:2", 20), broker("b:3", 70), broker("b:4", 40))
+    assert verdicts(plan) == {
+        "b:1": ("below-minimum-traffic", 70.0, 15.0), "b:2": ("not-the-busiest", 70.0, 15.0),
+        "b:3": ("below-minimum-traffic", 30.0, 15.0), "b:4": ("not-the-busiest", 30.0, 15.0),
+    }  # fmt: skip
+
+
+def test_what_is_moved_fits_what_is_left_and_the_rest_is_named() -> None:
+    """A fifth of 20,000 messages/s should move, the largest that fits first."""
+    bundles = [stats(name(at), msgs) for at, msgs in enumerate((10_000.0, 4_000.0, 3_500.0, 2_500.0, 0.0))]
+    plan = shed(broker("b:1", 90, bundles), broker("b:2", 10))
+    (busiest,) = [verdict for verdict in plan.verdicts if verdict.outcome == "sheds"]
+    assert (busiest.broker, busiest.need) == ("b:1", 4_000.0)
+    assert [(verdict.bundle, verdict.outcome, verdict.value) for verdict in busiest.bundles] == [
+        (name(0), "too-large", 10_000.0), (name(1), "unloaded", 4_000.0), (name(2), "too-large", 3_500.0),
+        (name(3), "too-large", 2_500.0), (name(4), "idle", 0.0),
+    ]  # fmt: skip
+    assert plan.destinations == {name(1): "b:2"}
+
+
+def test_where_only_idle_bundles_are_nothing_can_be_taken() -> None:
+    bundles = [stats(name(0), 100_000.0), stats(name(1), 0.0)]
+    plan = shed(broker("b:1", 90, bundles), broker("b:2", 10))
+    assert [verdict.outcome for verdict in plan.verdicts if verdict.broker == "b:1"] == ["nothing-to-take"]
+
+
+@pytest.mark.parametrize(("needed", "outcome"), [(1, "below-minimum-traffic"), (2, "hits-too-few")])
+def test_a_pair_waits_for_enough_hits(needed: int, outcome: str) -> None:
+    settings = LoadSettings(
+        loadBalancerAvgShedderHitCountLowThreshold=needed, loadBalancerAvgShedderHitCountHighThreshold=9
+    )
+    loads = view([broker("b:1", 60), broker("b:2", 40)])
+    memory, plan = shed_average(AverageMemory(), loads, settings, CURRENT_LOAD_RULES)
+    assert verdicts(plan)["b:1"] == (outcome, *((1.0, 2.0) if needed == 2 else (20.0, 15.0)))
+    if needed == 2:
+        assert (memory.low, memory.high) == ({"b:1": 1, "b:2": 1}, {"b:1": 0, "b:2": 0})
+        memory, plan = shed_average(memory, loads, settings, CURRENT_LOAD_RULES)
+        assert verdicts(plan)["b:1"][0] == "below-minimum-traffic"
+    assert (memory.low, memory.high) == ({}, {})
+
+
+def test_brokers_near_each_other_are_below_the_threshold() -> None:
+    plan = shed(broker("b:1", 50), broker("b:2", 40), broker("b:3", 45))
+    assert verdicts(plan) == {
+        f"b:{at}": ("below-threshold", usage, 15.0) for at, usage in ((1, 50.0), (2, 40.0), (3, 45.0))
+    }
+
+
+@pytest.mark.parametrize(("whole", "fuller"), [(True, "b:3"), (False, "b:1")])
+def test_before_4_2_scores_less_than_one_apart_are_equal(whole: bool, fuller: str) -> None:
+    """50.9 and 50.1 tie by whole numbers, and b:3, which comes out of the map behind b:1, stays behind it."""
+    plan = shed(broker("b:3", 50.1), broker("b:1", 50.9), broker("b:2", 20.0), rules=LoadRules(avg_scores_whole=whole))
+    outcomes = {name: verdict[0] for name, verdict in verdicts(plan).items()}
+    assert outcomes == {"b:1": "below-threshold", "b:3": "below-threshold", "b:2": "not-the-busiest"} | {
+        fuller: "below-minimum-traffic"
+    }
+
+
+SETTINGS = LoadSettings(
+    loadBalancerMsgRateDifferenceShedderThreshold=10.0,
+    loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold=4.0,
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "figure", "outcomes"),
+    [
+        ("separate", 25.0, ["too-few-bundles", "not-the-busiest", "not-the-busiest"]),
+        ("mixed", 0.0, ["below-threshold"] * 3),
+    ],
+)
+def test_in_2_11_one_broker_is_the_busiest_in_both_measures(
+    source: Literal["separate", "mixed"], figure: float, outcomes: list[str]
+) -> None:
+    """#21016: whoever is ahead in either measure takes both places, so b:3 ends as the busiest and as the idlest."""
+    loads = view([
+        broker("b:1", 10, [stats(name(1), 5_000.0, 1e6)]),
+        broker("b:2", 10, [stats(name(2), 4_000.0, 9e6)]),
+        broker("b:3", 10, [stats(name(3), 4_500.0, 8e6)]),
+    ])  # fmt: skip
+    plan = shed_uniform(MapOrder("hash"), loads, SETTINGS, LoadRules(uniform_source=source))[1]
+    assert [verdict.outcome for verdict in plan.verdicts] == outcomes
+    assert {verdict.figure for verdict in plan.verdicts} == {figure}
+
+
+def test_a_measure_that_is_switched_off_is_not_shown() -> None:
+    """100 % more messages and three times the bytes: nothing is too much, and the first measure in use is shown."""
+    loads = view([broker("b:1", 10, [stats(name(1), 200.0, 300.0)]), broker("b:2", 10, [stats(name(2), 100.0, 100.0)])])
+    shown = {}
+    for msgs_percent in (0.0, 100.0):
+        settings = replace(SETTINGS, loadBalancerMsgRateDifferenceShedderThreshold=msgs_percent)
+        (first, second) = shed_uniform(MapOrder("hash"), loads, settings)[1].verdicts
+        assert first.outcome == second.outcome == "below-threshold"
+        shown[msgs_percent] = (first.figure, first.limit)
+    assert shown == {0.0: (3.0, 4.0), 100.0: (100.0, 100.0)}
+
+
+def test_a_broker_without_traffic_counts_as_one() -> None:
+    loads = view([broker("b:1", 10, [stats(name(1), 2.0, 3.0)]), broker("b:2", 10)])
+    assert {verdict.figure for verdict in shed_uniform(MapOrder("hash"), loads, SETTINGS)[1].verdicts} == {100.0}

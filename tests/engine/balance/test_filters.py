@@ -1,0 +1,154 @@
+"""The filters of candidates at their edges, by hand: golden vectors cover the middle."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from engine.balance.averages import new_bundle_data
+from engine.balance.brokers import BrokerLoad, report_of
+from engine.balance.filters import (
+    IsolationPolicy,
+    anti_affinity,
+    below_max_topics,
+    below_max_topics_extensible,
+    least_servicing,
+    newest_version,
+    permitted,
+    semantic_version,
+    unload_is_useful,
+)
+from engine.balance.limits import BundleStats
+from engine.balance.placement.model import KnownBroker
+from engine.balance.settings import LoadSettings, default_load_settings
+from engine.errors import Rejection
+from engine.load_rules import LoadRules, load_rules
+
+
+def test_a_host_is_all_before_the_last_colon() -> None:
+    policies = (IsolationPolicy(("t/n",), (r"\[::1\]",)),)
+    brokers = {name: BrokerLoad(name) for name in ("[::1]:8080", "b:1:8080", "b:1")}
+    assert permitted("t/n", brokers, policies) == ("[::1]:8080",)
+
+
+def test_a_broker_takes_the_kind_of_topics_that_its_report_says() -> None:
+    brokers = {
+        "p:1": BrokerLoad("p:1", persistent_topics=True, non_persistent_topics=False),
+        "n:1": BrokerLoad("n:1", persistent_topics=False, non_persistent_topics=True),
+        "new:1": None,
+    }
+    assert permitted("t/n", brokers, ()) == ("p:1",)
+    assert permitted("t/n", brokers, (), persistent=False) == ("n:1",)
+
+
+def test_topics_placed_since_the_report_count_and_exactly_the_maximum_is_allowed() -> None:
+    load = report_of("b:1", [BundleStats("t/n/0x0", topics=3)])
+    placed = new_bundle_data().update(BundleStats("t/n/0x1", topics=2))
+    brokers = {"b:1": KnownBroker(load, preallocated={"t/n/0x1": placed}), "b:2": KnownBroker(load)}
+    names = ("b:1", "b:2", "unknown:1")
+    assert [below_max_topics(names, brokers, most) for most in (2, 3, 4, 5)] == [
+        ("unknown:1",), ("b:2", "unknown:1"), ("b:2", "unknown:1"), names,
+    ]  # fmt: skip
+    assert below_max_topics(names[:2], brokers, 2) == names[:2], "all, if all have more"
+    assert below_max_topics_extensible(("b:1", "b:2", "c:1"), {"b:1": 3, "b:2": 2}, 3) == ("b:2", "c:1")
+    assert below_max_topics_extensible(("c:1",), {}, 1) == ("c:1",)
+    assert below_max_topics_extensible(("c:1",), {}, 0) == ()
+
+
+def test_fewest_of_nobody_is_nobody() -> None:
+    assert least_servicing((), {}) == ()
+
+
+def test_the_domain_with_fewest_namespaces_comes_before_the_broker_with_fewest() -> None:
+    domains = {"a:1": "east", "a:2": "east", "b:1": "west"}
+    assert anti_affinity(("a:1", "a:2", "b:1"), {"a:1": 2, "b:1": 1}, domains) == ("b:1",)
+    assert anti_affinity(("a:1", "a:2", "b:1"), {"b:1": 1}, domains) == ("a:1", "a:2")
+    assert anti_affinity(("a:1", "c:1"), {"a:1": 1}, domains) == ("c:1",), "a broker of no domain is in one of its own"
+
+
+@pytest.mark.parametrize(
+    ("current", "candidates", "counts", "useful"),
+    [
+        ("a", ("a", "b"), {}, True),
+        ("a", (), {"a": 1}, False),
+        ("a", ("a", "b"), {"a": 1}, True),  # b has none
+        ("a", ("a", "b"), {"a": 2, "b": 1}, True),
+        ("a", ("a", "b"), {"a": 1, "b": 1}, False),
+        ("a", ("b", "c"), {"a": 1, "b": 1, "c": 1}, False),  # the present one may not own it
+        ("a", ("b", "c"), {"a": 1, "b": 1, "c": 2}, True),
+        ("b", ("a", "b"), {"a": 2, "b": 1}, True),
+        ("a", ("a", "b", "c"), {"a": 1, "b": 2, "c": 2}, True),
+    ],
+)
+def test_when_an_unload_can_bring_namespaces_apart(
+    current: str, candidates: tuple[str, ...], counts: dict[str, int], useful: bool
+) -> None:
+    assert unload_is_useful(current, candidates, counts) is useful
+
+
+def test_versions_come_in_the_order_of_their_standard() -> None:
+    """semver.org, section 11; a number with a leading zero is none."""
+    texts = (
+        "0.9.9", "1.0.0-0", "1.0.0-2", "1.0.0-10", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-rc.1",
+        "1.0.0", "1.0.1", "1.10.0", "2.0.0",
+    )  # fmt: skip
+    keys = [semantic_version(text) for text in texts]
+    assert None not in keys
+    assert keys == sorted(key for key in keys if key is not None)
+    assert len(set(keys)) == len(keys)
+    for text in ("1.0.0-01", "1.0.0-rc.01.x", "01.0.0", "1.0", "1.0.0-"):
+        assert semantic_version(text) is None, text
+    assert semantic_version("1.0.0-" + "9" * 30) is not None
+
+
+def test_only_the_newest_brokers_are_candidates() -> None:
+    versions = {"a:1": "4.0.9", "b:1": "4.0.10", "c:1": "4.0.10+build", "d:1": None}
+    assert newest_version(("a:1", "b:1", "c:1"), versions) == ("b:1", "c:1")
+    assert newest_version((), versions) == ()
+    refusal = newest_version(("a:1", "d:1"), versions)
+    assert isinstance(refusal, Rejection) and refusal.error == "BrokerFilterBadVersionException"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("failureDomainsEnabled", " True ", True),
+        ("failureDomainsEnabled", "FALSE", False),
+        ("failureDomainsEnabled", "yes", None),
+        ("minUnloadMessage", "+10", 10),
+        ("minUnloadMessage", "-2147483648", -2147483648),
+        ("minUnloadMessage", "2147483648", None),
+        ("minUnloadMessage", "1.5", None),
+        ("minUnloadMessage", "9" * 12, None),
+        ("loadBalancerMemoryResourceWeight", "-.5e1", -5.0),
+        ("loadBalancerMemoryResourceWeight", "Infinity", math.inf),
+        ("loadBalancerMemoryResourceWeight", "inf", None),
+        ("loadBalancerMemoryResourceWeight", "1_000", None),
+        ("loadBalancerLoadSheddingStrategy", "org.apache.pulsar.broker.loadbalance.impl.AvgShedder", "AvgShedder"),
+    ],
+)  # fmt: skip
+def test_a_setting_is_read_as_java_does(name: str, text: str, value: object) -> None:
+    changed = LoadSettings().with_setting(name, text)
+    assert (None if isinstance(changed, Rejection) else getattr(changed, name)) == value
+
+
+def test_a_bandwidth_weight_counts_in_the_new_spelling_unless_only_the_old_one_was_changed() -> None:
+    old = LoadSettings(loadBalancerBandwithInResourceWeight=0.2, loadBalancerBandwithOutResourceWeight=0.3)
+    rules = LoadRules(old_bandwidth_spelling_only=False)
+    assert old.bandwidth_weights(rules) == (0.2, 0.3)
+    both = LoadSettings(
+        loadBalancerBandwithOutResourceWeight=0.3, loadBalancerBandwidthOutResourceWeight=0.7
+    )  # fmt: skip
+    assert both.bandwidth_weights(rules) == (1.0, 0.7)
+
+
+def test_a_broker_without_a_file_has_the_defaults_of_its_release() -> None:
+    for version in ((2, 11, 0), (3, 0, 7), (4, 2, 4), (5, 0, 0)):
+        rules = load_rules(version)
+        settings = default_load_settings(rules)
+        assert settings.loadBalancerLoadSheddingStrategy == rules.default_shedder
+        assert settings.loadBalancerLoadPlacementStrategy == rules.default_placement
+        assert settings.loadBalancerMemoryResourceWeight == rules.memory_weight
+    assert default_load_settings(load_rules((5, 0, 0))).loadBalancerLoadSheddingStrategy == "AvgShedder"
+    assert default_load_settings(load_rules((4, 2, 4))).loadBalancerLoadSheddingStrategy != "AvgShedder"

@@ -1,0 +1,161 @@
+"""``TransferShedder`` at the edges of its times, and what it remembers, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from engine.balance.limits import BundleStats
+from engine.balance.settings import LoadSettings
+from engine.balance.shedding.transfer import (
+    PublishedLoad,
+    TransferDecision,
+    TransferMemory,
+    TransferView,
+    shed_transfer,
+)
+
+MINUTE_MS = 60_000
+NOW_MS = 100 * MINUTE_MS
+SETTINGS = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=0)
+
+
+def view(*loads: float, at_ms: int = NOW_MS, bundles: int = 2) -> TransferView:
+    """Brokers b:0, b:1 … with these loads and 1000 bytes/s for each hundredth, in so many bundles."""
+    published = tuple(
+        PublishedLoad(f"b:{number}", load, 1e5 * load, 1e5 * load, 0.0, at_ms) for number, load in enumerate(loads)
+    )
+    top = {
+        each.broker: tuple(
+            BundleStats(f"t/n/{each.broker}-{place}", throughput_in_bytes_per_sec=each.bytes_per_sec / bundles)
+            for place in range(bundles)
+        )
+        for each in published
+    }
+    return TransferView(published, tuple(each.broker for each in published), top, NOW_MS)
+
+
+def test_a_bundle_is_left_alone_until_the_grace_period_is_over() -> None:
+    grace_ms = SETTINGS.loadBalancerSheddingGracePeriodMinutes * MINUTE_MS
+    times = {"older": NOW_MS - grace_ms - 1, "just": NOW_MS - grace_ms, "younger": NOW_MS - grace_ms + 1}
+    kept = TransferMemory(hits=3, recent_bundles=times, recent_brokers={"b:0": 5}).within_grace(NOW_MS, SETTINGS)
+    assert kept == TransferMemory(
+        3, recent_bundles={n: times[n] for n in ("just", "younger")}, recent_brokers={"b:0": 5}
+    )
+
+
+def test_an_unload_is_remembered_of_its_bundle_and_its_source() -> None:
+    before = TransferMemory(recent_bundles={"x": 1}, recent_brokers={"b:9": 2})
+    after = before.after_unload(TransferDecision("t/n/0x0", "b:1", "b:2", "Overloaded"), 7)
+    assert after == TransferMemory(recent_bundles={"x": 1, "t/n/0x0": 7}, recent_brokers={"b:9": 2, "b:1": 7})
+
+
+@pytest.mark.parametrize(("age_ms", "counts"), [(0, True), (1, False)])
+def test_a_load_as_old_as_its_time_to_live_still_counts(age_ms: int, counts: bool) -> None:
+    limit_ms = SETTINGS.loadBalancerBrokerLoadDataTTLInSeconds * 1000
+    memory, cycle = shed_transfer(TransferMemory(), view(0.9, 0.1, at_ms=NOW_MS - limit_ms - age_ms), SETTINGS)
+    assert (cycle.skip, memory.mean) == ((None, 0.5) if counts else ("OutDatedData", 0.0))
+
+
+@pytest.mark.parametrize(("waited_ms", "skip"), [(0, None), (-1, "CoolDown")])
+def test_a_broker_cools_down_until_a_report_is_exactly_the_delay_later(waited_ms: int, skip: str | None) -> None:
+    delay_ms = SETTINGS.loadBalanceSheddingDelayInSeconds * 1000
+    memory = TransferMemory(recent_brokers={"b:1": NOW_MS - delay_ms - waited_ms, "gone:1": 0})
+    after, cycle = shed_transfer(memory, view(0.9, 0.1), SETTINGS)
+    assert (cycle.skip, cycle.blamed) == (skip, "b:1" if skip else None)
+    assert after.recent_brokers == ({"gone:1": 0} if skip is None else memory.recent_brokers)
+
+
+def test_a_skip_says_what_every_pair_lacked() -> None:
+    """Of four brokers the fullest has reported no bundle, two others one each."""
+    seen = view(0.0, 0.1, 0.8, 0.9)
+    top = {**seen.top, "b:3": (), "b:2": seen.top["b:2"][:1], "b:1": seen.top["b:1"][:1]}
+    memory, cycle = shed_transfer(TransferMemory(), replace(seen, top=top), SETTINGS)
+    assert [(pair.fuller, pair.outcome) for pair in cycle.pairs] == [
+        ("b:3", "no-bundles-reported"), ("b:2", "one-bundle"), ("b:1", "one-bundle"),
+    ]  # fmt: skip
+    assert (cycle.skip, memory.hits) == ("NoLoadData", 1)
+    few = {**top, "b:3": seen.top["b:3"][:1]}
+    assert shed_transfer(TransferMemory(), replace(seen, top=few), SETTINGS)[1].skip == "NoBundles"
+
+
+def test_a_cycle_that_acts_begins_to_count_anew() -> None:
+    memory, cycle = shed_transfer(TransferMemory(hits=2), view(0.9, 0.1, bundles=4), SETTINGS)
+    assert (memory.hits, cycle.skip, cycle.decisions[0].source) == (0, None, "b:0")
+    waiting = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=3)
+    assert shed_transfer(TransferMemory(hits=2), view(0.9, 0.1), waiting)[0].hits == 3
+    assert shed_transfer(TransferMemory(hits=2), view(0.5, 0.5), waiting)[0].hits == 0
+
+
+def bundle(name: str, bytes_per_sec: float) -> BundleStats:
+    return BundleStats(f"t/n/{name}", throughput_in_bytes_per_sec=bytes_per_sec)
+
+
+def exchange(
+    given: list[BundleStats], other: list[BundleStats], settings: LoadSettings = SETTINGS, **more: object
+) -> tuple[list[tuple[str, str, float]], list[tuple[str, str | None]]]:
+    """Verdicts and decisions of a pair: the fuller broker has 1000 bytes/s and the emptier 200, 400 should move."""
+    loads = (
+        PublishedLoad("b:0", 1.0, 1000.0, 1000.0, 0.0, NOW_MS),
+        PublishedLoad("b:1", 0.2, 200.0, 200.0, 0.0, NOW_MS),
+    )
+    seen = TransferView(loads, ("b:0", "b:1"), {"b:0": tuple(given), "b:1": tuple(other)}, NOW_MS)
+    memory = TransferMemory(recent_bundles={"t/n/recent": NOW_MS})
+    _, cycle = shed_transfer(memory, replace(seen, **more), settings)  # type: ignore[arg-type]
+    (pair,) = cycle.pairs
+    assert pair.wanted_bytes_per_sec == pytest.approx(400.0)
+    return (
+        [(verdict.bundle.rpartition("/")[2], verdict.outcome, verdict.bytes_per_sec) for verdict in pair.bundles],
+        [(decision.bundle.rpartition("/")[2], decision.target) for decision in cycle.decisions],
+    )
+
+
+def test_what_became_of_every_reported_bundle_of_a_pair() -> None:
+    excluded = BundleStats("t/x/0x0", throughput_in_bytes_per_sec=1.0)
+    given = [
+        excluded, bundle("recent", 2), bundle("elsewhere", 3), bundle("fixed", 4), bundle("idle", 0), bundle("a", 150),
+        bundle("b", 250), bundle("c", 300), bundle("d", 400),
+    ]  # fmt: skip
+    settings = replace(SETTINGS, loadBalancerSheddingExcludedNamespaces=("t/x",))
+    verdicts, decisions = exchange(
+        given, [], settings,
+        not_owned={("t/n/elsewhere", "b:0")}, movable=lambda name, source, target: name != "t/n/fixed",
+    )  # fmt: skip
+    assert verdicts == [
+        ("0x0", "excluded-namespace", 1.0), ("recent", "recently-unloaded", 2.0), ("elsewhere", "not-owned", 3.0),
+        ("fixed", "not-movable", 4.0), ("idle", "idle", 0.0), ("a", "moved", 150.0), ("b", "moved", 250.0),
+        ("c", "too-large", 300.0), ("d", "not-looked-at", 400.0),
+    ]  # fmt: skip
+    assert decisions == [("a", "b:1"), ("b", "b:1")]
+
+
+def test_the_last_reported_bundle_stays() -> None:
+    verdicts, decisions = exchange([bundle("a", 100), bundle("b", 100)], [])
+    assert [verdict[1] for verdict in verdicts] == ["moved", "last-one"]
+    assert decisions == [("a", "b:1")]
+
+
+def test_a_bundle_too_large_goes_when_smaller_ones_come_back_for_it() -> None:
+    """600 go and 50 + 100 come: the fuller keeps 550, the emptier has 650; with 150 more 700 and 500, as it must be."""
+    back = [bundle("idle", 0), bundle("fixed", 10), bundle("p", 50), bundle("q", 100), bundle("r", 150), bundle("s", 7)]
+    verdicts, decisions = exchange(
+        [bundle("a", 600), bundle("b", 601)], back, movable=lambda name, source, target: name != "t/n/fixed"
+    )
+    assert verdicts == [
+        ("p", "swapped", 50.0), ("q", "swapped", 100.0), ("r", "swapped", 150.0), ("a", "moved", 600.0),
+        ("b", "last-one", 601.0),
+    ]  # fmt: skip
+    assert decisions == [("p", "b:0"), ("q", "b:0"), ("r", "b:0"), ("a", "b:1")]
+    assert exchange([bundle("a", 600), bundle("b", 601)], back[:4])[1] == [], "550 beside 650 is no improvement"
+    unload_only = replace(SETTINGS, loadBalancerTransferEnabled=False)
+    assert exchange([bundle("a", 600), bundle("b", 601)], back, unload_only)[1] == []
+    assert exchange([bundle("a", 300), bundle("b", 601)], [], unload_only)[1] == [("a", None)]
+
+
+def test_a_swap_stands_below_three_quarters_of_the_fuller_brokers_throughput() -> None:
+    assert exchange([bundle("a", 450), bundle("b", 600)], [bundle("p", 200)])[1] == [], "750 of 1000"
+    assert exchange([bundle("a", 450), bundle("b", 600)], [bundle("p", 199)])[1] == [("p", "b:0"), ("a", "b:1")]
+    assert exchange([bundle("a", 600), bundle("b", 600)], [bundle("p", 200)])[1] == [("p", "b:0"), ("a", "b:1")], (
+        "600 each"
+    )
