@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("untimed")
     golden.pytest_configure(config)
     lab.pytest_configure(config)
-    thrift.pytest_configure()
+    thrift.pytest_configure(config)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -8,18 +8,34 @@ each app parses the style sheets of all its widgets anew, though they are the sa
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from _pytest.doctest import DoctestModule
 
 GC_THRESHOLDS: Final = (50_000, 10, 20)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(*GC_THRESHOLDS)
+    config.pluginmanager.register(_DoctestsWhereTheyAre())
+
+
+class _DoctestsWhereTheyAre:
+    """Two of three modules have no example: they are not imported and searched for one."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        collectors = yield
+        return [
+            collector
+            for collector in collectors
+            if not isinstance(collector, DoctestModule) or b">>>" in file_path.read_bytes()
+        ]
 
 
 def pytest_collection_finish() -> None:

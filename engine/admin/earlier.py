@@ -1,7 +1,7 @@
-"""Decoded answers of the reading before: what has the same bytes again is not decoded again.
+"""A cache of decoded answers of the previous reading: equal bytes are not decoded again.
 
-Whoever reads a cluster every few seconds gets nearly the same answers each time. Holding one ``EarlierAnswers`` makes a
-reading cost what has changed since the one before.
+A cluster that is read every few seconds gives nearly the same answers each time. With an ``EarlierAnswers`` the cost of
+a reading is what has changed since the previous one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class EarlierParts:
-    """The parts of one answer by name, with their bytes and what they were decoded to."""
+    """The parts of one answer by name, with their bytes and decoded values."""
 
     __slots__ = ("_before", "_kept")
 
@@ -25,11 +25,11 @@ class EarlierParts:
         self._kept: dict[str, tuple[msgspec.Raw, Any]] = {}
 
     def get(self, name: str, raw: msgspec.Raw) -> Any | None:
-        """What the part was decoded to when it had the same bytes, else None."""
+        """The decoded part if it had the same bytes, else None."""
         earlier = self._before.get(name)
         if earlier is None or earlier[0] != raw:
             return None
-        # The new bytes replace the equal old ones, which would keep the whole answer before in memory.
+        # The new bytes replace the equal old ones, which would keep the whole previous answer in memory.
         self._kept[name] = (raw, earlier[1])
         return earlier[1]
 
@@ -37,7 +37,7 @@ class EarlierParts:
         self._kept[name] = (raw, decoded)
 
     def forget_before(self) -> None:
-        """Drop what the parts were in the answer before, once all of this one is decoded."""
+        """Drop the parts of the previous answer, once all of this one is decoded."""
         self._before = {}
 
 
@@ -58,11 +58,11 @@ class EarlierAnswers:
         self._now: dict[tuple[str, str], _Answer] = {}
 
     def begin(self) -> None:
-        """Begin another reading. What the last one did not ask for is forgotten."""
+        """Begin another reading. Answers that the last one did not use are dropped."""
         self._before, self._now = self._now, {}
 
     def get(self, purpose: str, name: str, data: bytes, decode: Callable[[EarlierParts], T]) -> T:
-        """What ``decode`` returned for the same bytes in this or the last reading, else what it returns now."""
+        """The result of ``decode`` for the same bytes in this or the last reading, else a new one."""
         key = purpose, name
         earlier = self._now.get(key) or self._before.get(key)
         if earlier is not None and (earlier.data is data or earlier.data == data):
@@ -79,5 +79,5 @@ class EarlierAnswers:
 def remembered(
     earlier: EarlierAnswers | None, purpose: str, name: str, data: bytes, decode: Callable[[EarlierParts | None], T]
 ) -> T:
-    """What ``earlier`` has of an answer; without one it is decoded, and nothing is kept."""
+    """The decoded answer from ``earlier``; without a cache it is decoded, and nothing is kept."""
     return decode(None) if earlier is None else earlier.get(purpose, name, data, decode)

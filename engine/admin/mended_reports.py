@@ -1,7 +1,7 @@
-"""Load reports with members that no broker means: each is said with its place and replaced, and the rest is kept.
+"""Mend load reports with impossible members: each is reported with its place and replaced, and the rest is kept.
 
-Java prints a double that is not a number as the text ``"NaN"``, and such a rate takes part in the rules, so it is kept
-as what it is. A negative rate is not possible and counts 0.
+Java prints a double that is not a number as the text ``"NaN"``, and such a rate takes part in the rules, so it is
+kept. A negative rate is impossible and counts as 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ZERO: Final = "it is taken as 0"
 
 
 def quoted_numbers(data: bytes) -> bytes:
-    """JSON in which numbers without a value are texts, as Java prints them; other tools print them bare.
+    """JSON with NaN and Infinity in quotes, as Java prints them; other tools print them bare.
 
     >>> quoted_numbers(b'{"cpu": NaN, "x": [-Infinity]}')
     b'{"cpu": "NaN", "x": ["-Infinity"]}'
@@ -36,13 +36,13 @@ def quoted_numbers(data: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Mending:
-    """Reads members of a report one by one, and gathers what was wrong with them."""
+    """Reads members of a report one by one, and collects their problems."""
 
     source: str
     problems: list[Problem] = field(default_factory=list)
 
     def number(self, members: Mapping[str, Any], name: str, path: str, *, below_zero: bool = False) -> float:
-        """A number, 0 where there is none; ``below_zero``: whether it can be negative."""
+        """A number, 0 if missing; ``below_zero``: whether it may be negative."""
         value = members.get(name)
         place = child(path, name)
         if value is None:
@@ -74,7 +74,7 @@ class Mending:
         return None
 
     def flag(self, members: Mapping[str, Any], name: str, path: str) -> bool:
-        """True or false; true where nothing is said, as brokers do."""
+        """True or false; true if missing, as for brokers."""
         value = members.get(name)
         if value is None or isinstance(value, bool):
             return value is not False
@@ -94,7 +94,7 @@ class Mending:
         return tuple(item for item in value if isinstance(item, str))
 
     def object(self, members: Mapping[str, Any], name: str, path: str) -> Mapping[str, Any]:
-        """An object of names; empty where there is none."""
+        """An object; empty if missing."""
         value = members.get(name)
         if isinstance(value, dict):
             return value

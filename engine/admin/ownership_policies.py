@@ -1,4 +1,4 @@
-"""Who may own what: isolation policies, failure domains and anti-affinity groups, as a cluster's answers name them."""
+"""Which broker may own which bundle: isolation policies, failure domains and anti-affinity groups in answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEFT_OUT: Final = "it is left out; the rest is kept"
 
 @dataclass(slots=True)
 class OwnershipPolicies:
-    """Gathers answers about ownership one by one; each kind is None until an answer is about it.
+    """Collects answers about ownership one by one; each kind is None until there is an answer about it.
 
     ``groups``: the anti-affinity group of each namespace that has one. An answer with all isolation policies or failure
     domains of a cluster takes the place of an earlier one, so of several moments the last counts.
@@ -39,7 +39,7 @@ class OwnershipPolicies:
 
     @property
     def gathered(self) -> ClusterPolicies | None:
-        """What is known; None where no answer was about ownership."""
+        """The collected policies; None without an answer about ownership."""
         known = (self.isolation, self.groups, self.domains)
         if all(kind is None for kind in known):
             return None
@@ -48,7 +48,7 @@ class OwnershipPolicies:
         return ClusterPolicies(policies, self.groups or {}, self.domains or {}, unknown=unknown)
 
     def take(self, file_name: str, data: bytes) -> bool:
-        """Take an answer by the name of its file; False for one that is about something else.
+        """Take an answer by the name of its file; False for an answer about something else.
 
         Besides its place in a mirror of the admin API, ``namespaceIsolationPolicies`` and ``failureDomains`` anywhere
         in the name say what the answer is. The group of a namespace is plain text, and nothing at all without a group.

@@ -1,4 +1,4 @@
-"""Read a path that may be a file, a pipe, a device, endless, or packed beyond measure; unpack gzip in pieces.
+"""Read a path that may be a file, a pipe, a device, endless, or a small file that unpacks to any size.
 
 Neither a text nor the memory grows beyond the limit, and faults of packed data keep their place.
 """

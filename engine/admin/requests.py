@@ -65,7 +65,7 @@ class AdminRequest:
 
 
 PATHS_KEPT: Final = 1 << 14
-"""Places of files that are not read again: a cluster that is read every few seconds has the same ones each time."""
+"""How many parsed paths are cached: a cluster that is read every few seconds has the same ones each time."""
 
 
 def parse_request(text: str) -> AdminRequest:
@@ -265,7 +265,7 @@ class Naming:
 
     @cached_property
     def known(self) -> tuple[TopicName, ...]:
-        """The topics of those names; where each file says what it is about, nobody asks."""
+        """The parsed names, computed only if a file does not name its subject."""
         parsed = (parse_topic_name(name) for name in sorted(self.names))
         return tuple(name for name in parsed if isinstance(name, TopicName))
 

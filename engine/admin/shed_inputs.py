@@ -102,7 +102,7 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
 
 
 def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Problem] = ()) -> ShedInputs:
-    """The same of answers that are read already, in the order of the files; without a load report nothing is written.
+    """The same for answers that are read already, in the order of the files; ``written`` is empty without a report.
 
     ``problems``: those of the reading.
     """

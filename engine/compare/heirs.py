@@ -1,8 +1,8 @@
-"""Who inherits when consumers of a Failover subscription go: of some at once, and of every single one.
+"""The heirs when consumers of a Failover subscription leave: some at once, or each alone.
 
-``without`` and the moves it leads to are the scalar way, one loss after another by the rules themselves; ``losses``
-finds all single failures in one pass over the ring (what follows a stretch of points of one consumer is its heir) or
-over the partition indices, and is proved equal to it.
+``without``, with the moves it leads to, is the scalar form: one loss at a time, by the rules themselves. ``losses``
+finds all single failures in one pass over the ring (the heir of a run of points of one consumer is the owner of the
+next point) or over the partition indices; tests prove it equal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.failover.model import Consumer
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What the failure of one consumer does.
+    """The result of the failure of one consumer.
 
     It had ``items`` partitions with ``msgs_per_sec``; ``moved`` change hands, those of others too where modulo deals
     anew. ``heirs`` consumers get more partitions than before. ``before`` and ``after`` are the shares, ``busiest`` is
@@ -80,7 +80,7 @@ def losses(state: ClusterState, subscription: Subscription) -> tuple[Loss, ...]:
 
 
 def one_loss(state: ClusterState, subscription: Subscription, consumer: Consumer) -> Loss:
-    """One failure by the rules themselves: the state without that consumer beside this one. O(partitions)."""
+    """One failure by the rules themselves: compare the state with the one without that consumer. O(partitions)."""
     after = without(state, subscription.key, {consumer.consumer_id})
     left = next(other for other in after.subscriptions if other.key == subscription.key)
     ids_before, ids_after = active_ids(state, subscription), active_ids(after, left)
@@ -111,7 +111,7 @@ def _badness(loss: Loss) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Failures:
-    """Single failures of the m consumers of a cohort, parallel to it: (m,) each.
+    """Single failures of the m consumers of a cohort, in its order: (m,) each.
 
     ``counts`` and ``rates`` are before; ``busiest`` (a place) has ``most`` and ``fastest`` afterwards, ``idle`` have
     nothing then. ``most`` and ``fastest`` may be of two consumers.
@@ -162,7 +162,7 @@ def _losses_of(leading: Sequence[Consumer], failures: _Failures, before: Evennes
 
 
 def _on_the_ring(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDArray[np.float64]) -> _Failures:
-    """The heir of a stretch is the owner of the next point of somebody else, round the end."""
+    """All failures on the ring: the heir of a run of points is the owner of the next other point, round the end."""
     size = len(leading)
     rings = build_rings([[consumer.name for consumer in leading]])
     owners, counts_at, rates_at = _by_point(rings, columns, flow)
@@ -175,7 +175,7 @@ def _on_the_ring(leading: Sequence[Consumer], columns: PartitionColumns, flow: N
     got = np.bincount(place, weights=counts_at[counts_at > 0], minlength=len(pairs)).astype(np.int64)
     got_rate = np.bincount(place, weights=rates_at[counts_at > 0], minlength=len(pairs))
     after, after_rate = counts[winners] + got, rates[winners] + got_rate
-    # Who inherits nothing keeps what it had: the most of the others, which is the first or the second of all.
+    # Consumers that inherit nothing keep their share; the largest of those is the first or the second of all.
     most, _ = _most_of_others(counts)
     fastest, place_of_fastest = _most_of_others(rates)
     _, place_of_most = _most_of_others(counts)
@@ -207,9 +207,9 @@ def _on_the_ring(leading: Sequence[Consumer], columns: PartitionColumns, flow: N
 def _by_point(
     rings: Rings, columns: PartitionColumns, flow: NDArray[np.float64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64]]:
-    """The claimant of each point, how many partitions fall on it, and their messages per second: (p,) each.
+    """The owner of each point, how many partitions fall on it, and their messages per second: (p,) each.
 
-    What lies past the last point falls on the first one.
+    Hashes past the last point fall on the first one.
     """
     points, owners = rings.points_of(0), rings.owners_of(0)
     cuts = np.searchsorted(columns.hash, points.astype(np.int32), side="right")
@@ -226,7 +226,7 @@ def _by_point(
 
 
 def _next_other(owners: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The owner of the next entry of somebody else, round the end: (p,). There are two owners at least.
+    """(p,) the owner of the next entry that has another owner, round the end; there are at least two owners.
 
     >>> _next_other(np.array([0, 0, 1, 0], dtype=np.int32)).tolist()
     [1, 1, 0, 1]
@@ -238,7 +238,7 @@ def _next_other(owners: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _most_of_others(values: NDArray[np.int64] | NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The largest of all other values, and where it is: (m,) each, m > 1."""
+    """For each value the largest of all others, and its index: (m,) each, m > 1."""
     first = int(np.argmax(values))
     rest = np.delete(np.arange(len(values)), first)
     second = int(rest[np.argmax(values[rest])])
@@ -248,7 +248,7 @@ def _most_of_others(values: NDArray[np.int64] | NDArray[np.float64]) -> tuple[ND
 
 
 def _by_modulo(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDArray[np.float64]) -> _Failures:
-    """One less takes part, so nearly every index goes elsewhere; the shares by place are the same whoever goes."""
+    """All failures by modulo: nearly every index moves; the shares by place do not depend on who leaves."""
     size = len(leading)
     per_index = np.bincount(columns.index)
     rate_per_index = np.bincount(columns.index, weights=flow)
@@ -263,7 +263,7 @@ def _by_modulo(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDA
     moved = np.empty(size, dtype=np.int64)
     heirs = np.empty(size, dtype=np.int64)
     for gone in range(size):
-        # Who stood behind the one that goes moves up by one place.
+        # Consumers behind the one that leaves move up by one place.
         now = new + (new >= gone)
         moved[gone] = per_index[now != old].sum()
         kept = np.delete(places, gone)
@@ -283,7 +283,7 @@ def _by_modulo(leading: Sequence[Consumer], columns: PartitionColumns, flow: NDA
 
 
 def _top(counts: NDArray[np.int64], rates: NDArray[np.float64]) -> int:
-    """The place of the busiest: by messages where some flow, else by partitions."""
+    """The index of the busiest: by messages if there are any, else by partitions."""
     return int(np.argmax(rates if rates.sum() > 0 else counts))
 
 
@@ -292,7 +292,7 @@ def _busiest_of(failures: _Failures) -> Consumer:
 
 
 def _counts(ids: NDArray[np.int32], size: int, left: Subscription) -> NDArray[np.int64]:
-    """How many partitions each of the consumers that are left has: (size,)."""
+    """(size,) the partitions of each of the remaining consumers."""
     sums = _sums(ids, np.ones(len(ids)), left)
     assert len(sums) == size, "one number a consumer"
     return sums.astype(np.int64)

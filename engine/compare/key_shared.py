@@ -1,4 +1,4 @@
-"""What the consumers of a Key_Shared subscription have, and how many consumers or points make it even enough."""
+"""The shares of Key_Shared consumers, and how many consumers or points make a subscription even enough."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class KnownKeys:
 
     @property
     def hottest(self) -> tuple[str, float]:
-        """The key with most, as text, and its part of all, 0..1; "" where there is nothing."""
+        """The heaviest key as text, and its share of all (0..1); "" without keys."""
         total = float(self.rates.sum())
         if total <= 0:
             return "", 0.0
@@ -76,10 +76,10 @@ def ratio_of(values: NDArray[np.float64]) -> float:
 def worst_loss(
     selector: Selector, losses: int, measure: Callable[[Selector], NDArray[np.float64]]
 ) -> tuple[float, tuple[Consumer, ...]]:
-    """The largest ``ratio_of`` once so many have left, and who; fewer than all of them.
+    """The largest ``ratio_of`` after ``losses`` consumers have left, and who they are; fewer than all.
 
     They leave in the order they joined: where halves are given back, another order can lead to other halves. Cost: the
-    combinations times a look at a selector.
+    combinations times the cost of one selector.
     """
     assert 0 < losses < len(selector.consumers), "somebody is left"
     ratio, who = -1.0, tuple[Consumer, ...]()
@@ -114,7 +114,7 @@ def key_consumers_needed(
     behaviour: ReleaseBehaviour,
     seed: int = 0,
 ) -> Sizing | Rejection:
-    """What each number of AUTO_SPLIT consumers gives: these by name, fewer of them or more in the same manner.
+    """The evenness for several numbers of AUTO_SPLIT consumers: fewer of these names, or more of the same pattern.
 
     By slots, or by the messages of known keys where the goal says so; "hottest" is a key. Refused: numbers beyond
     ``MOST_CONSUMERS``, rings that are too large, and rings before Pulsar 4.0.
@@ -149,7 +149,7 @@ def points_needed(
     behaviour: ReleaseBehaviour,
     seed: int = 0,
 ) -> Sizing | Rejection:
-    """What each ``subscriptionKeySharedConsistentHashingReplicaPoints`` gives these consumers, as far as ``MOST_WORK``.
+    """The evenness for several ``subscriptionKeySharedConsistentHashingReplicaPoints``, as far as ``MOST_WORK``.
 
     Refused as by ``key_consumers_needed``, and without consumers.
     """

@@ -1,6 +1,6 @@
 """Match two states by name: subscriptions, consumers, renamed topics; and the rows of two runs of a fleet.
 
-Nothing connects the two states but names. For runs it is arrays in, arrays out: no loop over rows.
+Only names connect the two states. For runs, arrays in and arrays out: no loop over rows.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription
 
 LIKELY: Final = 0.75
-"""Names that are alike by so much of their characters may be one thing under a new name."""
+"""Names with at least this similarity (0..1) may be one thing under a new name."""
 COMPARED: Final = 200
-"""Names on either side that are compared each with each; of more none is called renamed."""
+"""The most names on either side that are compared pairwise; with more, none counts as renamed."""
 
 
 AnySubscription = TypeVar("AnySubscription", Subscription, KeySubscription)
@@ -29,9 +29,9 @@ AnySubscription = TypeVar("AnySubscription", Subscription, KeySubscription)
 def matched_subscriptions(
     before: Iterable[AnySubscription], after: Iterable[AnySubscription]
 ) -> list[tuple[AnySubscription | None, AnySubscription | None]]:
-    """Pairs of one name and namespace; of several of those, the ones with most topics in common first. None: missing.
+    """Pairs with the same name and namespace, preferring those with most topics in common. None: missing.
 
-    In the order of ``before``, then what appeared.
+    In the order of ``before``, then those only in ``after``.
     """
     left: dict[tuple[str, str], list[AnySubscription]] = defaultdict(list)
     for subscription in after:
@@ -92,7 +92,7 @@ def ids_by_name(known: Sequence[tuple[str, int]], names: Sequence[str]) -> list[
 
 
 def came_and_left(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names that are only in ``after``, and only in ``before``; namesakes are counted.
+    """Names that are only in ``after``, and only in ``before``, as multisets.
 
     >>> came_and_left(["a", "b", "b"], ["b", "c"])
     (('c',), ('a', 'b'))
@@ -102,7 +102,7 @@ def came_and_left(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[st
 
 
 def renamed(gone: Sequence[str], came: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs of names that are alike enough to be one thing under a new name: likely, never certain.
+    """Pairs of names so similar that one is probably the new name of the other.
 
     >>> renamed(["orders-v1", "audit"], ["orders-v2"])
     (('orders-v1', 'orders-v2'),)
@@ -143,7 +143,7 @@ class Coded:
 
 
 def keyed(*columns: Coded) -> tuple[Ints, Ints]:
-    """The key of each row of both runs: equal where all the columns are equal. O(rows log rows)."""
+    """The key of each row of both runs; keys are equal where all columns are. O(rows log rows)."""
     count = len(columns[0].before)
     keys = np.zeros(count + len(columns[0].after), dtype=np.int64)
     highest = 0
@@ -168,7 +168,7 @@ def matched(before: Ints, after: Ints) -> tuple[Ints, Ints]:
 
 
 def missing_in(keys: Ints, others: Ints) -> Ints:
-    """Where ``keys`` has what ``others`` lacks, once for each key, in the order of the rows.
+    """The rows of ``keys`` whose key ``others`` lacks, once per key, in order.
 
     >>> missing_in(np.array([7, 5, 9, 5]), np.array([9]))
     array([0, 1])

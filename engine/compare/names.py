@@ -1,7 +1,7 @@
 """Consumer names that make a ring of Failover or Key_Shared even: a search over suffixes, deterministic for a seed.
 
 A ring point is a hash of a name and a number, so a name is a draw of a hundred points, and another suffix another draw.
-What is fitted to the topics at hand is worth less on others: ``fit_names`` says how much, on topics that it left out.
+Names that are fitted to given topics do worse on others: ``fit_names`` reports how much, on topics that it left out.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from engine.keyshared.admission import KeySharedMode, selector_for
 from engine.keyshared.ring import RingForm, RingSelector
 
 ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
-"""What suffixes are made of: letters that every host name may have."""
+"""The characters of suffixes, which every host name may have."""
 SUFFIX: Final = 3
-"""Characters of a suffix: 46,656 draws for each consumer."""
+"""The length of a suffix: 46,656 draws per consumer."""
 BATCH: Final = 32
 """Suffixes whose points are computed at a time."""
 TRIES: Final = 5_000
-"""Names that are tried on rings of few consumers; of many fewer, since each costs more."""
+"""How many names to try on small rings; on large ones fewer, since a try costs more."""
 WORK: Final = 20_000_000
-"""Points that are looked at in one search, at most: this keeps it within seconds."""
+"""The most points that one search examines, which keeps it within seconds."""
 MOST: Final = 200
-"""Consumers of a ring that names are searched for."""
+"""The most consumers of a ring that names are searched for."""
 MOST_POINTS: Final = 100_000
-"""Points of a ring that names are searched for."""
+"""The most points of a ring that names are searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class RingKind:
     """The points of a consumer: ``hash(name + tail + number) mod size + low`` for each of ``points``.
 
-    What lies past the last point falls on the first one; the first consumer that claims a point keeps it.
+    Hashes past the last point fall on the first one; the first consumer that claims a point keeps it.
     """
 
     points: int = POINTS_PER_CONSUMER
@@ -78,9 +78,9 @@ def key_shared_ring(settings: BrokerSettings, behaviour: ReleaseBehaviour) -> Ri
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Work:
-    """What a ring shares out: ``hash`` (slots of a Key_Shared ring): (n,) ascending, and the ``weight`` of each.
+    """What a ring distributes: ``hash`` (slots of a Key_Shared ring), (n,) ascending, and the ``weight`` of each.
 
-    Without any, the space itself.
+    Without hashes, the space itself.
     """
 
     hash: NDArray[np.int64]
@@ -94,11 +94,11 @@ class Work:
 
     @classmethod
     def of_space(cls) -> Work:
-        """The hash space: what is even there is even for any topics that come, as far as chance goes."""
+        """The hash space: names that are even there are even for unknown topics, apart from chance."""
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
 
     def part(self, rows: NDArray[np.int64]) -> Work:
-        """Some of it, by ascending rows."""
+        """The part in these rows, which ascend."""
         return Work(self.hash[rows], self.weight[rows])
 
 
@@ -112,11 +112,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """``names`` instead of ``given``, parallel, and what both are worth.
+    """``names`` that replace ``given``, in the same order, and the scores of both.
 
-    ``held_out_*`` is what names that were fitted to one half of the topics are worth on the other half, beside the
-    given names there: None for the hash space, and for fewer than ``HELD_OUT_LEAST`` topics. ``tried`` names were
-    looked at.
+    ``held_out_*`` are scores on one half of the topics: of names that were fitted to the other half, and of the given
+    names. None for the hash space, and for fewer than ``HELD_OUT_LEAST`` topics. ``tried`` is the number of names
+    tried.
     """
 
     given: tuple[str, ...]
@@ -129,7 +129,7 @@ class Fit:
 
 
 HELD_OUT_LEAST: Final = 20
-"""Topics of which a half says something about the other one."""
+"""The fewest topics of which one half predicts the other."""
 
 
 def score_of(names: Sequence[str], work: Work, ring: RingKind = FAILOVER_RING) -> Score:
@@ -142,13 +142,13 @@ def score_of(names: Sequence[str], work: Work, ring: RingKind = FAILOVER_RING) -
 
 
 def shares_of(names: Sequence[str], work: Work, ring: RingKind = FAILOVER_RING) -> NDArray[np.float64]:
-    """What each of these names has of the work, in their order: (n,)."""
+    """(n,) the share of the work that each name gets."""
     points, owners = _points_and_owners(names, ring)
     return np.bincount(owners, weights=_weights(points, work, ring), minlength=len(names)).astype(np.float64)
 
 
 def _points_and_owners(names: Sequence[str], ring: RingKind) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All points, ascending, and whose they are, at one point in the order they count."""
+    """All points, ascending, with their owners, in order of precedence at equal points."""
     if ring is FAILOVER_RING:
         rings = build_rings([list(names)])
         return rings.points_of(0).astype(np.int64), rings.owners_of(0).astype(np.int64)
@@ -170,8 +170,8 @@ def fit_names(
     """Names with suffixes that make a ring more even, also after the loss of any one consumer where ``survive``.
 
     The search ends where both scores are at most ``goal``, or after ``tries``. Refused: no names, namesakes, more than
-    ``MOST``. The same arguments give the same names. ``progress`` is called now and then with how many of how many
-    names, at most, were tried; what it raises ends the search.
+    ``MOST``. The same arguments give the same names. ``progress`` is called now and then with the number of names tried
+    and the most to try; an exception from it ends the search.
     """
     if not given or len(set(given)) < len(given):
         return Rejection("IllegalArgumentException", "names are needed, each of them once", "names")
@@ -223,7 +223,7 @@ def _score(points: NDArray[np.int64], owners: NDArray[np.int64], size: int, work
 
 
 def _weights(points: NDArray[np.int64], work: Work, ring: RingKind) -> NDArray[np.float64]:
-    """What falls on each point, ascending: the topics up to it, or the stretch of the space before it: (p,)."""
+    """(p,) the weight of each ascending point: the topics up to it, or the part of the space before it."""
     if not len(work.hash):
         widths = np.diff(points, prepend=points[-1] - ring.size)
         return widths.astype(np.float64)
@@ -235,7 +235,7 @@ def _weights(points: NDArray[np.int64], work: Work, ring: RingKind) -> NDArray[n
 
 
 def _transfers(owners: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """What each consumer's loss gives to each other: (size, size), the loser's row."""
+    """(size, size) what the loss of the consumer of a row gives to the consumer of a column."""
     ends = np.flatnonzero(owners != np.roll(owners, -1))
     if not len(ends):
         return np.zeros((size, size))
@@ -262,14 +262,14 @@ class _Search:
         self._drawn: dict[int, list[tuple[str, NDArray[np.int64]]]] = {}
 
     def run(self, tries: int, goal: float, progress: Callable[[int], None] | None = None) -> None:
-        """Try so many names, or until the goal is met."""
+        """Try up to ``tries`` names, until the goal is met."""
         value, score, heavy = self._judge(self._packed)
         for number in range(tries):
             if progress is not None and not number % BATCH:
                 progress(number)
             if score.now <= goal and (not self._survive or score.after_loss <= goal):
                 return
-            # One that has too much, or any one: both lead out of a corner where the other does not.
+            # Change a consumer that has too much, or any: sometimes only one of the two escapes a local optimum.
             at = self._random.choice(heavy) if self._random.random() < 0.5 else self._random.randrange(len(self.names))
             name, hashes = self._draw(at)
             self.tried += 1

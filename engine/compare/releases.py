@@ -1,4 +1,4 @@
-"""What a broker of another release does otherwise with the same state: rules that change, and defaults."""
+"""What changes in another release with the same state: rules and defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.config import FLAG, ReleaseBehaviour
 from engine.load_rules import LoadRules
 
 IMPL: Final = "org.apache.pulsar.broker.loadbalance.impl."
-"""Where shedders and placement strategies are."""
+"""The packages of shedders and placement strategies."""
 BUNDLES: Final = "defaultNumberOfNamespaceBundles"
 SHEDDING: Final = "loadBalancerLoadSheddingStrategy"
 PLACEMENT: Final = "loadBalancerLoadPlacementStrategy"
@@ -23,7 +23,7 @@ CLASSIC: Final = "subscriptionKeySharedUseClassicPersistentImplementation"
 
 @dataclass(frozen=True, slots=True)
 class ChangedDefault:
-    """A setting whose default is another one in the other release."""
+    """A setting whose default differs between the releases."""
 
     name: str
     before: str
@@ -46,7 +46,7 @@ _KEEP: Final = {
     ("knows_failover_consistent_hashing", "true"): f"{FLAG}=false",
     ("key_shared_order", "draining-hashes"): f"{CLASSIC}=true",
 }
-"""By rule and new form the setting that keeps the form before; of other rules there is only the new one."""
+"""(Rule, new form) -> the setting that keeps the old form; other rules have only the new form."""
 LOAD: Final = "load."
 """How the rules of the load managers begin: they are a value of their own in ``ReleaseBehaviour``."""
 _TOLD_AS_DEFAULTS: Final = frozenset(
@@ -114,5 +114,5 @@ def _defaults(behaviour: ReleaseBehaviour) -> dict[str, str]:
 
 
 def in_force(state: ClusterState, changed: ChangedDefault) -> str:
-    """What a setting is in a state; "" for one that no state has."""
+    """The value of a setting in a state; "" for one that states do not have."""
     return state.settings.text_of(changed.name) if hasattr(state.settings, changed.name) else ""

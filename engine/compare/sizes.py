@@ -25,7 +25,7 @@ from engine.failover.model import Consumer
 from engine.names import partition_name
 
 CHANCES: Final = 30
-"""Rings of random names that say what chance gives."""
+"""How many rings of random names are drawn to estimate chance."""
 MOST_CONSUMERS: Final = 200
 MOST_PARTITIONS: Final = 200_000
 """Partitions of all topics together, in any row."""
@@ -35,7 +35,7 @@ _NUMBERED: Final = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]{1,9})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """One number of consumers or partitions: ``max_over_mean`` by what was asked, also the worst after any one loss.
+    """One number of consumers or partitions, with its ``max_over_mean``, also the worst after any one loss.
 
     ``busiest_msgs`` are messages a second of the busiest consumer, ``idle`` consumers have nothing. ``chance_low`` and
     ``chance_high`` hold nine of ten rings of random names; both 0.0 where no ring decides. ``good`` says whether it
@@ -54,7 +54,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """The rows around ``now``, and the smallest and largest number that is good, None where none is among them.
+    """The rows around ``now``, and the smallest and largest good number, None without one.
 
     ``hottest`` has the share ``hottest_share`` (0..1) of all messages: a partition stays with one consumer, so no
     number of consumers takes any of it off.
@@ -83,7 +83,7 @@ class Goal:
 def consumers_needed(
     state: ClusterState, subscription: Subscription, goal: Goal, numbers: range, *, seed: int = 0
 ) -> Sizing | Rejection:
-    """What each number of consumers gives: the present ones by name, fewer of them or more in the same manner.
+    """The evenness for several numbers of consumers: fewer of the present names, or more of the same pattern.
 
     Refused without partitions, and for more than ``MOST_CONSUMERS``.
     """
@@ -110,7 +110,7 @@ def consumers_needed(
 def partitions_needed(
     state: ClusterState, subscription: Subscription, goal: Goal, numbers: range, *, seed: int = 0
 ) -> Sizing | Rejection:
-    """What each number of partitions of every topic gives, the topic's traffic spread evenly over them.
+    """The evenness for several numbers of partitions per topic, with its traffic spread evenly over them.
 
     Refused without consumers, without topics, and for more than ``MOST_PARTITIONS`` in all.
     """
@@ -142,7 +142,7 @@ def partitions_needed(
 
 
 def grown(names: Sequence[str], number: int) -> list[str]:
-    """So many names: the first of these, and more that go on with the commonest stem.
+    """``number`` names: the first of these, then more that continue the most common stem.
 
     >>> grown(["billing-0", "billing-1"], 4), grown(["a", "b"], 1), grown([], 2)
     (['billing-0', 'billing-1', 'billing-2', 'billing-3'], ['a'], ['consumer-0', 'consumer-1'])
@@ -160,7 +160,7 @@ def grown(names: Sequence[str], number: int) -> list[str]:
 
 
 def chance_of(consumers: int, work: Work, seed: int, ring: RingKind = FAILOVER_RING) -> tuple[float, float]:
-    """Between which max/mean nine of ten rings of random names are, for this work. O(``CHANCES`` rings)."""
+    """The 5 % and 95 % quantiles of max/mean over rings of random names. Costs ``CHANCES`` rings."""
     if consumers < 1:
         return 0.0, 0.0
     random = Random(f"{seed}/{consumers}")
@@ -188,7 +188,7 @@ def _size(
 
 
 def meets(size: Size, goal: Goal) -> Size:
-    """The row with ``good`` by the goal."""
+    """The row with ``good`` set by the goal."""
     good = size.max_over_mean <= goal.max_over_mean
     if goal.survive and not 0 < size.after_loss <= goal.max_over_mean:
         good = False
@@ -198,7 +198,7 @@ def meets(size: Size, goal: Goal) -> Size:
 
 
 def sizing_of(now: int, rows: Sequence[Size], hottest: str, share: float) -> Sizing:
-    """The rows with the numbers among them that are good."""
+    """The rows with the smallest and largest good number."""
     good = [row.number for row in rows if row.good]
     return Sizing(now, min(good, default=None), max(good, default=None), tuple(rows), hottest, share)
 

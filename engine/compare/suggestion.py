@@ -37,7 +37,7 @@ from engine.keyshared.ring import RingSelector
 SuggestionKind = Literal["names", "consumers", "partitions", "points", "flag"]
 KINDS: Final[tuple[SuggestionKind, ...]] = ("names", "consumers", "partitions", "points", "flag")
 UP_TO: Final = 24
-"""Numbers that are compared beyond the present one, unless said otherwise."""
+"""How far beyond the present number to compare, by default."""
 Suggestion = Fit | Sizing | Verdict
 
 
@@ -49,7 +49,7 @@ def suggestion(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> Suggestion | Rejection:
-    """The answer for the subscription of that key, Failover or Key_Shared. Seconds at most; ``progress`` as for
+    """Suggest for a subscription, Failover or Key_Shared. Takes seconds at most; ``progress`` as for
     ``fit_names``.
 
     Names are fitted to the partitions or the known keys, to the hash space where there are none.
@@ -106,7 +106,7 @@ def known_keys(keyed: KeySubscription) -> KnownKeys:
 
 
 def settings_of(state: ClusterState, keyed: KeySubscription) -> BrokerSettings:
-    """The settings that bring about the selector that the subscription has."""
+    """The settings that give the selector of the subscription."""
     selector = keyed.delivery.selector
     if not isinstance(selector, RingSelector):
         return replace(state.settings, subscriptionKeySharedUseConsistentHashing=False)
@@ -153,10 +153,10 @@ def bundles_for(
     now: int,
     seed: int = 0,
 ) -> Sizing | Rejection:
-    """What each number of equal bundles gives, dealt out to the brokers in turn, also with any one broker less.
+    """The evenness for several numbers of equal bundles, dealt out to brokers in turn, also with any one broker less.
 
-    ``topics`` are partitions by their full names, ``rates`` messages a second beside them: (n,). What chance gives is
-    drawn: so many topics of any names. Refused: no topics, no brokers, numbers out of range, more than ``MOST_WORK``.
+    ``topics`` are full names of partitions, ``rates`` their messages/s: (n,). What chance gives is estimated with as
+    many random topics. Refused: no topics, no brokers, numbers out of range, more than ``MOST_WORK``.
     """
     if not len(topics):
         return Rejection("NoTopics", "the namespace has no topic to share out", "namespace")
@@ -186,18 +186,18 @@ def bundles_for(
 
 
 def _dealt(per_bundle: NDArray[np.floating] | NDArray[np.integer], brokers: int) -> NDArray[np.float64]:
-    """The sums of brokers to which bundles are dealt in turn: (brokers,)."""
+    """(brokers,) the sums of brokers to which bundles are dealt in turn."""
     return np.bincount(np.arange(len(per_bundle)) % brokers, weights=per_bundle, minlength=brokers).astype(np.float64)
 
 
 _DRAWN: Final = 20_000
-"""Topics beyond which so many draws would cost more than all the rest; a part of them is drawn, which is wider."""
+"""With more topics the draws would dominate the cost, so fewer are drawn, which gives a wider interval."""
 
 
 def _chance(
     weights: NDArray[np.float64], bundles: int, brokers: int, random: np.random.Generator
 ) -> tuple[float, float]:
-    """Between which max/mean nine of ten draws of names are."""
+    """The 5 % and 95 % quantiles of max/mean over random names."""
     some = weights[:_DRAWN]
     drawn = []
     for _ in range(CHANCES):
@@ -211,7 +211,7 @@ FORMAT: Final = "ringside.suggest/1"
 
 
 def names_document(fit: Fit, *, fitted_to: str, seed: int) -> dict[str, Any]:
-    """Names, what they were fitted to, and what they are worth there and elsewhere."""
+    """The JSON of suggested names: what they were fitted to, and their scores there and on other topics."""
     return _document(
         "names",
         names={
@@ -229,14 +229,14 @@ def names_document(fit: Fit, *, fitted_to: str, seed: int) -> dict[str, Any]:
 
 
 def sizing_document(kind: str, sizing: Sizing, goal: Goal) -> dict[str, Any]:
-    """A number with the curve around it."""
+    """The JSON of a suggested number, with the curve around it."""
     plain = asdict(sizing) | {"goal": asdict(goal)}
     del plain["rows"]
     return _document(kind, sizing=plain, rows=[asdict(row) for row in sizing.rows])
 
 
 def flag_document(verdict: Verdict, *, on: bool) -> dict[str, Any]:
-    """The flag: what the other setting would make of it. ``on`` is the present one."""
+    """The JSON of the verdict on the other setting of the flag; ``on`` is the present one."""
     return _document("flag", flag={"on": on, "verdict": asdict(verdict), "change": verdict.judgement == "better"})
 
 

@@ -1,6 +1,6 @@
-"""How evenly a subscription's work falls on its consumers, and whether a change makes it better or worse.
+"""How evenly the work of a subscription is spread over its consumers, and whether a change makes it better or worse.
 
-The verdict exists before a change and after it, and says what the change moves.
+A verdict can be computed before or after a change; it includes what the change moves.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from engine.memo import Remembered
 
 @dataclass(frozen=True, slots=True)
 class Evenness:
-    """The work of the consumers that can be active; standbys count nowhere.
+    """The work of the consumers that can be active; standbys do not count.
 
     ``items`` are partitions (slots of a Key_Shared subscription), ``owned`` those that somebody has, ``busiest`` those
     of the consumer with most of them; ``msgs_per_sec`` is what all get, ``busiest_msgs_per_sec`` the most that one gets
@@ -77,7 +77,7 @@ def evenness_of(counts: NDArray[np.int64], rates: NDArray[np.float64], items: in
 
 
 NO_EVENNESS = evenness_of(np.zeros(0, dtype=np.int64), np.zeros(0), 0)
-"""Of a subscription that a state does not have."""
+"""The evenness of a subscription that a state lacks."""
 
 _evenness: Remembered[Evenness] = Remembered()
 _shares: Remembered[tuple[NDArray[np.int64], NDArray[np.float64]]] = Remembered()
@@ -131,7 +131,7 @@ MARGIN: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``judgement`` in a word, by which number it fell (``judged_by``), and what the change moves.
+    """The ``judgement``, the number that decided it (``judged_by``), and what the change moves.
 
     ``moved`` items of ``items`` have another owner, where ``least`` would lead to the same loads. ``msgs_per_sec`` and
     ``bytes_per_sec`` flow in what moved, by the numbers before; ``unacked_at_risk`` messages of it may be delivered
@@ -153,10 +153,9 @@ class Verdict:
 def judge(before: Evenness, after: Evenness) -> tuple[Judgement, JudgedBy]:
     """Better, worse or even, and by which number.
 
-    What counts is the part of all work that the busiest consumer has: by messages per second where both sides have
-    some, and where those are even by items. So a newcomer that relieves nobody makes nothing better although the mean
-    falls. Where both are even and as many consumers take part, fewer idle ones are better. Work that somebody had and
-    nobody has now is worse than any share.
+    The share of the busiest consumer decides: by messages per second if both sides have some, and if those are even, by
+    items. So a newcomer that relieves nobody does not make it better, although the mean falls. If both are even and
+    equally many consumers take part, fewer idle ones are better. Work that loses its owner is worse than any share.
 
     >>> from engine.compare.verdict import evenness_of
     >>> import numpy as np
@@ -213,7 +212,7 @@ def verdict_between(before: ClusterState, after: ClusterState, key: str, known: 
 
 
 def preview(state: ClusterState, command: Command, key: str) -> Verdict | Rejection:
-    """The verdict on a command that is not carried out, or why it would be refused."""
+    """The verdict on a command, without carrying it out; or why it would be refused."""
     after = carried_out(state, command)
     return after if isinstance(after, Rejection) else verdict_between(state, after, key)
 

@@ -1,1 +1,1 @@
-"""A planned state and its goals: read from TOML, judged before anybody makes it."""
+"""A planned state and its goals: read from TOML, and checked before it is built."""

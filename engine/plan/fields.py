@@ -1,6 +1,6 @@
 """Read fields of a TOML document and collect their problems with the line of each field.
 
-``tomllib`` gives values without positions, so the lines of keys are found here, in a text that it has accepted.
+``tomllib`` gives values without positions, so the lines of keys are searched here, in a text that it has accepted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def lines_of(text: str) -> dict[Path, int]:
 
 
 def line_of(lines: dict[Path, int], path: Path) -> int | None:
-    """The line of a path, or of the nearest thing around it."""
+    """The line of a path, or of its nearest parent that has one."""
     return next((lines[path[:size]] for size in range(len(path), 0, -1) if path[:size] in lines), None)
 
 
@@ -98,7 +98,7 @@ def _numbered(keys: Path, numbers: Counter[Path]) -> Path:
 
 
 class Fields:
-    """What a document says, by path. A wrong field becomes a problem and its default, so that all are found at once."""
+    """The fields of a document by path. A wrong field becomes a problem and its default, so that all are reported."""
 
     def __init__(self, source: str, lines: dict[Path, int]) -> None:
         self.problems: list[Problem] = []
@@ -182,7 +182,7 @@ class Fields:
     ) -> float:
         """A number of either kind, ends included."""
         value, (low, high) = table.get(key, default), among
-        # A comparison with what is not a number is false, too.
+        # A comparison with NaN is false, too.
         if type(value) in (int, float) and low <= value <= high:
             return float(value)
         self.wrong((*path, key), f"{shown(value)} is not a number from {low:g} to {high:g}")

@@ -1,4 +1,4 @@
-"""Whether a planned state meets its goals, each by the rules that a broker of the planned release has."""
+"""Check whether a planned state meets its goals, by the rules of a broker of the planned release."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from engine.keyshared.model import RANGE_SIZE, Consumer, Selector
 from engine.plan.model import FailoverPlan, Goal, Judged, KeyPlan, KeyTerms, NamespacePlan, Outcome, Plan
 
 TOLERANCE: Final = 1e-9
-"""So far above what is allowed a number still counts as met: rounding, and nothing else."""
+"""The rounding margin by which a number may exceed what is allowed."""
 
 
 def judge_plan(plan: Plan) -> Judged:
-    """Every goal of a plan in its order. Cost: of each ``survive`` the ways to lose so many, each looked at."""
+    """Check every goal of a plan, in order. A ``survive`` goal costs one check per combination of lost consumers."""
     outcomes: list[Outcome] = []
     for part in plan.parts:
         if isinstance(part, FailoverPlan):
@@ -44,7 +44,7 @@ def judge_plan(plan: Plan) -> Judged:
 
 def _outcome(part: str, goal: Goal, value: float, who: Iterable[str] = (), key: str = "") -> Outcome:
     met = value <= goal.allowed + TOLERANCE * max(1.0, goal.allowed)
-    # What is not a number (nobody is left) has no place in a document.
+    # Infinity (nobody is left) cannot be written as JSON.
     if not math.isfinite(value):
         return Outcome(part, goal, met=False, who=tuple(who), reason="nobody is left")
     return Outcome(part, goal, met, value, tuple(who), "", key if not met else "")
@@ -83,7 +83,7 @@ def _failover(part: FailoverPlan) -> Iterator[Outcome]:
 
 
 def _worst_failover(part: FailoverPlan, subscription: Subscription, goal: Goal) -> tuple[float, tuple[str, ...]]:
-    """The largest share over the mean after so many are lost, and who they are; infinite where nobody is left."""
+    """The largest share over the mean after ``goal.losses`` are lost, and who they are; infinite if nobody is left."""
 
     def ratio(even: Evenness) -> float:
         return even.max_over_mean_rate if goal.by_messages else even.max_over_mean
@@ -195,7 +195,7 @@ def _moved(before: Selector, after: Selector) -> float:
 
 
 def _overlap(consumers: Sequence[Consumer]) -> tuple[int, tuple[str, ...]]:
-    """How many slots two consumers or more declare, and whose ranges they are."""
+    """How many slots are declared by several consumers, and the names of those consumers."""
     edges: list[tuple[int, int]] = []
     pieces = sorted(
         (max(start, 0), min(end, RANGE_SIZE - 1), consumer.consumer_id, consumer.name)
@@ -238,7 +238,7 @@ def _namespace(part: NamespacePlan) -> Iterator[Outcome]:
 
 
 def _dealt(part: NamespacePlan, brokers: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Topics of each bundle, and of each broker where bundles are dealt out in turn."""
+    """The topics of each bundle, and of each broker when bundles are dealt out in turn."""
     boundaries = default_boundaries(part.bundles)
     assert not isinstance(boundaries, Rejection), "reading asks for a number of bundles in range"
     hashes = crc32_bulk(list(part.topics)).astype(np.int64)

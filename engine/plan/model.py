@@ -34,12 +34,12 @@ GOALS: Final[dict[GoalKind, str]] = {
     "overlap": "at most so many slots are declared by two consumers or more",
     "fullest_bundle": "no bundle has more topics",
 }
-"""What each goal asks for; ``joins`` is always asked."""
+"""The kinds of goals; ``joins`` is part of every plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One line of a plan that is met or not. ``allowed`` is the most that is fine; ``losses`` of ``survive``."""
+    """One goal of a plan. ``allowed`` is the largest value that meets it; ``losses`` is for ``survive`` only."""
 
     kind: GoalKind
     allowed: float
@@ -84,7 +84,7 @@ class KeyPlan:
 class NamespacePlan:
     """The bundles of a namespace. ``topics`` are the partitions of the plan's topics in it.
 
-    Without any, ``expected_topics`` of names that nobody knows: then chance is judged.
+    Without any, ``expected_topics`` is their number: then the expectation over random names counts.
     """
 
     name: str
@@ -111,8 +111,8 @@ class Plan:
 class Outcome:
     """Whether a goal is met. ``actual`` is None where it could not be computed, and ``reason`` says why.
 
-    ``who`` are the names that decide: the busiest consumer, those whose loss is worst, those that cannot join.
-    ``key`` is the key that alone breaks a goal by messages: no number of consumers takes anything off it.
+    ``who`` are the consumers that decide: the busiest, those whose loss is worst, or those that cannot join.
+    ``key`` is a key that alone violates a goal by messages, whatever the number of consumers.
     """
 
     part: str

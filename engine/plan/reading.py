@@ -1,4 +1,4 @@
-"""A plan from TOML: every wrong field is a problem with its line, and nothing is judged until there is none."""
+"""Read a plan from TOML. Every wrong field is a problem with its line; a plan with problems is not checked."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from engine.plan.fields import Fields, Path, lines_of, shown
 from engine.plan.model import FailoverPlan, Goal, GoalKind, KeyPlan, KeyTerms, NamespacePlan, Part, Plan
 
 LONGEST_TEXT: Final = 4_000_000
-"""Bytes of a plan."""
+"""The most bytes of a plan."""
 MOST_PARTITIONS: Final = 200_000
-"""Partitions of all topics, and dispatchers of all subscriptions together: a plan is judged in seconds."""
+"""The most partitions of all topics, and dispatchers of all subscriptions, so that checking takes seconds."""
 MOST_CONSUMERS: Final = 2_000
 MOST_PARTS: Final = 1_000
 MOST_LOST: Final = 3
 MOST_LOSSES: Final = 20_000
-"""Combinations of consumers that are lost at once, of one subscription."""
+"""The most combinations of consumers that are lost at once, per subscription."""
 LOSS_WORK: Final = 50_000_000
-"""Combinations times what has to be looked at for each."""
+"""The most combinations times the cost of each."""
 MOST_PROBLEMS: Final = 100
 _INT_32: Final = 2**31
 _Rules = tuple[ReleaseBehaviour, BrokerSettings]
@@ -80,7 +80,7 @@ def read_plan(data: bytes, source: str) -> Plan | tuple[Problem, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _World:
-    """What holds for all subscriptions. ``differs``: something was said about release or settings before."""
+    """What all subscriptions share. ``differs``: the present state has its own release or settings."""
 
     now: _Rules
     before: _Rules
@@ -90,7 +90,7 @@ class _World:
 
 
 class _Reader(Fields):
-    """A whole plan. After the first problem what is returned means nothing."""
+    """Reads a whole plan; its result is meaningless once there is a problem."""
 
     def plan(self, document: dict[str, Any]) -> Plan:
         self.known(document, (), _TOP)
@@ -401,14 +401,14 @@ class _Reader(Fields):
 
 
 class _Ids:
-    """The same id for the n-th consumer of a name in both lists, before and after: one that stays keeps what it has."""
+    """Ids for consumers: the n-th of a name has the same id in both lists, so that one that stays is the same."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, int], int] = {}
         self._seen: Counter[str] = Counter()
 
     def again(self) -> None:
-        """From here on the other list."""
+        """Begin the other list."""
         self._seen.clear()
 
     def of(self, name: str) -> int:

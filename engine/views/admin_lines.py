@@ -1,4 +1,4 @@
-"""The ``pulsar-admin`` lines that would do to a cluster what steps of the simulation did to the model of it."""
+"""The ``pulsar-admin`` lines that carry out the steps of a simulation on a real cluster."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ DYNAMIC_SETTINGS: Final = frozenset(
         "supportedNamespaceBundleSplitAlgorithms",
     }
 )
-"""Settings that a broker of 4.2.4 takes while it runs."""
+"""The dynamic settings of a broker of 4.2.4."""
 NOTHING: Final = "# no step was taken, so there is nothing to do"
 
 
@@ -161,7 +161,7 @@ def _sharing(mode: str) -> str:
 
 
 def _by_clients(command: Command) -> str:
-    """Who does what no request of the admin API does."""
+    """A remark about a step that only clients can carry out."""
     match command:
         case AddConsumer(_, name, level, _):
             with_level = f" with priority level {level}" if level else ""

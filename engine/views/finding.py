@@ -1,4 +1,4 @@
-"""Finding anything that a screen can show by a part of its name: subscriptions, their consumers, and topics."""
+"""Search by a part of a name: subscriptions, their consumers, and topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.cluster.state import ClusterState
 from engine.diagnosis.seen import SubscriptionSeen
 
 MOST_FOUND: Final = 200
-"""Matches listed of each kind; typing more of a name narrows them."""
+"""The most matches of a kind."""
 _PARTITION: Final = re.compile(r"(.*)-partition-([0-9]{1,9})")
 
 
@@ -41,7 +41,7 @@ class Findable:
     def find(self, part: str, shown: int = 0, limit: int = MOST_FOUND) -> list[Found]:
         """Subscriptions first, then consumers, then topics with a part in their names, ``limit`` of each at most.
 
-        Case plays no part. A topic is found at the place ``shown``, if it is there, else at the first that has it.
+        Case is ignored. A topic is found at the place ``shown``, if it is there, else at the first that has it.
         O(names).
 
         >>> from engine.cluster.state import Subscription
@@ -92,7 +92,7 @@ class Findable:
         return [Found("topic", name, places.get(name, places.get(whole[name], -1))) for name in names]
 
     def _places_of(self, names: set[str], shown: int) -> dict[str, int]:
-        """The place of each name that one has. O(topics of all places)."""
+        """Topic name -> the place that shows it. O(topics of all places)."""
         places: dict[str, int] = {}
         topics = list(enumerate(self._topics_by_place()))
         for place, own in (*topics[shown : shown + 1], *topics):

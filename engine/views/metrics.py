@@ -1,4 +1,4 @@
-"""What only the model knows of a cluster, as figures to be watched: evenness, causes, disagreement, what comes next."""
+"""Metrics that only the model can compute: evenness, causes, disagreement, forecasts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.views.bundles.view import balance_view
 
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 LONGEST_LABEL: Final = 256
-"""In characters; longer names from outside are cut."""
+"""The most characters of a label; longer names are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,9 @@ def _number(value: float) -> str:
 
 
 MOST_SERIES: Final = 2_000
-"""Of one family: the worst are kept, and how many are left out is a figure of its own."""
+"""The most samples of one family: the worst are kept, and another metric counts those left out."""
 FORECAST_TOPICS: Final = 20_000
-"""With more topics than this nothing is forecast, which would take longer than a reading."""
+"""With more topics there are no forecasts, since they take longer than a reading."""
 CYCLES: Final = 20
 _DRAINING: Final = "draining_slots"
 
@@ -97,9 +97,9 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Pictured:
-    """One reading of a cluster: the state that it was opened as, what was seen and found.
+    """One reading of a cluster: the opened state, the reported subscriptions and their diagnoses.
 
-    ``agreement``: of each kind of fact how many were compared with the model, and how many agree.
+    ``agreement``: for each kind of fact, how many were compared with the model, and how many agree.
     """
 
     state: ClusterState

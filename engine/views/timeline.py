@@ -1,4 +1,4 @@
-"""The timeline as views: states around the cursor, colours in order of connecting, and what each step did and moved."""
+"""Views of the timeline: states around the cursor, colours in order of connecting, and the effect of each step."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Line = TypeVar("Line")
 
 
 class StepLines(Generic[Line]):
-    """``line`` makes the line of a step for what has that key, from the states before and after it."""
+    """A cache of step lines; ``line`` computes one for a key from the states before and after the step."""
 
     def __init__(self, line: Callable[[Step, str, ClusterState, ClusterState], Line]) -> None:
         self._line = line
@@ -113,10 +113,10 @@ _KINDS: Final[dict[type[Command], str]] = {
 }
 
 _JUDGED: Final = frozenset({"add", "kill", "setting", "release", "topic"})
-"""Kinds of steps that can give work to others."""
+"""Kinds of steps that can move partitions to other consumers."""
 
 _HANDED_OVER: Final = frozenset({"add", "kill"})
-"""Kinds of steps after which a dispatcher lives on and hands over; after others the broker loads its topics anew."""
+"""Kinds of steps after which a dispatcher hands over; after others the broker reloads its topics."""
 
 
 def kind_of(command: Command) -> str:

@@ -131,7 +131,7 @@ def the_cursor_is_not_written(patch: pytest.MonkeyPatch) -> None:
 
 PLANTS: Final[dict[Plant, int]] = {
     equal_points_do_not_count: 32,
-    past_the_end_is_the_last_point: 110,
+    past_the_end_is_the_last_point: 114,
     names_in_order_of_code_points: 89,
     the_upper_half_goes_to_the_newcomer: 23,
     the_last_claimant_keeps_a_point: 58,

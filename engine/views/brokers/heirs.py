@@ -1,4 +1,4 @@
-"""Who takes over the bundles of brokers that die, and every single failure of a broker, the worst first."""
+"""The brokers that take over the bundles of dead ones, and every single failure of a broker, the worst first."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _after(start: ShedStart, gone: Sequence[str]) -> BrokerHeirsView | Rejection
 
 
 def _heirs(before: Mapping[str, float], deaths: Sequence[BrokerDeath]) -> BrokerHeirsView:
-    """What deaths one after the other came to; ``before``: the weighted usage of every broker before the first."""
+    """The result of successive deaths; ``before``: the weighted usage of every broker before the first."""
     landings = [(death.broker, landing) for death in deaths for landing in death.landings]
     bundles: Counter[str] = Counter()
     msgs: dict[str, float] = dict.fromkeys(before, 0.0)
@@ -170,7 +170,7 @@ def broker_losses_document(losses: Sequence[BrokerLoss]) -> dict[str, Any]:
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no number for what a report does not say."""
+    """Replace infinite and NaN values by None, since JSON has neither."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in values.items()
     }

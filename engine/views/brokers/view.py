@@ -74,7 +74,7 @@ def _of_another_manager(inputs: ShedInputs, settings: LoadSettings) -> Iterable[
 
 
 def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadManager, str, LoadSettings] | Rejection:
-    """The load manager, the shedder and the settings that a question comes to."""
+    """The load manager, the shedder and the settings of a question."""
     settings = given.settings
     for name, text in question.settings:
         changed = settings.with_setting(name, text)
@@ -93,7 +93,7 @@ def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadM
 
 
 def with_strategies(settings: LoadSettings, shedder: str, placement: str | None = None) -> LoadSettings:
-    """Settings with another shedder. Where none is asked for, a placement that goes with it: AvgShedder is its own."""
+    """Settings with another shedder, and by default the placement that goes with it: AvgShedder places by itself."""
     if placement is None:
         own = settings.loadBalancerLoadPlacementStrategy
         placement = AVERAGE if shedder == AVERAGE else own
@@ -168,7 +168,7 @@ def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, li
     policies = given.inputs.policies
     state = None
     if manager == "modular":
-        # Whoever reads a series refuses an unknown strategy here, so ask for the forecast's own refusal first.
+        # Reading a series also refuses an unknown strategy, so ask for the forecast's own refusal first.
         probe = shed_ahead(ShedStart(given.inputs.loads[:1], settings, given.rules, policies, manager), 1)
         if isinstance(probe, Rejection):
             return probe

@@ -1,4 +1,4 @@
-"""One cycle of a simulation as the tree a person sees: bundles in force, and what became of those that were split."""
+"""One cycle of a simulation as a tree: bundles in force, and those that were split, with their children."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _remarks(cycle: BalanceCycle | None, balance: Balance) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Tree:
-    """What is known of each range after a cycle; lives no longer than the making of a frame."""
+    """The data of each range after a cycle, while a frame is built."""
 
     balance: Balance
     cycle: int

@@ -20,7 +20,7 @@ from engine.errors import Rejection
 
 @dataclass(frozen=True, slots=True)
 class BalanceQuestion:
-    """What is asked beyond the state: how many brokers, which load manager, how far, growing by what a cycle.
+    """The question besides the state: number of brokers, load manager, cycles, growth per cycle.
 
     ``intervals`` are the settings that give cycles their times; all others are the state's.
     ``growth_per_cycle`` 1.1 is ten percent more traffic at each full interval.
@@ -80,7 +80,7 @@ class BundleRow:
 
     @property
     def over(self) -> bool:
-        """Whether a decider would find it above a limit: an idle or lonely topic is never asked about."""
+        """Whether a decider finds it above a limit; a bundle with fewer than two loaded topics is never considered."""
         return self.topics > 1 and any(measure.measured > measure.limit for measure in self.measures)
 
 
@@ -108,7 +108,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """A loop: bundles that are split or attempted again and again; those of one kind together, the first one named."""
+    """A loop: bundles that are split or attempted repeatedly, grouped by kind, with the name of the first."""
 
     kind: LoopKind
     bundles: tuple[str, ...]
@@ -138,11 +138,11 @@ class TreeRow:
         return tuple(attempt for attempt in self.attempts if attempt.outcome == "split")
 
     def next_split(self, after: int = 0) -> AttemptRow | None:
-        """The first split in a cycle behind that one; None when none comes."""
+        """The first split after that cycle; None without one."""
         return next((attempt for attempt in self.splits if attempt.cycle > after), None)
 
     def next_attempt(self, after: int = 0) -> AttemptRow | None:
-        """The first attempt of any outcome behind that cycle."""
+        """The first attempt after that cycle, whatever its outcome."""
         return next((attempt for attempt in self.attempts if attempt.cycle > after), None)
 
 
@@ -175,7 +175,7 @@ class BalanceFrame:
 
 @dataclass(frozen=True, slots=True)
 class BundlesNeededRow:
-    """The number of bundles that keeps the brokers even, and why it is that many; ``problem`` where none does."""
+    """The number of bundles that keeps the brokers even, with the reason; ``problem`` where none does."""
 
     bundles: int
     sentences: tuple[str, ...]

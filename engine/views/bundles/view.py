@@ -46,7 +46,7 @@ MOST_TOPICS_ASKED: Final = 100_000
 _sessions: Remembered[NDArray[np.int64]] = Remembered()
 
 
-"""For more topics the number of bundles needed takes seconds, which a screen does not wait for."""
+"""For more topics, computing the number of bundles takes seconds, too long for a screen."""
 
 _views: Remembered[BalanceView | Rejection] = Remembered()
 _frames: Remembered[BalanceFrame] = Remembered()
@@ -70,7 +70,7 @@ def broker_ids(count: int) -> tuple[str, ...]:
 
 
 def balance_view(state: ClusterState, namespace: str, question: BalanceQuestion) -> BalanceView | Rejection:
-    """What comes of a namespace if its traffic goes on as it is, or grows (:func:`engine.bundles.forecast`).
+    """Forecast a namespace whose traffic stays as it is, or grows (:func:`engine.bundles.forecast`).
 
     Refused: an unknown namespace, no brokers, a number of cycles, growth or interval that cannot be; ``field`` names
     it. Bad topics are left out and counted. Costs four simulations, O(cycles × topics) each; remembered.
@@ -84,7 +84,7 @@ def balance_view(state: ClusterState, namespace: str, question: BalanceQuestion)
 def known_balance_view(
     state: ClusterState, namespace: str, question: BalanceQuestion
 ) -> BalanceView | Rejection | None:
-    """``balance_view`` where it was asked before, None where it has to be computed. O(1)."""
+    """``balance_view`` from the cache, None where it is not computed yet. O(1)."""
     return _views.known(_parts(state), (namespace, question, state.release))
 
 
@@ -255,7 +255,7 @@ def _loops(loops: tuple[Loop, ...]) -> tuple[LoopRow, ...]:
                 sentence=loop_text(group, ranges),
             )
         )
-    # What goes on comes first: it is what somebody has to do something about.
+    # Loops that continue come first: they need action.
     return tuple(sorted(rows, key=lambda row: not row.lasts))
 
 

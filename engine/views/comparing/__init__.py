@@ -1,1 +1,1 @@
-"""Before and after: differences of two states, heirs of who leaves, previews of a change, upgrades."""
+"""Before and after: differences of two states, heirs of lost consumers, previews of a change, upgrades."""

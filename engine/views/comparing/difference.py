@@ -1,4 +1,4 @@
-"""Two states compared: settings that differ, consumers that came and left, and what changed hands, topic by topic."""
+"""Compare two states: settings that differ, consumers that came and left, and active consumers that changed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class DifferenceView:
     bundles: tuple[BundlesDifference, ...]
     subscriptions: tuple[SubscriptionDifference, ...]
     reported: tuple[Change, ...] | None = None
-    """What brokers reported otherwise; None where only one side holds what they reported."""
+    """Differences between what brokers reported; None where only one side has reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _failover(
 
 
 def _only(state: ClusterState, subscription: Subscription) -> ClusterState:
-    """The state with one subscription alone: another one may have its key."""
+    """The state with this subscription only, since another one may have its key."""
     return replace(state, subscriptions=(subscription,))
 
 
@@ -252,7 +252,7 @@ def _key_shared(
 def _by_name(was: KeysSlice, now: KeysSlice, known_as: Mapping[int, int]) -> Verdict:
     """The verdict on slots of two states whose consumers are known by name only: ``known_as`` maps ids of ``now``.
 
-    Slots that several share by turns, or of another space, cannot be compared; they count as not moved of none.
+    Slots that consumers share, or of another space, cannot be compared and do not count.
     """
     before, after = keys_evenness(was), keys_evenness(now)
     judgement, judged_by = judge(before, after)
@@ -297,7 +297,7 @@ def _bundles(before: ClusterState, after: ClusterState) -> tuple[BundlesDifferen
 
 
 def reported_between(before: Snapshot, after: Snapshot, subscription: str | None = None) -> tuple[Change, ...]:
-    """What brokers reported otherwise, of one subscription where it is named; what one side does not show is unknown.
+    """Differences between what brokers reported, of one subscription if named; what one side lacks is unknown.
 
     O(dispatchers × consumers).
     """

@@ -1,4 +1,4 @@
-"""What has another active consumer in one state than in another, as rows: busiest first, made when looked at."""
+"""Rows of partitions whose active consumer differs between two states: busiest first, built on demand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SLOT = "slot"
 HandoverKind = Literal["moved", "taken up", "orphaned", "appeared", "vanished"]
 
 Pair = tuple[str | None, str | None]
-"""Who has something before and after, None for nobody."""
+"""The owner before and after, None for nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _row(name: str, kind: HandoverKind, pair: Pair, flow: Traffic, place: int) -
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ChangeView:
-    """What became of one subscription from one state to another; ``rows`` are partitions or known keys."""
+    """The change of one subscription between two states; ``rows`` are partitions or known keys."""
 
     noun: str
     verdict: Verdict
@@ -139,7 +139,7 @@ def preview_of(state: ClusterState, command: Command, subscription_key: str) -> 
 def key_handovers(
     before: KeysSlice, now: KeysSlice, known_as: Mapping[int, int] | None = None
 ) -> tuple[HandoverRow, ...]:
-    """The known keys that another consumer has now, those with most messages first.
+    """The known keys whose consumer changed, those with most messages first.
 
     ``known_as`` maps the ids of ``now`` to those of ``before`` where the two states number their consumers separately.
     """

@@ -1,4 +1,4 @@
-"""Who inherits what when consumers go, for both types of subscription; and every single failure, the worst first."""
+"""The heirs when consumers leave, for both types of subscription; and every single failure, the worst first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HeirRow:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class HeirsView:
-    """What the loss of ``gone`` (all at once) does: ``heirs`` are those that get more, the one with most first.
+    """The result of losing ``gone`` (all at once): ``heirs`` are those that get more, the one with most first.
 
     ``items`` are of the kind ``noun`` (partition, slot); ``rows`` are partitions or known keys.
     """
@@ -50,7 +50,7 @@ class HeirsView:
 
 @dataclass(frozen=True, slots=True)
 class LossRow:
-    """One single failure: what the consumer had, what moves, and who is how overloaded afterwards.
+    """One single failure: what the consumer had, what moves, and the busiest consumer afterwards.
 
     ``busiest`` is None where nobody is left. ``msgs`` are messages a second, of known keys so far.
     """
@@ -86,7 +86,7 @@ _losses: Remembered[LossesView] = Remembered()
 
 
 def heirs_view(state: ClusterState, key: str, gone: Collection[int]) -> HeirsView | Rejection:
-    """What the loss of these consumers does to a subscription; refused without it, and without one of them.
+    """The result of losing these consumers; refused for an unknown subscription or consumer.
 
     O(partitions) for Failover; for Key_Shared a leave each.
     """
@@ -151,7 +151,7 @@ def _of_failover(
 
 
 def _more(rows: list[HeirRow]) -> tuple[HeirRow, ...]:
-    """Those who get more, the one with most afterwards first."""
+    """The consumers that get more, the one with most afterwards first."""
     got = [row for row in rows if row.items_after > row.items_before or row.msgs_after > row.msgs_before + 1e-9]
     return tuple(sorted(got, key=lambda row: (-row.msgs_after, -row.items_after, row.name)))
 

@@ -1,4 +1,4 @@
-"""Limits on a difference, such as ``moved>10%``: what a check in a pipeline fails on."""
+"""Limits on a difference, such as ``moved>10%``, on which a check in a pipeline fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIMIT: Final = re.compile(
 
 
 class Numbers(Protocol):
-    """Sums of a difference: what limits are about, and the ``items`` that a percentage is of."""
+    """The sums of a difference that limits refer to; ``items`` is 100 %."""
 
     @property
     def items(self) -> int | None: ...
@@ -37,7 +37,7 @@ class Limit:
 
 
 def parse_limit(text: str, names: Collection[str] = NAMES) -> Limit | Rejection:
-    """One limit on one of the sums ``names``, or why it is none.
+    """Parse a limit on one of the sums ``names``; refused with the reason.
 
     >>> limit = parse_limit("moved > 10%")
     >>> limit.name, limit.sign, limit.number, limit.share

@@ -1,4 +1,4 @@
-"""The same state under another release: who has what then, which rules and defaults change, and what keeps the old."""
+"""The same state under another release: owners, rules and defaults that change, and settings that keep the old way."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _STICKY: Final = frozenset({"sticky_gaps", "ownerless_key"})
 
 @dataclass(frozen=True, slots=True)
 class RuleHere:
-    """A rule that changes, and how many subscriptions here are of the kind that it is about."""
+    """A rule that changes, and how many subscriptions here it concerns."""
 
     change: RuleChange
     meaning: str
@@ -78,8 +78,8 @@ class RuleHere:
 class DefaultHere:
     """A default that changes. ``in_force`` is the value here, "" where it is not known.
 
-    ``follows`` is true where that is the old default: then nobody may have set it, and the new one takes its place
-    unless ``keep`` is written into broker.conf.
+    ``follows`` is true where that is the old default: then it may not be set, and the new default replaces it unless
+    ``keep`` is written into broker.conf.
     """
 
     change: ChangedDefault

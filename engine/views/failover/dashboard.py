@@ -1,4 +1,4 @@
-"""The projections of a timeline: the main screen with its notices, and the details that are opened on demand."""
+"""The views of a timeline: the main screen with its notices, and details on demand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLAG_IGNORED: Final = "flag-ignored"
 STANDBY: Final = "standby"
 PRIORITIES_INFERRED: Final = "priorities-inferred"
 NAMED_AT_MOST: Final = 3
-"""Names in one sentence; the rest is counted."""
+"""The most names in one sentence; the rest is counted."""
 
 
 def notices_of(now: Slice, noted: Iterable[Notice] = ()) -> tuple[Notice, ...]:
@@ -143,7 +143,7 @@ def dashboard_view(
 
 
 PREVIEWED: Final = 200_000
-"""Partitions up to which the other rule is tried at every step: of more it would cost more than the step itself."""
+"""Up to this number of partitions the other rule is computed at every step; beyond, it costs more than the step."""
 
 
 def _flag_change(now: Slice) -> Verdict | None:
@@ -156,7 +156,7 @@ def _flag_change(now: Slice) -> Verdict | None:
 def partitions_of(timeline: Timeline, subscription: int, consumer_id: int) -> Sequence[PartitionRow]:
     """The partitions a consumer is active for, busiest first; empty for an id that is not connected.
 
-    Rows are made when they are looked at. O(t + k log k) for k of t partitions.
+    Rows are built when they are read. O(t + k log k) for k of t partitions.
     """
     before, now = _slices(timeline, subscription)
     return partition_rows(now, changes_between(before, now), consumer_id)

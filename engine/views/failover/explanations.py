@@ -55,7 +55,7 @@ class TopicExplanation:
 
 CANDIDATES_SHOWN = 4
 SEARCHED_TOPICS = 20_000
-"""Topics up to which the nearest name is searched for, and those of another subscription."""
+"""Up to this number of topics, refusals suggest the nearest name, or another subscription."""
 
 
 def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicExplanation | Rejection:
@@ -96,7 +96,7 @@ def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicE
 
 
 def _last_takeover(earlier: Slice | None, now: Slice, name: str) -> Takeover | None:
-    """The hand-over of the last step, if it changed who is connected and nothing that a broker restarts for."""
+    """The hand-over of the last step, if it changed the connected consumers and restarted no broker."""
     if earlier is None or earlier.behaviour != now.behaviour or earlier.state.settings != now.state.settings:
         return None
     if name not in earlier.topics.names:
@@ -191,7 +191,7 @@ def _unknown(now: Slice, text: str, typed: str) -> Rejection:
 
 
 def _elsewhere(now: Slice, name: str) -> str:
-    """What else of this name there is: a consumer here, or the topic in other subscriptions."""
+    """A hint about the name: it is a consumer here, or a topic of other subscriptions."""
     if any(consumer.name == name for consumer in now.order):
         first = now.topics.names.topics.partition_name(int(now.topics.names.numbers.min())) if now.topics.names else ""
         example = f", such as {_local(first)}" if first else ""

@@ -1,4 +1,4 @@
-"""What a dashboard shows, as plain values. A shell draws these and computes nothing of its own.
+"""The content of a dashboard as plain values. A shell draws these and computes nothing.
 
 Large values compare by identity (``eq=False``), small ones by value, so that an unchanged slice stays quiet on screen.
 Consumers are referred to by their *position* in ``DashboardView.consumers``; -1 means nobody.
@@ -35,8 +35,8 @@ class ConsumerRow:
     rate: of the messages per second that go out, of all shown partitions). ``standby`` is true outside the cohort (a
     lower priority). ``ring_points`` of 100 are its own; fewer means a name that collides, or a standby (0).
     ``tag`` (A .. Z, AA ..) and ``colour`` (from 0) follow the order of connecting over the whole history of the
-    subscription, so that neither jumps to another consumer when one comes or goes. ``reported`` is what brokers said of
-    it, None where they said nothing or a step of the simulation left it behind.
+    subscription, so that neither jumps to another consumer when one comes or goes. ``reported`` is what brokers
+    reported of it; None where they reported nothing, or the simulation has gone on since.
     """
 
     consumer_id: int
@@ -159,7 +159,7 @@ class BundleTopic:
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """What one step did, for the events panel.
+    """The effect of one step, for the events panel.
 
     ``moved`` partitions changed their active consumer out of ``partitions``; ``least`` is the smallest number of moves
     by which the loads after the step could have been reached: the sum over consumers of max(0, after - before), where a
@@ -221,7 +221,7 @@ class StatusView:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a person should know about what is shown (names that collide, a consumer that can never be active)."""
+    """A remark about the content, such as names that collide or a consumer that can never be active."""
 
     code: str
     text: str

@@ -17,10 +17,10 @@ from engine.views.failover.slice import Changes, Slice
 from engine.views.failover.table import per_consumer
 
 CENTRE_WIDTH: Final = 26
-"""Characters of a line in the ring's middle, the drawing has no room for more."""
+"""Characters of a line in the middle of the ring, which has no room for more."""
 
 FEW_CONSUMERS: Final = 8
-"""Up to so many that came or left, their points are looked at and no others."""
+"""Up to this number of consumers that came or left, only their points are compared."""
 
 _most: Remembered[int] = Remembered()
 
@@ -46,7 +46,7 @@ def ring_view(before: Slice | None, now: Slice, changes: Changes, rows: Sequence
 
 
 def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
-    """Which arcs (one a point) had another owner before, wholly or in part; nothing without a step before.
+    """Which arcs (one per point) had another owner before, wholly or in part; none without an earlier step.
 
     Owners are compared as consumers, not as positions, so a consumer that only slid down the list changed nothing.
     """
@@ -65,7 +65,7 @@ def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
     if few is not None:
         return _changed_at(before, earlier, now, ring, few)
     ids, earlier_ids = _ids(now), _ids(before)
-    # Between two neighbouring points of either ring nothing can differ, so it is enough to ask at every point.
+    # Between neighbouring points of both rings nothing changes, so comparing at every point is enough.
     at = np.searchsorted(earlier.points, ring.points, side="left")
     shared = earlier.points.take(at, mode="clip") == ring.points
     kept = np.zeros(len(earlier), dtype=np.bool_)
@@ -81,8 +81,8 @@ def changed_arcs(before: Slice | None, now: Slice) -> NDArray[np.bool_]:
 
 
 def _few_changed(before: Slice, now: Slice) -> list[str] | None:
-    """The names of consumers that came to or left the cohort, None for too many to look at them one by one."""
-    # Who comes back under its old name or with another level has another id.
+    """The names of consumers that came to or left the cohort, None for too many."""
+    # A consumer that comes back under its old name or with another level has another id.
     was, is_ = (
         {consumer.consumer_id: consumer.name for consumer in of.order[: of.cohort_size]} for of in (before, now)
     )
@@ -96,7 +96,7 @@ def _few_changed(before: Slice, now: Slice) -> list[str] | None:
 def _changed_at(
     before: Slice, earlier: FailoverRing, now: Slice, ring: FailoverRing, names: Sequence[str]
 ) -> NDArray[np.bool_]:
-    """``changed_arcs`` after few consumers came or left: elsewhere than at their points nothing can differ."""
+    """``changed_arcs`` after few consumers came or left: only at their points can owners differ."""
     changed = np.zeros(len(ring), dtype=np.bool_)
     at = np.array(sorted({point for name in names for point in failover_points(name)}), dtype=np.int64)
     was, is_ = (_places_of(one_ring, at) for one_ring in (earlier, ring))

@@ -1,4 +1,4 @@
-"""One subscription of one state, with what the panels share: who is active where, how much flows, what moved.
+"""One subscription of one state, with the data that panels share: active consumers, traffic, moves.
 
 The rules are those of ``engine.failover``; this module keeps their answers in arrays.
 """
@@ -36,7 +36,7 @@ Integers = Ids
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Owners:
-    """Who is active, for one topic set: ``active`` holds positions in ``order``, -1 for nobody.
+    """The active consumers of a set of topics: ``active`` holds positions in ``order``, -1 for nobody.
 
     ``order`` is the dispatcher's sorted list, its first ``cohort_size`` take part. ``rules`` are the rules that decide
     at least one partition (or would, where there is no partition yet). ``ids`` says the same as ``active`` in ids.
@@ -51,7 +51,7 @@ class Owners:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Slice:
-    """What the panels read. Rates are what goes out to its consumers, parallel to ``topics.names``."""
+    """The data of the panels. Rates are those that go out to the consumers, parallel to ``topics.names``."""
 
     state: ClusterState
     subscription: Subscription
@@ -80,7 +80,7 @@ class Slice:
 
     @property
     def rule(self) -> RuleInForce:
-        """One word for the status line."""
+        """The rule in force, for the status line."""
         if not self.owners.order:
             return RuleInForce.NOBODY
         if len(self.owners.rules) > 1:
@@ -118,7 +118,7 @@ _RULES = {
 
 
 NO_SUBSCRIPTION = Subscription("", "", "", (), ())
-"""Stands in where a state has no Failover subscription, so that every panel has something to be empty about."""
+"""An empty subscription, for states without a Failover subscription."""
 
 
 def subscription_at(state: ClusterState, index: int) -> Subscription:

@@ -1,4 +1,4 @@
-"""A split before it is made: every algorithm's cuts for one bundle, with the topics and the traffic of each piece."""
+"""A preview of splits: every algorithm's cuts for one bundle, with the topics and the traffic of each piece."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.views.failover.tree import EMPTY, hashed_topics, loads_by_hash
 
 @dataclass(frozen=True, slots=True)
 class SplitPiece:
-    """One bundle that a split would leave: ``[lower, upper)`` with its contents.
+    """One child of a split: ``[lower, upper)`` with its contents.
 
     ``rate_share`` is its part of the parent's messages per second; 0.0 when the parent has none.
     """
@@ -138,7 +138,7 @@ def split_preview(
 
 
 def _parent(state: ClusterState, bundles: NamespaceBundles, range_text: str) -> BundleRange | Rejection:
-    """The bundle that is meant; only a word needs a look at all topics."""
+    """The bundle that a text names; only LARGEST and HOT need all topics."""
     topics = topic_loads(state, bundles.namespace) if range_text in (LARGEST, HOT) else ()
     target = resolve_target(bundles, range_text, topics)
     return target if isinstance(target, Rejection) else target.bundle
@@ -188,7 +188,7 @@ def _pieces(plan: SplitPlan, rate: float) -> tuple[SplitPiece, ...]:
 
 
 def _command_text(namespace: str, range_text: str, algorithm: str, cuts: tuple[int, ...], *, by_name: bool) -> str:
-    """The split as a command of the model; cuts that no request by name makes are handed over as positions."""
+    """The split as a command of the model; cuts that no algorithm makes by name are passed as positions."""
     if by_name and algorithm != SPECIFIED_POSITIONS_DIVIDE:
         return command_text(SplitBundle(namespace, range_text, algorithm))
     return command_text(SplitBundle(namespace, range_text, SPECIFIED_POSITIONS_DIVIDE, tuple(sorted(set(cuts)))))

@@ -1,4 +1,4 @@
-"""The table of consumers: who is active for how much, and how uneven it is."""
+"""The table of consumers: the partitions of each, and how uneven they are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.views.failover.slice import Changes, Slice
 
 NOBODY_COLOUR = 0
 SORTED_AT_ONCE: Final = 1_024
-"""More rows than anybody pages through; of many partitions the busiest are sorted before the others."""
+"""More rows than a user pages through; of more partitions only the busiest are sorted."""
 _totals: Remembered[float] = Remembered()
 
 
@@ -126,9 +126,9 @@ def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[P
 
 
 class Busiest:
-    """Places by falling rate, of one rate by name; all of them are only sorted when somebody looks that far.
+    """Indices by descending rate, then by name, sorted only as far as they are read.
 
-    ``names`` are those of all places. Where so many are of one rate that nobody pages through, they stay as they are.
+    ``names`` are those of all indices. Very many of equal rate are not sorted by name.
     """
 
     __slots__ = ("_places", "_ranked", "_rates")
@@ -146,7 +146,7 @@ class Busiest:
         self._ranked = first[np.argsort(-rates[first], kind="stable")]
 
     def place(self, rank: int) -> int:
-        """The place of that rank, from 0."""
+        """The index at a rank, from 0."""
         if rank >= len(self._ranked):
             seen, rest = self._ranked, np.ones(len(self._rates), dtype=np.bool_)
             rest[seen] = False

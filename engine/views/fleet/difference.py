@@ -1,4 +1,4 @@
-"""Two runs of a fleet side by side: whose partitions moved, what got worse and better, and what is new or gone.
+"""Compare two runs of a fleet: partitions that moved, what got worse or better, what is new or gone.
 
 Owners are the active consumers that the rule in force gives each partition: computed, not what brokers reported.
 """
@@ -19,7 +19,7 @@ MEASURES: Final = ("lost_msg_rate", "idle", "max_over_even", "max_over_mean")
 SAME: Final = 1e-9
 """Within this relative distance two numbers are the same: sums of rates depend on the order of additions."""
 TOPICS_LISTED: Final = 100
-"""Moved partitions that are listed of one subscription; all of them are counted."""
+"""The most moved partitions that are listed per subscription; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class SubscriptionMoves:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one run says of a subscription; ``lost_msg_rate`` in messages/s."""
+    """The measures of a subscription in one run; ``lost_msg_rate`` in messages/s."""
 
     lost_msg_rate: float | None
     idle: float | None
@@ -176,7 +176,7 @@ class FleetSums:
 
 
 LIMITED: Final = tuple(field.name for field in fields(FleetSums) if field.name != "items")
-"""What ``--fail-on`` can be about."""
+"""The sums that ``--fail-on`` accepts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a step moved between the consumers of a Key_Shared subscription, whether a bystander lost any, the verdict."""
+"""The slots that a step moved between Key_Shared consumers, those that bystanders lost, and the verdict."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def key_moves(before: KeysSlice | None, now: KeysSlice) -> KeyMoves:
 
 
 def step_moves(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves, positions: Mapping[int, int]) -> StepMoves:
-    """The same for people; ``positions`` gives each connected consumer id its row."""
+    """``key_moves`` in words; ``positions``: id of a connected consumer -> its row."""
     return StepMoves(
         slots=moves.moved,
         least=moves.least,
@@ -126,7 +126,7 @@ _Found = tuple[dict[int, int], dict[int, int], tuple[int, ...], tuple[HashRange,
 
 
 def _piece_by_piece(before: KeysSlice, now: KeysSlice) -> _Found:
-    """Between two neighbouring ends of either nothing differs, so the pieces of both together are enough."""
+    """Compare piece by piece: between neighbouring ends of both tilings nothing changes."""
     first = max(before.pieces.first, now.pieces.first)  # releases differ in whether slot 0 occurs
     ends = np.union1d(before.pieces.ends, now.pieces.ends)
     ends = ends[ends >= first]
@@ -231,7 +231,7 @@ def keys_evenness(now: KeysSlice) -> Evenness:
 
 
 def keys_verdict(before: KeysSlice | None, now: KeysSlice, moves: KeyMoves) -> Verdict:
-    """What a step made of the shares. Slots of two spaces cannot be compared, so none counts as moved there."""
+    """The verdict on a step. Slots of two spaces cannot be compared, so none counts as moved."""
     was, after = NO_EVENNESS if before is None else keys_evenness(before), keys_evenness(now)
     judgement, judged_by = judge(was, after)
     comparable = before is None or same_space(before, now)

@@ -45,7 +45,7 @@ VERDICTS: Final = {
 
 
 def verdict_text(verdict: str) -> str:
-    """A verdict as an answer to "is it luck?": chance stays possible however unusual, and is proved by nothing.
+    """A verdict as an answer to "is it luck?"; chance is only ever possible, never proved.
 
     >>> verdict_text("chance"), verdict_text("hot key")
     ('it can be chance', 'hot key')
@@ -54,7 +54,7 @@ def verdict_text(verdict: str) -> str:
 
 
 def shown(name: str) -> str:
-    """A name or key in a sentence; an empty one would leave a hole, so it is quoted."""
+    """A name or key for a sentence; an empty one is quoted, so that it is visible."""
     return name or '""'
 
 

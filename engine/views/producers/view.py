@@ -66,7 +66,7 @@ class Matrix:
     cells: NDArray[np.uint8]
 
     def with_fresh(self, before: Matrix | None) -> NDArray[np.uint8]:
-        """The cells with what is open now and was not before. A producer that is new opened all it has."""
+        """The cells, with ``FRESH`` where a partition is newly open; for a new producer all are."""
         cells = self.cells
         if before is None:
             return cells
@@ -78,7 +78,7 @@ class Matrix:
 
 _matrices: Remembered[Matrix] = Remembered()
 _latest: dict[int, Opened] = {}
-"""By number, what was made last: the next state shares most of it."""
+"""Cache of the latest rows by producer number; the next state shares most of them."""
 
 
 def matrix_of(topic: ProducerTopic) -> Matrix:
@@ -252,7 +252,7 @@ def _deliveries(now: ProducerTopic) -> tuple[str, ...]:
     return tuple(map(event_text, now.recent[-DELIVERIES_SHOWN:]))
 
 
-"""With more known keys than these a step says nothing of them."""
+"""With more known keys, steps do not count those that move."""
 
 
 def producer_steps(timeline: Timeline, topic: str, before: ClusterState | None) -> tuple[ProducerStep, ...]:

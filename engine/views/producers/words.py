@@ -1,4 +1,4 @@
-"""The words of the screen "producers": routers, outcomes, and what a step came to."""
+"""The words of the screen "producers": routers, outcomes, and the result of a step."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def result_text(event: ProducerEvent | None) -> str:
 
 
 def sent_text(result: SendResult) -> str:
-    """What became of one message."""
+    """The outcome of one message."""
     at = f"partition {result.partition}"
     if result.error is not None:
         why = f" ({result.cause.message})" if result.cause is not None else ""
@@ -92,7 +92,7 @@ def event_text(event: ProducerEvent) -> str:
 
 
 def tally_text(tally: Tally) -> str:
-    """What a step came to besides partitions opened and connections lost, "" for nothing.
+    """The result of a step besides partitions opened and connections lost, "" for nothing.
 
     >>> tally_text(Tally(sent=5, failed=2, error="Not connected to broker"))
     '5 sent, 2 failed: Not connected to broker'

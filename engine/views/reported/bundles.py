@@ -1,4 +1,4 @@
-"""Where bundles are, as reported: rates and owners of load reports, the owner of a topic, what unloading interrupts."""
+"""Reported bundles: their rates and owners, the owner of a topic, and what unloading interrupts."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _broker(written: WrittenLoad) -> ReportedBroker:
 
 
 def _usage(resource: ResourceUsage) -> tuple[float, float] | None:
-    """How much is used and the limit; None where the report says nothing of it."""
+    """Usage and limit; None where the report lacks them."""
     return (resource.usage, resource.limit) if resource.usage or resource.limit else None
 
 

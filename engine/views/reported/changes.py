@@ -1,4 +1,4 @@
-"""English for what happened between two moments, and which of it concerns a subscription."""
+"""Changes between two moments in words, and which of them concern a subscription."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def concerning(changes: Iterable[Change], namespace: str, name: str, topics: Col
 
 
 def _is_near(change: Change, topics: Collection[str]) -> bool:
-    """Whether a change of no subscription is of the namespace as a whole or of one of the topics."""
+    """Whether a change without a subscription concerns the whole namespace or one of the topics."""
     return "://" not in change.topic or change.topic in topics
 
 

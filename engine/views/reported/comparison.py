@@ -1,4 +1,4 @@
-"""What brokers reported beside what the model gives, fact by fact, and where on the hash space the two differ."""
+"""Compare what brokers reported with the model, fact by fact, and locate differences in the hash space."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from engine.views.reported.model import Comparison, Disagreement
 
 ACTIVE: Final = "active consumer"
 RANGES: Final = "hash ranges of"
-"""With the name of the consumer behind it."""
+"""A kind of fact; the name of the consumer follows."""
 FEW: Final = 32
-"""Where names are so many times more than what is looked for, each is looked up by itself."""
+"""With so many times more names than dispatchers, names are searched one by one."""
 RANGES_SHOWN: Final = 8
-"""Ranges that only one side has; all are counted."""
+"""The most differing ranges that are listed; all are counted."""
 NOBODY: Final = -1
 Pairs = tuple[tuple[int, int], ...]
 
@@ -49,7 +49,8 @@ def compare_actives(
     """The reported active consumers beside those of a ring; ``names`` are those of the rows.
 
     Brokers report names alone, so a namesake of the active consumer agrees. What has other consumers than the rows is
-    not compared: somebody was coming or going. O(dispatchers x consumers), and O(t) for t topics where any differs.
+    not compared: consumers were connecting or leaving. O(dispatchers x consumers), and O(t) for t topics where any
+    differs.
     """
     here = sorted(names)
     reported: dict[int, str] = {}
@@ -91,7 +92,7 @@ def compare_actives(
 
 
 def _placed(dispatchers: Sequence[Dispatcher], names: Sequence[str]) -> Iterator[tuple[Dispatcher, int]]:
-    """The dispatchers that have a place among the names, with it."""
+    """Yield the dispatchers whose topic is among the names, with its index."""
     if len(dispatchers) * FEW < len(names):
         yield from (
             (dispatcher, names.index(dispatcher.topic)) for dispatcher in dispatchers if dispatcher.topic in names

@@ -1,4 +1,4 @@
-"""What brokers reported, added to computed views: read once from the moments of a dump, then looked up."""
+"""Add what brokers reported to computed views: read once from the moments of a dump, then looked up."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ V = TypeVar("V")
 
 
 class _Latest(Generic[V]):
-    """The latest answer about each subscription: the same again while it would be computed from the same objects.
+    """A cache of the latest answer about each subscription, valid while its inputs are the same objects.
 
     ``before`` has those of an earlier refresh. One that is not asked for at a refresh is forgotten at the next.
     """
@@ -167,7 +167,7 @@ class Reported:
         return self._readings[id(moment)]
 
     def prepare(self) -> None:
-        """Find what happened between the moments, so that nobody has to wait for it later."""
+        """Compute the changes between the moments now, so that a screen need not wait for them."""
         _ = self._changes
 
     def known(self, moment: int) -> Snapshot:
@@ -328,7 +328,7 @@ _NO_TIME: Final = SeenTime(-1, -1, 0, 0)
 
 
 def _view(seen: SubscriptionSeen, subject: Subject) -> ReportedView:
-    """What was reported, without its time and what happened."""
+    """What was reported, without its time and its events."""
     dispatchers = _dispatchers_of(seen, subject)
     named = [_named(dispatcher.sub.consumers) for dispatcher in dispatchers]
     rows = (
@@ -406,7 +406,7 @@ def _obstacles(
     positions: Mapping[Name, int],
     sums: Sequence[_Sum],
 ) -> bool:
-    """Note what is in the way of the consumers of a dispatcher; whether nobody of those it serves can be served."""
+    """Note the obstacles of a dispatcher's consumers; return whether none that it serves can be served."""
     sub = dispatcher.sub
     of_one = sub.type in (FAILOVER, EXCLUSIVE)
     served = consumers
@@ -462,7 +462,7 @@ def _waits(
 
 
 def _pairs(waits: Sequence[ReportedWait]) -> tuple[WaitingPair, ...]:
-    """Who waits for whom, those who wait at most slots first."""
+    """Pairs of waiting owner and holder, those with most slots first."""
     slots: Counter[tuple[int, int]] = Counter()
     attempts: defaultdict[tuple[int, int], int] = defaultdict(int)
     for wait in waits:

@@ -87,22 +87,22 @@ def balance_lines(summary: FleetSummary, shown: int = SHOWN) -> list[str]:
     )
     refused = [f"{counted(totals.refused, 'cluster')} without a forecast"] if totals.refused else []
     brokers = [
-        (safe_name(each.broker), _folder(each.cluster), _percent(each.usage),
-         _percent(each.usage_after), f"{each.next_unloads:,}", f"{each.unloads:,}", f"{each.gained:,}",
-         each.next_outcome)
-        for each in summary.worst_brokers[:shown]
+        (safe_name(row.broker), _folder(row.cluster), _percent(row.usage),
+         _percent(row.usage_after), f"{row.next_unloads:,}", f"{row.unloads:,}", f"{row.gained:,}",
+         row.next_outcome)
+        for row in summary.worst_brokers[:shown]
     ]  # fmt: skip
     heads: tuple[str, ...] = ("broker", "cluster", "usage", "after", "next", "unloads", "gains", "next cycle")
     unloads = [
-        (safe_name(each.bundle), _folder(each.cluster), safe_name(each.source),
-         safe_name(each.destination or "(at its next look-up)"), f"{each.topics:,}", f"{each.msg_rate:,.1f}")
-        for each in summary.next_unloads[:shown]
+        (safe_name(row.bundle), _folder(row.cluster), safe_name(row.source),
+         safe_name(row.destination or "(at its next look-up)"), f"{row.topics:,}", f"{row.msg_rate:,.1f}")
+        for row in summary.next_unloads[:shown]
     ]  # fmt: skip
     unload_heads = ("bundle", "cluster", "from", "to", "topics", "msg/s")
     loops = [
-        (safe_name(each.bundle) if each.bundle else "(two brokers)", _folder(each.cluster), f"{each.times:,}",
-         safe_name(" ".join(each.brokers)))
-        for each in summary.balance_loops[:shown]
+        (safe_name(row.bundle) if row.bundle else "(two brokers)", _folder(row.cluster), f"{row.times:,}",
+         safe_name(" ".join(row.brokers)))
+        for row in summary.balance_loops[:shown]
     ]  # fmt: skip
     return [
         head, *refused, "",
