@@ -19,11 +19,15 @@ MODULES = [
 WITHOUT_EXAMPLES = {
     f"engine.balance.{name}"
     for name in (
-        *("splitting.model", "splitting.modular_cycles", "splitting.world"),
-        *("leadership.placement", "leadership.reports", "leadership.shedding", "leadership.state"),
-        *("placement.average", "placement.least_rate", "shedding.model", "shedding.transfer"),
+        *("splitting.model", "splitting.modular_cycles", "splitting.world", "shedding.model", "shedding.transfer"),
+        *("leadership.placement", "leadership.shedding", "leadership.bulk_shedding", "leadership.state"),
+        *("ahead.modular", "ahead.bulk_modular", "ahead.moving_world", "bulk_averages"),
     )
 }
+
+
+def test_those_without_examples_are_modules() -> None:
+    assert set(MODULES) >= WITHOUT_EXAMPLES
 
 
 @pytest.mark.parametrize("name", MODULES)
