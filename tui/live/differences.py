@@ -53,11 +53,9 @@ def _columns(rows: Sequence[Disagreement], width: int) -> Columns:
     whole = max((len(_subject(row)) for row in rows), default=5) + 2
     name = NameColumn("about", whole, min(whole, 30), 16)
     sides = (Column("reported", "reported", 16, True, 60), Column("modelled", "model", 16, True, 60))
-    others = (
-        Column("likely", "likeliest reason", 18, True, 90),
-        Column("kind", "fact", 18, True, 40),
-        Column("rule", "rule", 18, True, 60),
-    )
+    kind, rule = Column("kind", "fact", 18, True, 40), Column("rule", "rule", 18, True, 60)
+    likely = Column("likely", "likeliest reason", 18, True, 90)
+    others = (kind, likely, rule) if any(row.likely for row in rows) else (kind, rule)
     return fitting(width, name, sides, others, ("kind", "name", "reported", "modelled", "likely", "rule"))
 
 
@@ -70,4 +68,5 @@ def _value(row: Disagreement, key: str) -> Value:
 
 
 def _cell(row: Disagreement, column: Column) -> Text:
-    return Text(fit(safe_name(str(_value(row, column.key))), column.width - 1) + " ", no_wrap=True)
+    value = str(_value(row, column.key))
+    return Text(fit(safe_name(value) if value else "-", column.width - 1) + " ", no_wrap=True)
