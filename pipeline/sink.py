@@ -10,7 +10,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from pipeline.data_source import Written
 
 _COMMITTED: Final = "committed.msgpack"
-_REGISTERING: Final = Lock()
 _Account = TypeVar("_Account", bound=msgspec.Struct)
 _Account_co = TypeVar("_Account_co", covariant=True)
 
@@ -81,13 +79,10 @@ def write_by_engine(
     committed = staged / _COMMITTED
     pickled: Callable[[object], bytes] = CloudPickleSerializer().dumps  # type: ignore[no-untyped-call]
     writer = EngineWriter(pickled(_Task(work, staged, draft.stamp)), pickled(committed))
-    # Parallel jobs share the session, so every write has its own source; and if Spark registers two at once, one may be
-    # lost.
+    # Parallel jobs share the session, so every write has a source of its own.
     name = f"ringside-{own}"
-    with _REGISTERING:
-        rows.sparkSession.dataSource.register(
-            type("Source", (EngineSource,), {"format_name": name, "engine_writer": writer})
-        )
+    source = type("Source", (EngineSource,), {"format_name": name, "engine_writer": writer})
+    rows.sparkSession.dataSource.register(source)
     rows.write.format(name).mode("append").save()
     messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
     tables: dict[str, Place] = {}

@@ -23,12 +23,12 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 
-def _rates(each: BothWays) -> tuple[float, float, float, float]:
+def _rates(traffic: BothWays) -> tuple[float, float, float, float]:
     return (
-        each.msg_rate_in,
-        each.msg_rate_out,
-        each.throughput_in_bytes_per_sec,
-        each.throughput_out_bytes_per_sec,
+        traffic.msg_rate_in,
+        traffic.msg_rate_out,
+        traffic.throughput_in_bytes_per_sec,
+        traffic.throughput_out_bytes_per_sec,
     )
 
 
@@ -45,7 +45,7 @@ class _Window:
 
     def __init__(self, averages: Sequence[TimeAverageMessageData]) -> None:
         self.length = averages[0].max_samples if averages else 1
-        self.samples = np.fromiter((each.num_samples for each in averages), np.int64, len(averages))
+        self.samples = np.fromiter((average.num_samples for average in averages), np.int64, len(averages))
         self.rates = _columns(averages, len(averages))
 
     def update(self, at: Places, sample: Floats) -> None:
@@ -68,7 +68,7 @@ class _Window:
 
 def has_one_window(data: Iterable[BundleData]) -> bool:
     """Whether the averages of all bundles go over as many samples, as those of one leader do."""
-    return len({(each.short_term.max_samples, each.long_term.max_samples) for each in data}) <= 1
+    return len({(bundle.short_term.max_samples, bundle.long_term.max_samples) for bundle in data}) <= 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +109,17 @@ class AverageColumns:
         data: Mapping[str, BundleData],
         copied: Collection[str],
     ) -> None:
-        self.places: Final = {each.bundle: place for place, each in enumerate(stats)}
+        self.places: Final = {bundle.bundle: place for place, bundle in enumerate(stats)}
         self.order: Final = CopiedOrder(order, copied.__contains__)
         self.copied: Final = copied
-        self._names: Final = [each.bundle for each in stats]
+        self._names: Final = [bundle.bundle for bundle in stats]
         self._sample: Final = _columns(stats, len(stats))
-        self._topics: Final = [each.topics for each in stats]
+        self._topics: Final = [bundle.topics for bundle in stats]
         blank = new_bundle_data()
         known = [data.get(bundle, blank) for bundle in self._names]
-        self._stored_topics: Final = [each.topics for each in known]
-        self._short: Final = _Window([each.short_term for each in known])
-        self._long: Final = _Window([each.long_term for each in known])
+        self._stored_topics: Final = [bundle.topics for bundle in known]
+        self._short: Final = _Window([bundle.short_term for bundle in known])
+        self._long: Final = _Window([bundle.long_term for bundle in known])
         self._known = np.fromiter((bundle in data for bundle in self._names), bool, len(stats))
         self._is_sampled: Final = np.zeros(len(stats), bool)
         self._reported = _Reported.of(())

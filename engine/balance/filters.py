@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +24,20 @@ MAX_REPETITIONS = 6
 _REFERENCE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]|\(\?P=")
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _CLASS: Final = re.compile(r"(?<!\\)(?:\\\\)*\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Sieve:
+    """The candidates that are left after one filter after another, and what each filter that removed some left."""
+
+    kept: tuple[str, ...]
+    filtered: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def keep(self, name: str, left: tuple[str, ...]) -> None:
+        """Take over what the filter ``name`` left of ``kept``."""
+        if len(left) < len(self.kept):
+            self.filtered[name] = left
+        self.kept = left
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The settings that each shedder goes by, with their units and the ranges in which they make sense.
+"""The thresholds of each shedder: their units, and the ranges in which they make sense.
 
 A broker takes values outside a range as well; there a shedder acts always, never, or on everything.
 """
@@ -79,40 +79,64 @@ class Threshold:
 
 
 _ALL: Final = (
-    Threshold("loadBalancerBrokerThresholdShedderPercentage", _POINTS, 0, 100, 1, "above the mean usage"),
-    Threshold("loadBalancerBundleUnloadMinThroughputThreshold", "MiB/s", 0, 200, 1, "less is not worth an unload"),
-    Threshold("loadBalancerHistoryResourcePercentage", _SHARE, 0, 1, 0.05, "of the former average, at each look"),
-    Threshold("lowerBoundarySheddingEnabled", "", 0, 1, 1, "shed for a broker far below the mean as well"),
-    Threshold("loadBalancerBrokerOverloadedThresholdPercentage", "percent", 0, 100, 1, "from there on overloaded"),
-    Threshold("loadBalancerMsgRateDifferenceShedderThreshold", "percent", 0, 500, 5, "more than the least; 0 is off"),
+    Threshold("loadBalancerBrokerThresholdShedderPercentage", _POINTS, 0, 100, 1, "more than the mean usage"),
+    Threshold("loadBalancerBundleUnloadMinThroughputThreshold", "MiB/s", 0, 200, 1, "smaller unloads are not made"),
+    Threshold("loadBalancerHistoryResourcePercentage", _SHARE, 0, 1, 0.05, "the weight of the previous average"),
+    Threshold("lowerBoundarySheddingEnabled", "", 0, 1, 1, "shed also when a broker is far below the mean"),
     Threshold(
-        "loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold", "times", 0, 20, 0.5, "the least; 0 is off"
+        "loadBalancerBrokerOverloadedThresholdPercentage", "percent", 0, 100, 1, "a broker above it is overloaded"
     ),
-    Threshold("maxUnloadPercentage", _SHARE, 0, 1, 0.05, "of the difference, in a cycle"),
-    Threshold("minUnloadMessage", "msg/s", 0, 10_000, 100, "less is not worth an unload"),
     Threshold(
-        "minUnloadMessageThroughput", "bytes/s", 0, 100 * BYTES_PER_MBYTE, BYTES_PER_MBYTE,
-        "less is not worth an unload",
+        "loadBalancerMsgRateDifferenceShedderThreshold", "percent", 0, 500, 5, "more than the idlest broker; 0 is off"
     ),
-    Threshold("maxUnloadBundleNumPerShedding", _BUNDLES, -1, 100, 1, "in a cycle; -1 is no limit"),
+    Threshold(
+        "loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold",
+        "times",
+        0,
+        20,
+        0.5,
+        "as much as the idlest broker; 0 is off",
+    ),
+    Threshold("maxUnloadPercentage", _SHARE, 0, 1, 0.05, "of the difference is moved in a cycle"),
+    Threshold("minUnloadMessage", "msg/s", 0, 10_000, 100, "smaller unloads are not made"),
+    Threshold(
+        "minUnloadMessageThroughput",
+        "bytes/s",
+        0,
+        100 * BYTES_PER_MBYTE,
+        BYTES_PER_MBYTE,
+        "smaller unloads are not made",
+    ),
+    Threshold("maxUnloadBundleNumPerShedding", _BUNDLES, -1, 100, 1, "at most in a cycle; -1 is no limit"),
     Threshold("loadBalancerAvgShedderLowThreshold", _POINTS, 0, 100, 1, "between two brokers"),
     Threshold("loadBalancerAvgShedderHighThreshold", _POINTS, 0, 100, 1, "between two brokers"),
-    Threshold("loadBalancerAvgShedderHitCountLowThreshold", _CYCLES, 0, 30, 1, "in a row above the low one"),
-    Threshold("loadBalancerAvgShedderHitCountHighThreshold", _CYCLES, 0, 30, 1, "in a row above the high one"),
-    Threshold("loadBalancerBrokerLoadTargetStd", _SHARE, 0, 1, 0.05, "standard deviation of the loads"),
-    Threshold("loadBalancerSheddingConditionHitCountThreshold", _CYCLES, 0, 30, 1, "in a row that are too many"),
-    Threshold("loadBalancerMaxNumberOfBrokerSheddingPerCycle", "pairs", 0, 20, 1, "of brokers, in a cycle"),
-    Threshold("loadBalanceSheddingDelayInSeconds", "s", 0, 1_800, 30, "a broker rests after an unload"),
-    Threshold("loadBalancerBrokerLoadDataTTLInSeconds", "s", 0, 7_200, 60, "load data counts so long"),
-    Threshold("loadBalancerMaxNumberOfBundlesInBundleLoadReport", _BUNDLES, 0, 100, 1, "a broker reports at most"),
+    Threshold("loadBalancerAvgShedderHitCountLowThreshold", _CYCLES, 0, 30, 1, "in a row above the low threshold"),
+    Threshold("loadBalancerAvgShedderHitCountHighThreshold", _CYCLES, 0, 30, 1, "in a row above the high threshold"),
+    Threshold(
+        "loadBalancerBrokerLoadTargetStd", _SHARE, 0, 1, 0.05, "the standard deviation of loads that is still even"
+    ),
+    Threshold(
+        "loadBalancerSheddingConditionHitCountThreshold", _CYCLES, 0, 30, 1, "in a row may be uneven before it acts"
+    ),
+    Threshold("loadBalancerMaxNumberOfBrokerSheddingPerCycle", "pairs", 0, 20, 1, "of brokers at most in a cycle"),
+    Threshold("loadBalanceSheddingDelayInSeconds", "s", 0, 1_800, 30, "a broker is left alone after an unload"),
+    Threshold("loadBalancerBrokerLoadDataTTLInSeconds", "s", 0, 7_200, 60, "older load data is ignored"),
+    Threshold(
+        "loadBalancerMaxNumberOfBundlesInBundleLoadReport", _BUNDLES, 0, 100, 1, "at most in the report of a broker"
+    ),
     Threshold("loadBalancerTransferEnabled", "", 0, 1, 1, "hand bundles to the emptier broker of a pair"),
     Threshold(
-        "loadBalancerAverageResourceUsageDifferenceThresholdPercentage", _POINTS, 0, 100, 1, "below the mean"
+        "loadBalancerAverageResourceUsageDifferenceThresholdPercentage",
+        _POINTS,
+        0,
+        100,
+        1,
+        "less than the mean usage",
     ),
-    Threshold("loadBalancerSheddingGracePeriodMinutes", "min", 0, 120, 5, "an unloaded bundle stays where it is"),
+    Threshold("loadBalancerSheddingGracePeriodMinutes", "min", 0, 120, 5, "a bundle is left alone after an unload"),
     Threshold("loadBalancerSheddingIntervalMinutes", "min", 1, 60, 1, "from one cycle to the next"),
-)  # fmt: skip
-_BY_NAME: Final = {each.name: each for each in _ALL}
+)
+_BY_NAME: Final = {threshold.name: threshold for threshold in _ALL}
 _OF_SHEDDERS: Final[dict[str, tuple[str, ...]]] = {
     THRESHOLD: (
         "loadBalancerBrokerThresholdShedderPercentage",
@@ -154,12 +178,15 @@ _OF_ALL: Final = ("loadBalancerSheddingGracePeriodMinutes", "loadBalancerSheddin
 
 
 def threshold_of(name: str) -> Threshold:
-    """The threshold of a name. Raises ``KeyError`` for a setting that is none."""
+    """Look a threshold up. Raises ``KeyError`` for a setting that is not a threshold."""
     return _BY_NAME[name]
 
 
 def thresholds_of(shedder: str, placement: str | None) -> tuple[Threshold, ...]:
-    """What rules when a shedder acts and where its placement puts a bundle; ``placement`` None: the extensible one."""
+    """The thresholds of a shedder and its placement, in the order of the dialog.
+
+    ``placement``: the strategy of the modular load manager, None for the extensible one.
+    """
     placing = ("loadBalancerAverageResourceUsageDifferenceThresholdPercentage",)
     names = (*_OF_SHEDDERS.get(shedder, ()), *(placing if placement in (None, LEAST_RESOURCE) else ()), *_OF_ALL)
     return tuple(_BY_NAME[name] for name in names)

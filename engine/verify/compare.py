@@ -89,7 +89,7 @@ def verify_answers(
     best = comparisons[0]
 
     def differences_under(rules: Rules) -> list[Difference]:
-        comparison = _Comparison(answers, rules, None)
+        comparison = _Comparison(answers, rules, earlier)
         comparison.run()
         return comparison.ledger.differences
 

@@ -114,7 +114,7 @@ class LeaderLines:
 
     def view(self) -> ShedView:
         shed = [name for name in self.bundles if not is_heartbeat(name)]
-        return ShedView(
+        return ShedView.of(
             tuple(self.loads[name] for name in self.order),
             {name: self.data[name] for name in hash_order(shed)},
             self.recent,

@@ -86,7 +86,8 @@ def small_result(folder: Path) -> Path:
     write(
         folder, schemas.QUARANTINE,
         [("b.json", "$.topics[3]", 7, 2, "topics", 4, "bad", "is half a document", "record it again, whole"),
-         ("c.json", "$", None, None, "topics", 9, "superseded", "is told better by a.json", "nothing has to be done")],
+         ("c.json", "$", None, None, "topics", 9, "superseded", "a better or later answer is in a.json",
+           "nothing has to be done")],
     )  # fmt: skip
     (folder / FILE_NAME).write_bytes(summary_text(SUMMARY))
     return folder

@@ -74,17 +74,17 @@ class SettingsScreen(Dialog[Pairs]):
     ) -> None:
         super().__init__(f"settings of {shedder}", accept)
         self._thresholds = thresholds_of(shedder, placement)
-        self._texts = {each.name: _text(getattr(settings, each.name)) for each in self._thresholds}
+        self._texts = {threshold.name: _text(getattr(settings, threshold.name)) for threshold in self._thresholds}
         self._ascii_only = ascii_only
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -sliders"):
             with VerticalScroll(can_focus=False):
-                for each in self._thresholds:
-                    yield PlainLabel(_label(each), classes="dialog--label")
+                for threshold in self._thresholds:
+                    yield PlainLabel(_label(threshold), classes="dialog--label")
                     with Horizontal(classes="slider"):
-                        yield SliderField(each, self._texts[each.name])
-                        yield SliderBar(id=f"{each.name}-bar", ascii_only=self._ascii_only)
+                        yield SliderField(threshold, self._texts[threshold.name])
+                        yield SliderBar(id=f"{threshold.name}-bar", ascii_only=self._ascii_only)
                 yield PlainLabel("another one, NAME=VALUE", classes="dialog--label")
                 yield TypedLine("", id=OTHER)
             yield PlainLabel("", classes="dialog--error")
@@ -93,8 +93,8 @@ class SettingsScreen(Dialog[Pairs]):
 
     def on_mount(self) -> None:
         super().on_mount()
-        for each in self._thresholds:
-            self._draw(each)
+        for threshold in self._thresholds:
+            self._draw(threshold)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         super().on_input_changed(event)

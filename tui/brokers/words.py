@@ -312,7 +312,7 @@ def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list
             "/h": f"{each.unloads_per_hour:.1f}",
             "topics": quantity(each.topics),
             "back": str(each.returned),
-            "quiet": "not" if each.quiet_after is None else str(each.quiet_after),
+            "quiet": "-" if each.quiet_after is None else str(each.quiet_after),
             "max/mean": _ratio(usage.max_over_mean),
             "dev.": _ratio(usage.deviation_over_mean),
         }
@@ -322,8 +322,8 @@ def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list
     lines += [
         (f"*: in force. After {counted(cycles, 'cycle')}:", "dim"),
         ("/h: unloads an hour", "dim"),
-        ("quiet: cycles until none (not: later)", "dim"),
-        ("dev.: of usage, over the mean", "dim"),
+        ("quiet: cycles until nothing moves", "dim"),
+        ("dev.: standard deviation over mean", "dim"),
     ]
     return lines
 

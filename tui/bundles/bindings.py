@@ -22,7 +22,9 @@ TIME: Final = (
 )
 RULES: Final = (
     *(
-        Binding(str(place + 1), f"algorithm({place})", SHORT_NAMES[name].capitalize(), show=False, tooltip=f"{name}")
+        Binding(
+            str(place + 1), f"algorithm({place})", SHORT_NAMES[name].capitalize(), show=False, tooltip=f"Cut by {name}"
+        )
         for place, name in enumerate(SPLIT_ALGORITHMS)
     ),
     Binding("tab", "next_algorithm(1)", "Algorithm", tooltip="The next algorithm"),

@@ -75,10 +75,10 @@ def remark_lines(remarks: tuple[Remark, ...], width: int) -> Content:
     return below_each_other(lines)
 
 
-def _rows(text: str, cells: int, *, at_hyphens: bool = True) -> list[str]:
-    """A sentence in rows of so many cells; only the stock wrap can break behind hyphens, and it counts characters."""
+def _rows(text: str, cells: int) -> list[str]:
+    """A sentence in rows of so many cells; only the stock wrap breaks behind hyphens, and it counts characters."""
     if cell_len(text) == len(text):
-        return [text] if len(text) <= cells else wrap(text, cells, break_on_hyphens=at_hyphens) or [""]
+        return [text] if len(text) <= cells else wrap(text, cells) or [""]
     return [row.plain for row in plain(text).wrap(cells)]
 
 
@@ -131,7 +131,7 @@ class WordsPanel(ScrollView, can_focus=False):
     def _wrapped(self, width: int) -> list[Line]:
         if not self._wraps or width <= 0:
             return [(visible(text), role) for text, role in self.said]
-        return [(row, role) for text, role in self.said for row in _rows(visible(text), width, at_hyphens=False)]
+        return [(row, role) for text, role in self.said for row in _rows(visible(text), width)]
 
     def render_line(self, y: int) -> Strip:
         width, base = self.scrollable_content_region.width, self.rich_style

@@ -200,8 +200,8 @@ class ThemedApp(App[int]):
         """
         if isinstance(event, events.InputEvent):
             await asyncio.sleep(0)
-        if isinstance(event, events.InputEvent) and not event.is_forwarded:
-            meant = self.more_keys.get(event.key) if isinstance(event, events.Key) else None
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            meant = self.more_keys.get(event.key)
             if meant is not None and not isinstance(self.focused, Input):
                 event = events.Key(meant, meant if len(meant) == 1 else None)
         await super().on_event(event)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
@@ -14,6 +14,9 @@ from tui.kit.columns import Column, Columns, Lines, NameColumn, Order, Value, fi
 from tui.kit.plain_text import set_subtitle, set_title
 from tui.kit.table_screens import TableDialog
 from tui.kit.wording import fit, safe_name
+
+NARROW: Final = 90
+"""Cells of a list beside which not everything has room."""
 
 
 def nothing_compared(subscription: str, *, steps: int) -> str:
@@ -51,7 +54,8 @@ def _lines(rows: Sequence[Disagreement], order: Order) -> Lines:
 
 def _columns(rows: Sequence[Disagreement], width: int) -> Columns:
     whole = max((len(_subject(row)) for row in rows), default=5) + 2
-    name = NameColumn("about", whole, min(whole, 30), 16)
+    # In a narrow window names leave room for the fact: without it two consumers of a subscription would look alike.
+    name = NameColumn("about", whole, min(whole, 20 if width < NARROW else 30), 16)
     sides = (Column("reported", "reported", 16, True, 60), Column("modelled", "model", 16, True, 60))
     kind, rule = Column("kind", "fact", 18, True, 40), Column("rule", "rule", 18, True, 60)
     likely = Column("likely", "likeliest reason", 18, True, 90)

@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from engine.balance.ahead.model import AheadCycle, AheadMove, ShedStart, Trail, evenness
+from engine.balance.ahead.model import AheadCycle, AheadMove, ShedStart, Trail, WrittenReports, evenness
 from engine.balance.ahead.modular import other_plan
 from engine.balance.ahead.moving_world import MovingWorld
-from engine.balance.brokers import BrokerLoad, ReportFigures, figures_of, overload_usage, report_needed
+from engine.balance.brokers import BrokerLoad
 from engine.balance.bulk_averages import AverageColumns, Places, ShedAverages, has_one_window
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.bulk_shedding import BulkShedding, can_shed_in_bulk
@@ -32,14 +32,13 @@ class BulkModularAhead:
         self._start: Final = start
         leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
         state = start.state or _first_meeting(leader, start.loads)
-        stats = [each for load in start.loads for each in load.stats]
+        stats = [stats for load in start.loads for stats in load.stats]
         with_system = start.rules.system_namespace_shed
-        copied = {each.bundle for each in stats if is_shed(each.bundle, with_system=with_system)}
+        copied = {known.bundle for known in stats if is_shed(known.bundle, with_system=with_system)}
         self._averages: Final = AverageColumns(stats, state.bundles, state.data, copied)
         self._shedding: Final = BulkShedding(leader, state, ShedAverages(self._averages), self._pick)
         self._world: Final = MovingWorld(start.loads)
-        self._reported: Final = {load.broker: load for load in start.loads}
-        self._written_ms: Final = dict.fromkeys(self._reported, 0)
+        self._reports: Final = WrittenReports(start.settings, start.rules, {load.broker: load for load in start.loads})
         self._trail: Final = Trail()
         self._draws = 0
         self._bundles_read: dict[str, tuple[BrokerLoad, Places]] = {}
@@ -48,8 +47,8 @@ class BulkModularAhead:
             self._read()
         else:
             known = start.state.known
-            msgs = {broker: each.long_term.msgs_per_sec for broker, each in known.items()}
-            self._shedding.read({broker: each.load for broker, each in known.items()}, msgs)
+            msgs = {name: broker.long_term.msgs_per_sec for name, broker in known.items()}
+            self._shedding.read({name: broker.load for name, broker in known.items()}, msgs)
 
     def next(self, number: int) -> AheadCycle:
         settings, rules = self._start.settings, self._start.rules
@@ -91,34 +90,22 @@ class BulkModularAhead:
         )
 
     def _write_reports(self, at_ms: int) -> None:
-        """As ``ModularAhead`` has it: each report that is due makes the leader read all, until no average changes."""
-        written = 0
-        for broker, load in self._world.loads().items():
-            if load is self._reported[broker]:
-                continue
-            last, now = self._figures(self._reported[broker]), self._figures(load)
-            if report_needed(last, now, at_ms - self._written_ms[broker], self._start.settings) is not None:
-                self._reported[broker] = load
-                self._written_ms[broker] = at_ms
-                written += 1
-        for _ in range(written):
+        """As in ``ModularAhead``: each report that is due makes the leader read all, until no average changes."""
+        for _ in range(self._reports.write(self._world.loads(), at_ms)):
             if self._read():
                 break
-
-    def _figures(self, load: BrokerLoad) -> ReportFigures:
-        return figures_of(load, overload_usage(load, self._start.settings, self._start.rules))
 
     def _read(self) -> bool:
         """The leader reads all reports; whether that has changed no average."""
         brokers = self._shedding.brokers
-        read = {broker: self._places(self._reported[broker]) for broker in brokers}
+        read = {broker: self._places(self._reports.last[broker]) for broker in brokers}
         if any(old is not new for old, new in zip(self._reports_read, read.values(), strict=False)) or (
             len(self._reports_read) != len(read)
         ):
             self._reports_read = tuple(read.values())
         sums, is_settled = self._averages.read(self._reports_read)
         msgs = dict(zip(brokers, (sums[0] + sums[1]).tolist(), strict=True))
-        self._shedding.read(self._reported, msgs)
+        self._shedding.read(self._reports.last, msgs)
         return is_settled
 
     def _places(self, load: BrokerLoad) -> Places:

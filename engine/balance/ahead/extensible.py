@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
 from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, ReportFigures, figures_of, report_needed
 from engine.balance.filters import (
+    Sieve,
     anti_affinity,
     below_max_topics_extensible,
     is_isolated,
@@ -57,32 +58,26 @@ def candidates_of(
     >>> candidates_of("t/n/0x0_0x1", loads, LoadSettings(loadBalancerBrokerMaxTopics=5), ClusterPolicies())
     Candidates(brokers=('b:2',), filtered={'topics': ('b:2',)})
     """
-    kept = tuple(concurrent_order(loads))
-    filtered: dict[str, tuple[str, ...]] = {}
-
-    def keep(name: str, left: tuple[str, ...]) -> None:
-        nonlocal kept
-        if len(left) < len(kept):
-            filtered[name] = left
-        kept = left
-
+    sieve = Sieve(tuple(concurrent_order(loads)))
     classes = {broker: load.load_manager for broker, load in loads.items() if load.load_manager is not None}
     if EXTENSIBLE_CLASS not in classes.values():
         classes = {}  # nobody runs this manager: the question is what it would do if all did
-    keep("load-manager", same_load_manager(kept, classes, EXTENSIBLE_CLASS))
+    sieve.keep("load-manager", same_load_manager(sieve.kept, classes, EXTENSIBLE_CLASS))
     topics = {broker: load.topics for broker, load in loads.items()}
-    keep("topics", below_max_topics_extensible(kept, topics, settings.loadBalancerBrokerMaxTopics))
+    sieve.keep("topics", below_max_topics_extensible(sieve.kept, topics, settings.loadBalancerBrokerMaxTopics))
     if settings.preferLaterVersions:
-        newest = newest_version(kept, {broker: load.version for broker, load in loads.items()})
+        newest = newest_version(sieve.kept, {broker: load.version for broker, load in loads.items()})
         if not isinstance(newest, Rejection):
-            keep("version", newest)
+            sieve.keep("version", newest)
     namespace = namespace_of(bundle)
     domains = policies.domains if settings.failureDomainsEnabled else None
-    keep("anti-affinity", anti_affinity(kept, group_bundles(namespace, loads, policies), domains))
+    sieve.keep("anti-affinity", anti_affinity(sieve.kept, group_bundles(namespace, loads, policies), domains))
     persistent = bundle not in policies.non_persistent
-    allowed = permitted(namespace, {name: loads[name] for name in kept}, policies.isolation, persistent=persistent)
-    keep("isolation", tuple(broker for broker in kept if broker in allowed))
-    return Candidates(kept, filtered)
+    allowed = permitted(
+        namespace, {name: loads[name] for name in sieve.kept}, policies.isolation, persistent=persistent
+    )
+    sieve.keep("isolation", tuple(broker for broker in sieve.kept if broker in allowed))
+    return Candidates(sieve.kept, sieve.filtered)
 
 
 def group_bundles(namespace: str, loads: Mapping[str, BrokerLoad], policies: ClusterPolicies) -> dict[str, int] | None:

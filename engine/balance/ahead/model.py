@@ -12,7 +12,15 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
-from engine.balance.brokers import BrokerLoad, ResourceUsage, weighted_usage
+from engine.balance.brokers import (
+    BrokerLoad,
+    ReportFigures,
+    ResourceUsage,
+    figures_of,
+    overload_usage,
+    report_needed,
+    weighted_usage,
+)
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.leadership.state import ClusterPolicies, LeaderState
 from engine.balance.limits import BundleStats
@@ -208,6 +216,35 @@ class LoadWorld:
         )
         grown = replace(took, bundles=(*taker.bundles, bundle), stats=(*taker.stats, stats))
         return LoadWorld({**self.loads, source: kept, target: grown})
+
+
+@dataclass(slots=True)
+class WrittenReports:
+    """The report that each broker wrote ``last``, and when. They write one once their load has changed enough."""
+
+    settings: LoadSettings
+    rules: LoadRules
+    last: dict[str, BrokerLoad]
+    _written_ms: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._written_ms = dict.fromkeys(self.last, 0)
+
+    def write(self, loads: Mapping[str, BrokerLoad], at_ms: int) -> int:
+        """Let every broker write the report that is due at its load of now. Returns how many did."""
+        written = 0
+        for broker, load in loads.items():
+            if load is self.last[broker]:
+                continue
+            before, now = self._figures(self.last[broker]), self._figures(load)
+            if report_needed(before, now, at_ms - self._written_ms[broker], self.settings) is not None:
+                self.last[broker] = load
+                self._written_ms[broker] = at_ms
+                written += 1
+        return written
+
+    def _figures(self, load: BrokerLoad) -> ReportFigures:
+        return figures_of(load, overload_usage(load, self.settings, self.rules))
 
 
 def share_of(part: float, whole: float) -> float:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
+from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, WrittenReports, evenness
 from engine.balance.averages import SETTLED_WITHIN, BundleData, TimeAverageMessageData
-from engine.balance.brokers import BrokerLoad, ReportFigures, figures_of, overload_usage, report_needed
 from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.shedding import Unload, shed, view
 from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
 from engine.balance.settings import MS_PER_MINUTE, LoadSettings
-from engine.balance.shedding.model import RankedAverages, ShedView
+from engine.balance.shedding.model import ShedView
 from engine.balance.shedding.strategies import ShedderMemory
 from engine.balance.shedding.strategies import shed as shed_by
 from engine.errors import Rejection
@@ -29,8 +28,7 @@ class ModularAhead:
     leader: Leader = field(init=False)
     state: LeaderState = field(init=False)
     world: LoadWorld = field(init=False)
-    reported: dict[str, BrokerLoad] = field(init=False)
-    written_ms: dict[str, int] = field(init=False)
+    reports: WrittenReports = field(init=False)
     trail: Trail = field(default_factory=Trail)
     draws: int = 0
 
@@ -38,8 +36,7 @@ class ModularAhead:
         start = self.start
         self.leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
         self.world = LoadWorld.of(start.loads)
-        self.reported = dict(self.world.loads)
-        self.written_ms = dict.fromkeys(self.reported, 0)
+        self.reports = WrittenReports(start.settings, start.rules, dict(self.world.loads))
         self.state = start.state or reports_read(self.leader, elected(self.leader), start.loads)
 
     def next(self, number: int) -> AheadCycle:
@@ -86,24 +83,11 @@ class ModularAhead:
 
         Once a reading changes no average, the others of the moment would not either.
         """
-        written = 0
-        for broker, load in self.world.loads.items():
-            if load is self.reported[broker]:
-                continue
-            last, now = self._figures(self.reported[broker]), self._figures(load)
-            if report_needed(last, now, at_ms - self.written_ms[broker], self.start.settings) is not None:
-                self.reported[broker] = load
-                self.written_ms[broker] = at_ms
-                written += 1
-        for _ in range(written):
+        for _ in range(self.reports.write(self.world.loads, at_ms)):
             before = self.state.data
-            self.state = reports_read(self.leader, self.state, tuple(self.reported.values()))
+            self.state = reports_read(self.leader, self.state, tuple(self.reports.last.values()))
             if all(_is_settled(before.get(bundle), data) for bundle, data in self.state.data.items()):
                 break
-
-    def _figures(self, load: BrokerLoad) -> ReportFigures:
-        usage = overload_usage(load, self.start.settings, self.start.rules)
-        return figures_of(load, usage)
 
     def _otherwise(self) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
         state, start = self.state, self.start
@@ -122,13 +106,9 @@ def other_plan(
     if not brokers.doubtful and not bundles.doubtful:
         return None
     loads = {load.broker: load for load in seen.brokers}
-    turned = bundles.turned_round
-    averages = seen.bundles
     other = ShedView(
         tuple(loads[broker] for broker in brokers.turned_round),
-        averages.reordered(turned)
-        if isinstance(averages, RankedAverages)
-        else {bundle: averages[bundle] for bundle in turned},
+        seen.bundles.reordered(bundles.turned_round),
         seen.recently_unloaded,
     )
     plans = [shed_by(memory, each, settings, rules)[1].unloads for each in (seen, other)]

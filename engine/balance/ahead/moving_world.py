@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -82,9 +82,9 @@ class _Broker:
 class MovingWorld:
     """Brokers whose bundles move. Every bundle is at one broker."""
 
-    def __init__(self, loads: Iterable[BrokerLoad]) -> None:
+    def __init__(self, loads: Sequence[BrokerLoad]) -> None:
         self._brokers: Final = {load.broker: _Broker.of(load) for load in loads}
-        self._owners: Final = {bundle: broker for broker, each in self._brokers.items() for bundle in each.bundles}
+        self._owners: Final = {bundle: load.broker for load in loads for bundle in load.bundles}
 
     def owner_of(self, bundle: str, reported_by: str) -> str:
         return self._owners.get(bundle, reported_by)
@@ -117,4 +117,4 @@ class MovingWorld:
 
     def loads(self) -> dict[str, BrokerLoad]:
         """What all report now; a broker that has not changed has the same report as before."""
-        return {broker: each.report() for broker, each in self._brokers.items()}
+        return {name: broker.report() for name, broker in self._brokers.items()}

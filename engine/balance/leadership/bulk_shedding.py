@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.balance.brokers import BrokerLoad, overload_usage, weighted_usage
-from engine.balance.filters import anti_affinity, newest_version, permitted, unload_is_useful
+from engine.balance.filters import Sieve, anti_affinity, newest_version, permitted, unload_is_useful
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.placement import Picker, Selection
 from engine.balance.leadership.shedding import SheddingCycle, Unload, UnloadOutcome
@@ -171,13 +171,13 @@ class BulkShedding:
         if leader.rules.excluded_namespaces and namespace in leader.settings.loadBalancerSheddingExcludedNamespaces:
             return Unload(bundle, source, "excluded-namespace")
         allowed = self._permitted(bundle, namespace)
-        found = self._candidates(namespace, allowed, bundle not in leader.policies.non_persistent)
-        self._capacity = found.capacity
+        candidates = self._candidates(namespace, allowed, bundle not in leader.policies.non_persistent)
+        self._capacity = candidates.capacity
         if not any(broker != source for broker in allowed):
             return Unload(bundle, source, "no-other-broker")
-        if not unload_is_useful(source, allowed, found.in_group):
+        if not unload_is_useful(source, allowed, candidates.in_group):
             return Unload(bundle, source, "anti-affinity")
-        selection = self._select(bundle, found)
+        selection = self._select(bundle, candidates)
         if isinstance(selection, Rejection):
             return Unload(bundle, source, "refused")
         if selection.picked is None:
@@ -202,49 +202,43 @@ class BulkShedding:
 
     def _candidates(self, namespace: str, allowed: tuple[str, ...], persistent: bool) -> _Candidates:
         key = (namespace, persistent, self._capacity)
-        found = self._reports.candidates.get(key)
-        if found is None:
-            found = self._reports.candidates[key] = self._filtered(namespace, allowed)
-        return found
+        candidates = self._reports.candidates.get(key)
+        if candidates is None:
+            candidates = self._reports.candidates[key] = self._filtered(namespace, allowed)
+        return candidates
 
     def _filtered(self, namespace: str, allowed: tuple[str, ...]) -> _Candidates:
         leader, loads = self._leader, self._reports.loads
         settings = leader.settings
         order = MapOrder("hash", (), self._capacity).updated(allowed)  # filled twice, which changes it no more
-        kept = order.keys
-        filtered: dict[str, tuple[str, ...]] = {}
-
-        def keep(name: str, left: tuple[str, ...]) -> None:
-            nonlocal kept
-            if len(left) < len(kept):
-                filtered[name] = left
-            kept = left
-
+        sieve = Sieve(order.keys)
         most = settings.loadBalancerBrokerMaxTopics
-        keep("topics", tuple(broker for broker in kept if loads[broker].topics <= most) or kept)
+        sieve.keep("topics", tuple(broker for broker in sieve.kept if loads[broker].topics <= most) or sieve.kept)
         groups = self._group_counts(namespace)
-        keep("anti-affinity", anti_affinity(kept, groups, self._domains))
+        sieve.keep("anti-affinity", anti_affinity(sieve.kept, groups, self._domains))
         system = namespace == SYSTEM_NAMESPACE and leader.rules.system_namespace_shed
         if settings.loadBalancerDistributeBundlesEvenlyEnabled or system:
-            counts = [self._served(broker)[namespace] for broker in kept]
+            counts = [self._served(broker)[namespace] for broker in sieve.kept]
             least = min(counts, default=0)
-            keep("fewest-bundles", tuple(b for b, count in zip(kept, counts, strict=True) if count == least))
-        considered = len(kept)
+            sieve.keep(
+                "fewest-bundles", tuple(b for b, count in zip(sieve.kept, counts, strict=True) if count == least)
+            )
+        considered = len(sieve.kept)
         wanted = settings.loadManagerClassName
-        keep("load-manager", tuple(broker for broker in kept if loads[broker].load_manager == wanted))
-        order = MapOrder("hash", kept, order.capacity)
+        sieve.keep("load-manager", tuple(broker for broker in sieve.kept if loads[broker].load_manager == wanted))
+        order = MapOrder("hash", sieve.kept, order.capacity)
         if settings.preferLaterVersions:
-            newest = newest_version(kept, {broker: loads[broker].version for broker in kept})
+            newest = newest_version(sieve.kept, {broker: loads[broker].version for broker in sieve.kept})
             if isinstance(newest, Rejection):
                 order = order.updated(allowed)
-                filtered["version-unreadable"] = order.keys
+                sieve.filtered["version-unreadable"] = order.keys
             else:
-                keep("version", newest)
-                order = MapOrder("hash", kept, order.capacity)
+                sieve.keep("version", newest)
+                order = MapOrder("hash", sieve.kept, order.capacity)
         if not order.keys and allowed:
             order = order.updated(allowed)
-            filtered["none-left"] = order.keys
-        return _Candidates(allowed, order, order.updated(allowed), filtered, considered, groups)
+            sieve.filtered["none-left"] = order.keys
+        return _Candidates(allowed, order, order.updated(allowed), sieve.filtered, considered, groups)
 
     @property
     def _domains(self) -> Mapping[str, str] | None:
@@ -265,22 +259,22 @@ class BulkShedding:
         counts = {broker: len(same.intersection(self._served(broker))) for broker in self.brokers}
         return {broker: count for broker, count in counts.items() if count}
 
-    def _select(self, bundle: str, found: _Candidates) -> Selection | Rejection:
-        placement = self._asked(bundle, found.order)
+    def _select(self, bundle: str, candidates: _Candidates) -> Selection | Rejection:
+        placement = self._answer(bundle, candidates.order)
         if isinstance(placement, Rejection):
             return placement
         if not placement.answers:
-            return Selection(placement, {}, None, found.filtered, found.considered)
+            return Selection(placement, {}, None, candidates.filtered, candidates.considered)
         picked = self._pick(bundle, placement)
         self._remember(bundle, placement, picked)
         overloaded = self._reports.overloaded
         # What was drawn is remembered, so a second question gets the same answer.
-        full = [] if placement.reason == "random" else [each for each in placement.answers if each in overloaded]
+        full = [] if placement.reason == "random" else [broker for broker in placement.answers if broker in overloaded]
         if not full:
             chances = self._equal_chances(placement.answers)
-            return Selection(placement, chances, picked, found.filtered, found.considered)
+            return Selection(placement, chances, picked, candidates.filtered, candidates.considered)
         before = self._placement
-        again = self._asked(bundle, found.wider)
+        again = self._answer(bundle, candidates.wider)
         if isinstance(again, Rejection):
             return again
         chances = dict(self._equal_chances(placement.answers))
@@ -289,10 +283,10 @@ class BulkShedding:
             chances[broker] = chances.get(broker, 0.0) + share / len(again.answers)
         if picked not in full:
             self._placement = before
-            return Selection(placement, chances, picked, found.filtered, found.considered)
+            return Selection(placement, chances, picked, candidates.filtered, candidates.considered)
         picked = self._pick(bundle, again)
         self._remember(bundle, again, picked)
-        return Selection(again, chances, picked, found.filtered, found.considered)
+        return Selection(again, chances, picked, candidates.filtered, candidates.considered)
 
     def _equal_chances(self, answers: tuple[str, ...]) -> dict[str, float]:
         chances = self._chances.get(answers)
@@ -300,7 +294,7 @@ class BulkShedding:
             chances = self._chances[answers] = dict.fromkeys(answers, 1 / len(answers))
         return chances
 
-    def _asked(self, bundle: str, candidates: MapOrder) -> Placement | Rejection:
+    def _answer(self, bundle: str, candidates: MapOrder) -> Placement | Rejection:
         """What the strategy answers; its memory is changed."""
         memory = self._placement
         if isinstance(memory, _Usages):
@@ -321,7 +315,7 @@ class BulkShedding:
         least = min((scores[broker] for broker in candidates if scores[broker] < math.inf), default=math.inf)
         if least == math.inf:
             return Placement(
-                tuple(each for each in candidates if scores[each] == least) or candidates, "all-overloaded"
+                tuple(broker for broker in candidates if scores[broker] == least) or candidates, "all-overloaded"
             )
         return Placement(tuple(broker for broker in candidates if scores[broker] == least), "least")
 

@@ -54,7 +54,7 @@ class SheddingCycle:
 def view(leader: Leader, state: LeaderState) -> ShedView:
     """What the shedder gets to see."""
     order = _shed_order(state.bundles, leader.rules.system_namespace_shed)
-    return ShedView(
+    return ShedView.of(
         tuple(state.known[broker].load for broker in state.brokers),
         {bundle: state.data[bundle] for bundle in order},
         state.recently_unloaded,

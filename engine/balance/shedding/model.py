@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -36,7 +36,8 @@ TrafficMeasure = Literal["messages", "bytes"]
 
 
 class RankedAverages(Mapping[str, BundleData]):
-    """Averages that know the order and the traffic of bundles without an object for each (see ``bulk_averages``)."""
+    """The averages of bundles in the order of the leader's map of all: here as a mapping, in columns in
+    :class:`engine.balance.bulk_averages.ShedAverages`."""
 
     __slots__ = ()
 
@@ -53,6 +54,37 @@ class RankedAverages(Mapping[str, BundleData]):
         """The same bundles in another order."""
 
 
+class _OneByOne(RankedAverages):
+    """An object for each bundle."""
+
+    __slots__ = ("_data", "_ranks")
+
+    def __init__(self, data: Mapping[str, BundleData]) -> None:
+        self._data = data
+        self._ranks = {bundle: rank for rank, bundle in enumerate(data)}
+
+    def __getitem__(self, bundle: str) -> BundleData:
+        return self._data[bundle]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def in_order(self, bundles: Iterable[str]) -> list[str]:
+        return sorted(bundles, key=self._ranks.__getitem__)
+
+    def short_term(self, bundles: Iterable[str], measure: TrafficMeasure) -> list[float]:
+        averages = (self._data[bundle].short_term for bundle in bundles)
+        if measure == "messages":
+            return [average.msgs_per_sec for average in averages]
+        return [average.bytes_per_sec for average in averages]
+
+    def reordered(self, bundles: Iterable[str]) -> _OneByOne:
+        return _OneByOne({bundle: self._data[bundle] for bundle in bundles})
+
+
 @dataclass(frozen=True, slots=True)
 class ShedView:
     """What the leader knows at the moment of a cycle.
@@ -62,29 +94,15 @@ class ShedView:
     """
 
     brokers: tuple[BrokerLoad, ...]
-    bundles: Mapping[str, BundleData]
+    bundles: RankedAverages
     recently_unloaded: Collection[str] = ()
-    _ranks: Mapping[str, int] = field(init=False, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        by_itself = isinstance(self.bundles, RankedAverages)
-        ranks = {} if by_itself else {bundle: rank for rank, bundle in enumerate(self.bundles)}
-        object.__setattr__(self, "_ranks", ranks)
-
-    def in_order(self, bundles: Iterable[str]) -> list[str]:
-        """Some of the bundles in the order of the map of all."""
-        if isinstance(self.bundles, RankedAverages):
-            return self.bundles.in_order(bundles)
-        return sorted(bundles, key=self._ranks.__getitem__)
-
-    def short_term(self, bundles: Iterable[str], measure: TrafficMeasure) -> list[float]:
-        """Short-term averages of bundles: messages/s or bytes/s."""
-        if isinstance(self.bundles, RankedAverages):
-            return self.bundles.short_term(bundles, measure)
-        averages = (self.bundles[bundle].short_term for bundle in bundles)
-        if measure == "messages":
-            return [average.msgs_per_sec for average in averages]
-        return [average.bytes_per_sec for average in averages]
+    @classmethod
+    def of(
+        cls, brokers: Iterable[BrokerLoad], bundles: Mapping[str, BundleData], recently_unloaded: Collection[str] = ()
+    ) -> ShedView:
+        """A view with an object for each bundle."""
+        return cls(tuple(brokers), _OneByOne(bundles), recently_unloaded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +179,11 @@ def falling(
         if bundle not in view.bundles:
             passed.append(BundleVerdict(bundle, "no-averages"))
         elif bundle in view.recently_unloaded:
-            passed.append(BundleVerdict(bundle, "recently-unloaded", *view.short_term([bundle], measure)))
+            passed.append(BundleVerdict(bundle, "recently-unloaded", *view.bundles.short_term([bundle], measure)))
         else:
             allowed.append(bundle)
-    allowed = view.in_order(allowed)
-    values = list(zip(allowed, view.short_term(allowed, measure), strict=True))
+    allowed = view.bundles.in_order(allowed)
+    values = list(zip(allowed, view.bundles.short_term(allowed, measure), strict=True))
     values.sort(key=lambda each: double_key(each[1]), reverse=True)
     return values, passed
 

@@ -147,7 +147,7 @@ def shed_overload(
 
     >>> from engine.balance.brokers import BrokerLoad, ResourceUsage
     >>> loads = tuple(BrokerLoad(f"b:{percent}", cpu=ResourceUsage(percent, 100)) for percent in (84, 86))
-    >>> _, plan = shed_overload(MapOrder("hash"), ShedView(loads, {}), LoadSettings())
+    >>> _, plan = shed_overload(MapOrder("hash"), ShedView.of(loads, {}), LoadSettings())
     >>> [verdict.outcome for verdict in plan.verdicts]
     ['below-threshold', 'too-few-bundles']
     """

@@ -40,7 +40,7 @@ def view(
     """What a leader that has met these brokers in this order sees."""
     by_id = {load.broker: load for load in loads}
     known = dict(data) if data is not None else data_of(by_id.values())
-    return ShedView(
+    return ShedView.of(
         tuple(by_id[each] for each in concurrent_order(by_id)),
         {bundle: known[bundle] for bundle in hash_order(concurrent_order(known))},
         frozenset(recent),

@@ -6,12 +6,15 @@ import gzip
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from engine.admin.earlier import EarlierAnswers
 from engine.admin.kinds import AnswerKind
 from engine.verify import VerifyReport, verify_answers, verify_folder
 from engine.verify.answers import Answers, read_folder
+from engine.verify.consumers import compare_subscription
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 
@@ -37,6 +40,27 @@ def test_another_flag(recording: str) -> None:
     flag = answers.settings.activeConsumerFailoverConsistentHashing
     other = replace(answers.settings, activeConsumerFailoverConsistentHashing=not flag)
     assert codes(verify_answers(replace(answers, settings=other))) == {"flag"}
+
+
+def test_a_lasting_disagreement_is_compared_under_other_rules_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = read_folder(RECORDINGS / "a-failover-8p-hash")
+    flag = answers.settings.activeConsumerFailoverConsistentHashing
+    wrong = replace(answers, settings=replace(answers.settings, activeConsumerFailoverConsistentHashing=not flag))
+    compared = 0
+
+    def counting(*args: Any, **more: Any) -> None:
+        nonlocal compared
+        compared += 1
+        compare_subscription(*args, **more)
+
+    monkeypatch.setattr("engine.verify.compare.compare_subscription", counting)
+    earlier, counts, reports = EarlierAnswers(), [], []
+    for _ in range(3):
+        earlier.begin()
+        reports.append(verify_answers(wrong, None, earlier))
+        counts.append(compared)
+    assert counts[0] > 0 and counts[1:] == [counts[0]] * 2
+    assert reports == [verify_answers(wrong)] * 3
 
 
 def test_another_release() -> None:
