@@ -188,7 +188,7 @@ def _broker(row: Mapping[str, Any]) -> str:
     ]
     if row["unloads"]:
         interrupted = counted(row["topics_interrupted"], "topic")
-        parts.append(f"in all cycles {counted(row['unloads'], 'unload')} interrupt {interrupted}")
+        parts.append(f"in all cycles {counted(row['unloads'], 'unload')}, {interrupted} interrupted")
     if row["gained"]:
         back = f", {row['loops']:,} of them for the second time" if row["loops"] else ""
         parts.append(f"{counted(row['gained'], 'bundle')} arrive{back}")
