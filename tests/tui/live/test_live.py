@@ -303,7 +303,7 @@ class Planned:
     def __init__(self, *outcomes: ClusterReading | Exception) -> None:
         self.outcomes = list(outcomes)
 
-    def read(self, *, stop: threading.Event, on_progress: OnProgress) -> ClusterReading:
+    def read(self, *, stop: threading.Event, on_progress: OnProgress, **_: object) -> ClusterReading:
         for done in range(4):
             on_progress(Progress(done, 4, None))
         outcome = self.outcomes.pop(0)
