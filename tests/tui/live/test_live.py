@@ -62,6 +62,7 @@ class Hand:
         self.missed: Callable[[str], object] | None = None
         self.progressed: Callable[[str], object] | None = None
         self.stopped = False
+        self.in_view: tuple[frozenset[str], bool] = frozenset(), False
 
     def start(
         self,
@@ -70,6 +71,9 @@ class Hand:
         progressed: Callable[[str], object],
     ) -> None:
         self.arrived, self.missed, self.progressed = arrived, missed, progressed
+
+    def show(self, topics: frozenset[str], *, brokers: bool) -> None:
+        self.in_view = topics, brokers
 
     def stop(self) -> None:
         self.stopped = True

@@ -9,7 +9,6 @@ from typing import Final
 
 WHOLE_TOPICS: Final = 200
 """A cluster with so many topics and partitions at most is read whole at each refresh."""
-WHOLE_EVERY_S: Final = 60.0
 Key = tuple[str, str]
 """A request: its path, and the broker that is asked, "" for any."""
 
