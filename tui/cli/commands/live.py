@@ -45,9 +45,9 @@ def live_command(
     Of a cluster with more than 200 topics and partitions each refresh reads all that the open screen shows, and a share
     of the rest, so that within --whole-every all of it was read. What comes into view is read at once.
 
-    The line below the status says how old the picture and the oldest of the rest are. A cluster out of reach leaves the last picture, marked as
-    stale, until it answers again. Steps you take (add, kill, a setting) are a what-if on the picture, which stays
-    until f5 shows the newest reading. --once and --json print one reading.
+    The line below the status says how old the picture and the oldest of the rest are. A cluster out of reach leaves the
+    last picture, marked as stale, until it answers again. Steps you take (add, kill, a setting) are a what-if on the
+    picture, which stays until f5 shows the newest reading. --once and --json print one reading.
 
     While the first reading runs, the screen says how far it is and how long it will take. esc stops it there and shows
     what was read until then, and the next refresh reads the rest; ctrl+c leaves.
