@@ -1,23 +1,21 @@
 """What makes every test cheaper and changes nothing that a test can see.
 
 Objects of a test session are many and live long, and apps leave whole trees of widgets behind: with Python's own
-thresholds the garbage collector took a sixth of the time of a screen's tests, and a tenth with ten times those. And
-each app parses the style sheets of all its widgets anew, though they are the same for all apps with the same colours.
+thresholds the garbage collector took a sixth of the time of a screen's tests, and a tenth with ten times those. What
+apps have in common is in ``textual_memo``.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from _pytest.doctest import DoctestModule
 
-GC_THRESHOLDS: Final = (50_000, 10, 20)
+GC_THRESHOLDS: Final = (200_000, 10, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,33 +47,10 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
-@contextmanager
-def sharing_styles() -> Iterator[None]:
-    """Equal style sheets with equal variables are parsed once; rules are only read afterwards.
-
-    A rule is looked up by its identity some forty thousand times for one app, so that is not done in Python.
-    """
-    from textual.css.model import RuleSet
-    from textual.css.stylesheet import Stylesheet
-
-    real = Stylesheet._parse_rules
-    parsed: dict[Any, Any] = {}
-
-    @wraps(real)
-    def once(self: Stylesheet, *given: Any, **named: Any) -> Any:
-        key = (given, frozenset(named.items()), frozenset(self._variables.items()))
-        if key not in parsed:
-            parsed[key] = real(self, *given, **named)
-        return parsed[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Stylesheet, "_parse_rules", once)
-        patch.setattr(RuleSet, "__hash__", object.__hash__)
-        yield
-
-
 @pytest.fixture(scope="session", autouse=True)
 def styles_parsed_once() -> Iterator[None]:
     """To be imported by the ``conftest.py`` of a folder that runs apps."""
-    with sharing_styles():
+    from tests.textual_memo import sharing
+
+    with sharing():
         yield
