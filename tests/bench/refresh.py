@@ -21,8 +21,10 @@ from tests.broker.driving import Driven, driven
 from tests.broker.jars import NoBrokerError, jars
 from tests.broker.standalone import Broker, real_broker
 from tests.broker.wire import Client
+from tui.cli.commands.live import EVERY_S, WHOLE_EVERY_S
 from tui.cli.pictures import Pictures
 from tui.sources.cluster.access import Access
+from tui.sources.cluster.rounds import InView
 from tui.sources.cluster.source import EVERYTHING_EVERY, Source
 
 SETTINGS: Final = {
@@ -42,18 +44,23 @@ IDLE_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A cluster to refresh: so many partitioned topics, and of how many partitions something changes each time."""
+    """A cluster to refresh: so many partitioned topics, and of how many partitions something changes each time.
+
+    ``in_view`` topics are on the screen, and the others are read in rounds.
+    """
 
     topics: int
     busy: int
+    in_view: int
 
     @property
     def what(self) -> str:
         noun = "topic" if self.topics == 1 else "topics"
-        return f"refresh: {PARTITIONS:,} partitions of {self.topics} {noun}, {self.busy} change"
+        seen = "" if self.in_view == self.topics else f", {self.in_view} in view"
+        return f"refresh: {PARTITIONS:,} partitions of {self.topics} {noun}{seen}, {self.busy} change"
 
 
-LOADS: Final = (Load(1, 0), Load(1, 100), Load(100, 100))
+LOADS: Final = (Load(1, 0, 1), Load(1, 100, 1), Load(100, 100, 100), Load(100, 100, 1))
 
 
 def rows() -> list[Row]:
@@ -82,7 +89,7 @@ def _row(broker: Broker, load: Load) -> Row:
                 driving.client(name).allow(number, PERMITS)
         producer = Client(broker.port)
         producers = [producer.produce(topic) for topic in driving.dispatchers[: load.busy]]
-        ours, brokers = _measured(broker, lambda: _change(driving, producer, producers))
+        ours, brokers = _measured(broker, load, lambda: _change(driving, producer, producers))
     return Row(load.what, ours * 1000, "the broker's CPU to answer", brokers * 1000, ">= 5x")
 
 
@@ -96,17 +103,18 @@ def _change(driving: Driven, producer: Client, producers: list[int]) -> None:
     time.sleep(PAUSE_S)
 
 
-def _measured(broker: Broker, change: Callable[[], None]) -> tuple[float, float]:
+def _measured(broker: Broker, load: Load, change: Callable[[], None]) -> tuple[float, float]:
     """CPU seconds of a refresh, ours and the broker's."""
     source = Source(Access(broker.url))
     pictures = Pictures()
     pictures.session(source.read())
     ours, brokers, walls = [], [], []
-    with closing(source.follower()) as follower:
+    view = InView(frozenset(f"persistent://public/default/t-{number}" for number in range(load.in_view)))
+    with closing(source.follower(rounds=(EVERY_S, WHOLE_EVERY_S))) as follower:
         for turn in range(WARM_UP + ROUNDS):
             change()
             own, their, wall = time.process_time(), broker.cpu_s(), time.perf_counter()
-            reading = follower.read()
+            reading = follower.read(view=view)
             their, wall = broker.cpu_s() - their, time.perf_counter() - wall
             pictures.scene(reading)
             own = time.process_time() - own
