@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
@@ -74,11 +74,15 @@ def verify_folder(
 
 
 def verify_answers(
-    answers: Answers, pulsar_version: str | None = None, earlier: EarlierAnswers | None = None
+    answers: Answers,
+    pulsar_version: str | None = None,
+    earlier: EarlierAnswers | None = None,
+    is_explained: Callable[[Difference], bool] = lambda _: True,
 ) -> VerifyReport:
     """The same for answers that were read already, from a folder or from a running cluster.
 
-    ``earlier``: answers of a running cluster that are the same as there are not compared again.
+    ``earlier``: answers of a running cluster that are the same as there are not compared again. Reasons are looked for
+    where a difference ``is_explained``: that compares everything by other rules as well.
     """
     behaviours, source = behaviours_for(pulsar_version, answers.version, answers.version_source)
     candidates = rules_for(behaviours, answers.settings, try_flag=answers.flag_source == "tried")
@@ -93,6 +97,9 @@ def verify_answers(
         comparison.run()
         return comparison.ledger.differences
 
+    differences = tuple(best.ledger.differences)
+    if any(map(is_explained, differences)):
+        differences = with_reasons(differences, best.rules, differences_under)
     fits = tuple(fit_of(comparison.rules, comparison.ledger) for comparison in comparisons)
     return VerifyReport(
         path=answers.path,
@@ -101,7 +108,7 @@ def verify_answers(
         consistent_hashing=best.rules.consistent_hashing,
         flag_source=answers.flag_source,
         tallies=best.ledger.tallies(),
-        differences=with_reasons(best.ledger.differences, best.rules, differences_under),
+        differences=differences,
         not_compared=tuple(sorted(best.ledger.skipped.items())),
         problems=(*answers.problems, *best.problems),
         fits=fits if len(fits) > 1 else (),

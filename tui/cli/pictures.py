@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -114,7 +114,7 @@ class Pictures:
             opened = open_moments(moments)
             timeline = Timeline.start(opened.state, opened.seed, opened.source)
             is_compared = len(moments[-1].snapshot.topics) <= MOST_COMPARED
-            self._compared = agreement_of(reading, self._earlier) if is_compared else Agreement()
+            self._compared = agreement_of(reading, self._earlier, self._suspected) if is_compared else Agreement()
         else:
             moments = (_loads_changed(self._seen[-1], reading),)
         self._answers, self._opened, self._timeline = answers, opened, timeline
@@ -128,15 +128,26 @@ class Pictures:
         return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
 
 
-def verified(reading: ClusterReading, earlier: EarlierAnswers | None = None) -> VerifyReport:
-    """Hold the model against all that a reading brought; what is the same in ``earlier`` is not compared again."""
+def verified(
+    reading: ClusterReading,
+    earlier: EarlierAnswers | None = None,
+    is_explained: Callable[[Difference], bool] = lambda _: True,
+) -> VerifyReport:
+    """Hold the model against all that a reading brought; what is the same in ``earlier`` is not compared again.
+
+    Reasons are looked for where a difference ``is_explained``.
+    """
     files = FilesRead(reading.files_of_moment(), (), ())
-    return verify_answers(answers_of(files, reading.origin, earlier), None, earlier)
+    return verify_answers(answers_of(files, reading.origin, earlier), None, earlier, is_explained)
 
 
-def agreement_of(reading: ClusterReading, earlier: EarlierAnswers | None = None) -> Agreement:
-    """The same as what screens show of it."""
-    report = verified(reading, earlier)
+def agreement_of(
+    reading: ClusterReading, earlier: EarlierAnswers | None = None, suspected: Collection[Fact] | None = None
+) -> Agreement:
+    """The same as what screens show of it. ``suspected``: reasons are looked for where one of these facts differs."""
+    report = verified(
+        reading, earlier, lambda difference: suspected is None or _disagreement(difference).fact in suspected
+    )
     return Agreement(report.compared, tuple(_disagreement(difference) for difference in report.differences))
 
 
