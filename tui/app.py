@@ -136,11 +136,18 @@ class RingsideApp(ThemedApp):
     def _follow(self, feed: Feed) -> None:
         """Show what a running cluster says from now on. Readings come from another thread, and wait for their turn."""
         loop = asyncio.get_running_loop()
+        self.store.listen(lambda _: self._say_what_is_in_view(feed))
+        self._say_what_is_in_view(feed)
         feed.start(
             lambda scene: loop.call_soon_threadsafe(self._in_context, self.store.arrive, scene),
             lambda trouble: loop.call_soon_threadsafe(self._in_context, self.store.miss, trouble),
             lambda progress: loop.call_soon_threadsafe(self._in_context, self.store.progress, progress),
         )
+
+    def _say_what_is_in_view(self, feed: Feed) -> None:
+        topics = self.store.topics_in_view
+        above = self._navigator is not None and self._navigator.shows_brokers
+        feed.show(topics, brokers=above or not topics)
 
     def _in_context(self, take: Callable[[Any], None], what: Any) -> None:
         if self.is_running:

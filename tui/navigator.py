@@ -174,6 +174,7 @@ class Navigator:
         state = self._store.timeline.state
         self._forecast = BundlesScreen(state, namespace, self._colours, ascii_only=self._ascii_only)
         self._app.push_screen(self._forecast)
+        self._store.announce()
 
     def show_brokers(self) -> str:
         """Show the brokers that load reports are about; what is missing where there is none, else ""."""
@@ -191,7 +192,13 @@ class Navigator:
             return NO_LOAD_REPORT
         self._brokers_of = snapshots
         self._app.push_screen(self._brokers)
+        self._store.announce()
         return ""
+
+    @property
+    def shows_brokers(self) -> bool:
+        """Whether a screen about the load of brokers or bundles is open."""
+        return any(screen in (self._brokers, self._forecast) for screen in self._app.screen_stack)
 
     def _reported_brokers(self) -> Callable[[], BrokersInput]:
         """What works out the brokers of the moments up to the one that is shown; with many, it takes a while."""

@@ -32,6 +32,12 @@ class Feed(Protocol):
         ``progressed`` gets how far a reading is that takes its time.
         """
 
+    def show(self, topics: frozenset[str], *, brokers: bool) -> None:
+        """Read at each refresh what is in view: topics without partitions, and the load of ``brokers``. Does not wait.
+
+        What was read longer ago is read at once.
+        """
+
     def stop(self) -> None:
         """Bring nothing more. Does not wait."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +23,14 @@ _NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The answers of one time; ``at_ms`` is in epoch milliseconds, None where the time is unknown."""
+    """The answers of one time; ``at_ms`` is in epoch milliseconds, None where the time is unknown.
+
+    ``older`` has the topics, without partitions, whose statistics were read before that, and when.
+    """
 
     at_ms: int | None
     snapshot: Snapshot
+    older: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_moments(

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.files import FilesRead
 from engine.cluster.timeline import Timeline
+from engine.diagnosis.seen import parent_of
 from engine.diagnosis.why import diagnose_all
 from engine.scenarios.opening import Opened, open_moments
 from engine.verify import Difference, VerifyReport, answers_of, verify_answers
+from engine.verify.report import FactKind
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import Notice
 from engine.views.keys.view import keys_view
@@ -62,6 +64,8 @@ class Pictures:
         self._compared = Agreement()
         self._suspected: frozenset[Fact] = frozenset()
         """Facts that differed at the last reading."""
+        self._confirmed: frozenset[Fact] = frozenset()
+        """Those that differed at the reading before as well."""
         self._agreements: tuple[Agreement, ...] = ()
         """Those of the moments that are kept."""
         self._was_stopped = False
@@ -116,8 +120,10 @@ class Pictures:
         self._answers, self._opened, self._timeline = answers, opened, timeline
         kept = min(MOST_MOMENTS, max(2, MOST_TOPICS // max(1, len(moments[-1].snapshot.topics))))
         self._seen = (*self._seen, *moments)[-kept:]
-        agreement = confirmed(self._compared, self._suspected)
-        self._suspected = frozenset(disagreement.fact for disagreement in self._compared.disagreements)
+        comparable = of_one_age(self._compared, moments[-1])
+        agreement = confirmed(comparable, self._suspected, self._confirmed, reading.older)
+        self._confirmed = frozenset(disagreement.fact for disagreement in agreement.disagreements)
+        self._suspected = frozenset(disagreement.fact for disagreement in comparable.disagreements)
         self._agreements = (*self._agreements, agreement)[-kept:]
         return replace(opened, notes=(*opened.notes, *_notices(reading)), seen=self._seen), timeline
 
@@ -134,12 +140,39 @@ def agreement_of(reading: ClusterReading, earlier: EarlierAnswers | None = None)
     return Agreement(report.compared, tuple(_disagreement(difference) for difference in report.differences))
 
 
-def confirmed(now: Agreement, before: Collection[Fact]) -> Agreement:
+def of_one_age(now: Agreement, moment: Moment) -> Agreement:
+    """Without differences that compare statistics of different times with each other, which count as not compared.
+
+    Priority levels are inferred from all topics of a subscription: they may have changed between two of them.
+    """
+    if not moment.older:
+        return now
+    ages: dict[str, set[int]] = {}
+    for topic in moment.snapshot.topics.values():
+        for subscription in topic.subscriptions:
+            ages.setdefault(subscription.name, set()).add(moment.older.get(parent_of(topic.name), -1))
+    kept = tuple(
+        disagreement
+        for disagreement in now.disagreements
+        if disagreement.kind != FactKind.ACTIVE_INFERRED_LEVELS.value
+        or len(ages.get(disagreement.subscription, ())) <= 1
+    )
+    return Agreement(now.compared - (len(now.disagreements) - len(kept)), kept)
+
+
+def confirmed(
+    now: Agreement, before: Collection[Fact], known: Collection[Fact] = (), older: Collection[str] = ()
+) -> Agreement:
     """What differs at two readings in a row; what differs at one alone counts as not compared.
 
-    A broker writes an answer while consumers come and go: parts of it may be of different moments.
+    A broker writes an answer while consumers come and go: parts of it may be of different moments. ``older`` topics
+    were not read again, so that of them only what was ``known`` to differ does.
     """
-    again = tuple(disagreement for disagreement in now.disagreements if disagreement.fact in before)
+    again = tuple(
+        disagreement
+        for disagreement in now.disagreements
+        if disagreement.fact in (known if parent_of(disagreement.topic) in older else before)
+    )
     return Agreement(now.compared - (len(now.disagreements) - len(again)), again)
 
 
@@ -172,11 +205,12 @@ def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:
     """The moment before with the load reports of a later reading."""
     reports = tuple(answer for answer in reading.answers if answer.path == paths.LOAD_REPORT)
     if not reports:
-        return replace(before, at_ms=reading.at_ms)
+        return replace(before, at_ms=reading.at_ms, older=reading.older)
     (moment,) = moments_read([replace(reading, answers=reports)], limit_bytes=DEFAULT_MAX_INPUT)
     loads = {**before.snapshot.broker_loads, **moment.snapshot.broker_loads}
     owners = {**before.snapshot.owners, **moment.snapshot.owners}
-    return replace(moment, snapshot=replace(before.snapshot, broker_loads=loads, owners=owners))
+    snapshot = replace(before.snapshot, broker_loads=loads, owners=owners)
+    return replace(moment, snapshot=snapshot, older=reading.older)
 
 
 def _notices(reading: ClusterReading) -> list[Notice]:

@@ -41,6 +41,10 @@ class Freshness:
     """How many topics of how many were read, where the reading was stopped."""
     progress: str = ""
     """How far a reading is that is under way and takes its time."""
+    view_ms: int = 0
+    """When what is in view was read, where that was before ``shown_ms``; 0 where it was not."""
+    rest_ms: int = 0
+    """When the oldest of all else was read, likewise."""
 
     @property
     def is_stale(self) -> bool:
@@ -68,7 +72,7 @@ def age_text(seconds: float) -> str:
 
 def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str], ...]:
     """Text and style of what the line says at a time; signs carry what colours do."""
-    age = age_text((now_ms - freshness.shown_ms) / 1000)
+    age = age_text((now_ms - (freshness.view_ms or freshness.shown_ms)) / 1000)
     origin = safe_name(freshness.origin)
     if freshness.is_stale:
         head = (f"! STALE, read {age} ago ", "$bad bold")
@@ -97,7 +101,8 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
         )
     head = (f"* live, read {age} ago ", "$good bold")
     under_way = f"the next is read: {freshness.progress}  " if freshness.progress else ""
-    rest = (f"{under_way}every {freshness.every_s:g} s  {origin}", "$dim")
+    others = f"the rest up to {age_text((now_ms - freshness.rest_ms) / 1000)} ago  " if freshness.rest_ms else ""
+    rest = (f"{others}{under_way}every {freshness.every_s:g} s  {origin}", "$dim")
     if freshness.disagree:
         facts = f"! {freshness.disagree:,} of {freshness.compared:,} facts differ from the model (V lists them) "
         return head, (facts, "$bad bold"), rest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engine.admin.moments import Moment, combined
@@ -60,6 +60,11 @@ class Moments:
     def at_ms(self) -> int | None:
         """When the moment that is shown was seen, in epoch milliseconds; None where that is not known."""
         return self.reported.moments[self.at].at_ms if self.at >= 0 else None
+
+    @property
+    def older(self) -> Mapping[str, int]:
+        """The topics whose statistics were read before the moment that is shown, and when."""
+        return self.reported.moments[self.at].older if self.at >= 0 else {}
 
     @property
     def agreement(self) -> Agreement:

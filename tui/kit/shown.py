@@ -138,6 +138,19 @@ class Shown:
         self._moment = moment
         self._opened = opened
 
+    @cached_property
+    def topics(self) -> frozenset[str]:
+        """The topics, without partitions, that it is about."""
+        state = self.timeline.state
+        listed: tuple[Subscription | KeySubscription, ...] = (*state.subscriptions, *state.key_subscriptions)
+        if self.place < len(listed):
+            return frozenset(listed[self.place].topics)
+        subject = self.places.subject(self.place)
+        if subject is None:
+            return frozenset((self.key,)) if self.kind == "producers" else frozenset()
+        seen = self._reported.subscriptions(self._moment).get((subject.namespace, subject.name))
+        return frozenset() if seen is None else frozenset(seen.topics)
+
     @property
     def title(self) -> str:
         """The name of what is shown, with its namespace where several have this name."""

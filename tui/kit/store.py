@@ -307,6 +307,10 @@ class Store:
         self._shown = shown
         self._post(self.Changed())
 
+    def announce(self) -> None:
+        """Say that another part of what is shown is in view."""
+        self._post(self.Changed())
+
     def _post(self, message: Message) -> None:
         for listener in self._listeners:
             listener(message)
@@ -319,14 +323,22 @@ class Store:
         if self._live is None:
             return None
         at_ms = self._moments.at_ms
+        older = self._moments.older
         return replace(
             self._live,
+            view_ms=min((older[topic] for topic in self.topics_in_view if topic in older), default=0),
+            rest_ms=min(older.values(), default=0),
             shown_ms=self._live.shown_ms if at_ms is None else at_ms,
             steps=self._main.length,
             moment=self.moment,
             compared=self.agreement.compared,
             disagree=len(self.agreement.disagreements),
         )
+
+    @property
+    def topics_in_view(self) -> frozenset[str]:
+        """The topics, without partitions, that what is shown is about."""
+        return self._shown.topics
 
     @property
     def _stays(self) -> bool:

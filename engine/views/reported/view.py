@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -206,19 +206,27 @@ class Reported:
         key = (moment, subject.key)
         if key not in self._comparisons:
             seen = self.subscriptions(moment)[subject.namespace, subject.name]
+            older = frozenset(topic for topic in seen.topics if topic in self.moments[moment].older)
             parts: list[object] = [subject.selector, view.ring.topic_names, view.ring.topic_owners]
             for dispatcher in seen.dispatchers:
                 before = dispatcher.before
                 parts += (dispatcher.last.topic, None if before is None else before.topic)
             self._comparisons[key] = self._newest_comparisons.get(
-                subject.key, parts, None, lambda: self._compared(seen, subject, view)
+                subject.key, parts, older, lambda: self._compared(seen, subject, view, older)
             )
         return self._comparisons[key]
 
-    def _compared(self, seen: SubscriptionSeen, subject: Subject, view: DashboardView | KeysView) -> Comparison:
+    def _compared(
+        self, seen: SubscriptionSeen, subject: Subject, view: DashboardView | KeysView, older: Collection[str]
+    ) -> Comparison:
         dispatchers = _dispatchers_of(seen, subject)
         if self._settled_only:
-            dispatchers = tuple(dispatcher for dispatcher in dispatchers if is_settled(dispatcher))
+            # What was not read at this moment is the same as before for that alone.
+            dispatchers = tuple(
+                dispatcher
+                for dispatcher in dispatchers
+                if parent_of(dispatcher.topic) not in older and is_settled(dispatcher)
+            )
         if isinstance(view, DashboardView):
             names = [row.name for row in view.consumers]
             return compare_actives(dispatchers, view.ring, names, subject.name, view.status.rule_text)

@@ -62,6 +62,7 @@ class Hand:
         self.missed: Callable[[str], object] | None = None
         self.progressed: Callable[[str], object] | None = None
         self.stopped = False
+        self.in_view: tuple[frozenset[str], bool] = frozenset(), False
 
     def start(
         self,
@@ -70,6 +71,9 @@ class Hand:
         progressed: Callable[[str], object],
     ) -> None:
         self.arrived, self.missed, self.progressed = arrived, missed, progressed
+
+    def show(self, topics: frozenset[str], *, brokers: bool) -> None:
+        self.in_view = topics, brokers
 
     def stop(self) -> None:
         self.stopped = True
@@ -303,7 +307,7 @@ class Planned:
     def __init__(self, *outcomes: ClusterReading | Exception) -> None:
         self.outcomes = list(outcomes)
 
-    def read(self, *, stop: threading.Event, on_progress: OnProgress) -> ClusterReading:
+    def read(self, *, stop: threading.Event, on_progress: OnProgress, **_: object) -> ClusterReading:
         for done in range(4):
             on_progress(Progress(done, 4, None))
         outcome = self.outcomes.pop(0)

@@ -15,20 +15,39 @@ if TYPE_CHECKING:
     from tui.cli.session import Session
 
 EVERY_S: Final = 10.0
+WHOLE_EVERY_S: Final = 60.0
 
 
 @click.command("live")
 @click.argument("url", metavar="URL")
 @click.option("--every", type=Duration(), default=EVERY_S, metavar="TIME", help="Read again so often.  [default: 10s]")
+@click.option(
+    "--whole-every",
+    type=Duration(),
+    default=WHOLE_EVERY_S,
+    metavar="TIME",
+    help="Read all of a large cluster so often.  [default: 60s]",
+)
 @click.option("--subscription", metavar="NAME", help="The subscription to show.")
 @cluster_options()
 @output_options
-def live_command(*, url: str, every: float, subscription: str | None, cluster: ClusterChoice, output: Output) -> int:
+def live_command(
+    *,
+    url: str,
+    every: float,
+    whole_every: float,
+    subscription: str | None,
+    cluster: ClusterChoice,
+    output: Output,
+) -> int:
     """Open the dashboard on the cluster at URL (http://HOST:8080). It is read again every 10 s and never changed.
 
-    The line below the status says how old the picture is. A cluster out of reach leaves the last picture, marked as
-    stale, until it answers again. Steps you take (add, kill, a setting) are a what-if on the picture, which stays
-    until f5 shows the newest reading. --once and --json print one reading.
+    Of a cluster with more than 200 topics and partitions each refresh reads all that the open screen shows, and a share
+    of the rest, so that within --whole-every all of it was read. What comes into view is read at once.
+
+    The line below the status says how old the picture and the oldest of the rest are. A cluster out of reach leaves the
+    last picture, marked as stale, until it answers again. Steps you take (add, kill, a setting) are a what-if on the
+    picture, which stays until f5 shows the newest reading. --once and --json print one reading.
 
     While the first reading runs, the screen says how far it is and how long it will take. esc stops it there and shows
     what was read until then, and the next refresh reads the rest; ctrl+c leaves.
@@ -52,7 +71,7 @@ def live_command(*, url: str, every: float, subscription: str | None, cluster: C
     def begun() -> Session:
         reading = first.read()
         session = pictures.session(reading, subscription)
-        feed = Feed(source.follower(), every, pictures.scene, reading.cluster)
+        feed = Feed(source.follower(rounds=(every, whole_every)), every, pictures.scene, reading.cluster)
         return replace(session, feed=feed, stopped_at=reading.stopped_at)
 
     return show_session(begun, output, journal, name=source.access.origin, reading=first)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +59,10 @@ class ClusterReading:
     took_s: float = 0.0
     assumed: tuple[str, ...] = field(default=())
     """What is not known of the brokers and is assumed to be as it usually is: "settings", "release"."""
+    older: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """When statistics were read that are not of this reading, by topic without partitions, in epoch milliseconds."""
+    lists_ms: int = 0
+    """When the lists of loaded topics were read; 0 for at this reading."""
 
     @property
     def was_stopped(self) -> bool:
@@ -115,7 +119,7 @@ def moment_of(reading: ClusterReading, earlier: EarlierAnswers, *, limit_bytes: 
     """A reading as a moment; what is the same in ``earlier`` is not decoded again. Raises ``InputError`` likewise."""
     files = reading.files_of_moment()
     (moment,) = read_moments(*files, limit_bytes=limit_bytes, title=reading.origin, earlier=earlier)
-    return replace(moment, at_ms=reading.at_ms)
+    return replace(moment, at_ms=reading.at_ms, older=reading.older)
 
 
 _NOT_ON_THIS_DISK: Final = (errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ)

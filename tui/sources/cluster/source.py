@@ -24,6 +24,7 @@ from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault
 from tui.sources.cluster.pace import Clock, Limits, Stop
 from tui.sources.cluster.reader import Earlier, OnProgress, read_cluster
 from tui.sources.cluster.reading import ClusterReading, Progress
+from tui.sources.cluster.rounds import InView, Turn, refreshes_of
 from tui.sources.cluster.scope import Scope
 
 T = TypeVar("T")
@@ -52,11 +53,17 @@ class Source:
         """Read it once. Raises ``ClusterOutOfReachError``; ``stop`` ends it early with what is there until then."""
         return asyncio.run(self._read(on_progress, stop, clock))
 
-    def follower(self, clock: Clock | None = None) -> Follower:
-        """What reads it again and again."""
+    def follower(self, clock: Clock | None = None, rounds: tuple[float, float] | None = None) -> Follower:
+        """What reads it again and again.
+
+        ``rounds`` are the seconds between two readings, and those in which all of a large cluster is read; without
+        them each reading is of everything.
+        """
         scope = replace(self.scope, skips_idle=True, details=REFRESHED_DETAILS)
         limits = replace(self.limits, at_once=min(self.limits.at_once, REFRESHED_AT_ONCE))
-        return Follower(replace(self, scope=scope, limits=limits), clock)
+        every_s, whole_every_s = rounds or (1.0, 1.0)
+        turn = Turn(refreshes=refreshes_of(every_s, whole_every_s), whole_every_s=whole_every_s)
+        return Follower(replace(self, scope=scope, limits=limits), clock, turn)
 
     async def _read(
         self, on_progress: OnProgress | None, stop: threading.Event | None, clock: Clock | None
@@ -149,22 +156,32 @@ class FirstReading:
 class Follower:
     """Reads a cluster again and again over the same connections; all calls come from one thread.
 
-    What changes rarely is asked for at every ``EVERYTHING_EVERY`` th reading, and where other topics are loaded.
+    What changes rarely is asked for at every ``EVERYTHING_EVERY`` th reading, and where other topics are loaded. A
+    large cluster is read in the rounds of ``turn``.
     """
 
-    def __init__(self, source: Source, clock: Clock | None = None) -> None:
+    def __init__(self, source: Source, clock: Clock | None = None, turn: Turn | None = None) -> None:
         self._source = source
         self._clock = clock
+        self._turn = turn or Turn()
         self._runner: asyncio.Runner | None = None
         self._client: AdminClient | None = None
         self._earlier = Earlier()
         self._readings = 0
 
-    def read(self, *, stop: threading.Event | None = None, on_progress: OnProgress | None = None) -> ClusterReading:
-        """Read it once more. Raises ``ClusterOutOfReachError``."""
+    def read(
+        self,
+        *,
+        stop: threading.Event | None = None,
+        on_progress: OnProgress | None = None,
+        view: InView | None = None,
+        view_only: bool = False,
+    ) -> ClusterReading:
+        """Read it once more. Raises ``ClusterOutOfReachError``. ``view_only``: of a large cluster read nothing else."""
         if self._runner is None:
             self._runner = asyncio.Runner()
-        reading = self._runner.run(self._read(stop, on_progress))
+        turn = replace(self._turn, view=view or InView(), view_only=view_only)
+        reading = self._runner.run(self._read(stop, on_progress, turn))
         return with_settings(reading, self._source.settings)
 
     def close(self) -> None:
@@ -175,17 +192,18 @@ class Follower:
             self._runner.close()
         self._runner = self._client = None
 
-    async def _read(self, stop: threading.Event | None, on_progress: OnProgress | None) -> ClusterReading:
+    async def _read(self, stop: threading.Event | None, on_progress: OnProgress | None, turn: Turn) -> ClusterReading:
         asyncio.get_running_loop().set_exception_handler(_leave_out_interrupts)
         if self._client is None:
             self._client = AdminClient(self._source.access, self._source.limits, clock=self._clock)
             await self._client.__aenter__()
         self._client.begin(stop)
-        if self._readings % EVERYTHING_EVERY == 0:
+        in_rounds = turn.refreshes > 1 and self._earlier.is_large
+        if self._readings % EVERYTHING_EVERY == 0 and not in_rounds:
             self._earlier = Earlier(loaded=self._earlier.loaded, decoded=self._earlier.decoded)
         self._readings += 1
         try:
-            reading = await read_cluster(self._client, self._source.scope, on_progress, self._earlier)
+            reading = await read_cluster(self._client, self._source.scope, on_progress, self._earlier, turn)
         except ClusterOutOfReachError:
             self._earlier, self._readings = Earlier(), 0
             raise
@@ -194,9 +212,14 @@ class Follower:
 
 
 class Reads(Protocol):
-    """Reads a cluster again and again, until ``stop`` is set. ``on_progress`` is called after each request."""
+    """Reads a cluster again and again, until ``stop`` is set. ``on_progress`` is called after each request.
 
-    def read(self, *, stop: threading.Event, on_progress: OnProgress) -> ClusterReading: ...
+    Of a large one all that is in ``view`` is read, and nothing else where ``view_only`` says so.
+    """
+
+    def read(
+        self, *, stop: threading.Event, on_progress: OnProgress, view: InView, view_only: bool
+    ) -> ClusterReading: ...
 
     def close(self) -> None: ...
 
@@ -231,6 +254,9 @@ class Feed(Generic[T]):
         self._make = make
         self._cluster = cluster
         self._stop = threading.Event()
+        self._woken = threading.Event()
+        self._view = InView()
+        self._last: ClusterReading | None = None
 
     def start(
         self,
@@ -244,15 +270,33 @@ class Feed(Generic[T]):
     def stop(self) -> None:
         """Ask nothing more. Nobody waits for what is under way."""
         self._stop.set()
+        self._woken.set()
+
+    def show(self, topics: frozenset[str], *, brokers: bool) -> None:
+        """Read at each refresh what is now in view; at once where the last reading kept something older of it."""
+        self._view = InView(topics, brokers)
+        last = self._last
+        if last is None:
+            return
+        if any(topic in last.older for topic in topics) or (brokers and 0 < last.lists_ms < last.at_ms):
+            self._woken.set()
 
     def _run(
         self, arrived: Callable[[T], object], missed: Callable[[str], object], progressed: Callable[[str], object]
     ) -> None:
         try:
-            while not self._stop.wait(self.every_s):
+            next_s = time.monotonic() + self.every_s
+            while True:
+                self._woken.wait(max(0.0, next_s - time.monotonic()))
+                if self._stop.is_set():
+                    return
+                self._woken.clear()
+                view_only = time.monotonic() < next_s
                 # The one who listens is gone when the loop is closed.
                 with suppress(RuntimeError):
-                    self.turn(arrived, missed, progressed)
+                    self.turn(arrived, missed, progressed, view_only=view_only)
+                if not view_only:
+                    next_s = time.monotonic() + self.every_s
         finally:
             self._source.close()
 
@@ -261,15 +305,20 @@ class Feed(Generic[T]):
         arrived: Callable[[T], object],
         missed: Callable[[str], object],
         progressed: Callable[[str], object] = _ignore_progress,
+        *,
+        view_only: bool = False,
     ) -> None:
         """Read once and say what came of it; of a reading that takes its time also how far it is."""
         try:
-            reading = self._source.read(stop=self._stop, on_progress=_Slowly(progressed))
+            reading = self._source.read(
+                stop=self._stop, on_progress=_Slowly(progressed), view=self._view, view_only=view_only
+            )
             if self._stop.is_set():
                 return
             if reading.cluster and self._cluster and reading.cluster != self._cluster:
                 missed(f"another cluster, {reading.cluster}, answers at this address")
                 return
+            self._last = reading
             picture = self._make(reading)
         except RingsideError as error:
             if not self._stop.is_set():
