@@ -15,7 +15,7 @@ from typing import Final
 import pytest
 from _pytest.doctest import DoctestModule
 
-GC_THRESHOLDS: Final = (200_000, 10, 20)
+GC_THRESHOLDS: Final = (50_000, 10, 20)
 
 
 def pytest_configure(config: pytest.Config) -> None:
