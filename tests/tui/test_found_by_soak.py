@@ -97,6 +97,10 @@ from tui.kit.themed_app import ParsedOnce, theme_name
         pytest.param(
             "producers 60x20 a ~ paste:emoji paste=add%20h-23 ~ t enter =", id="several characters in one cell"
         ),
+        pytest.param(
+            "one 120x40 colon ~ paste=add%20 paste:surrogate enter ~ x ~ enter ~ =",
+            id="half a character in the middle of the ring",
+        ),
     ],
 )
 def test_a_line_that_once_failed(line: str) -> None:

@@ -77,9 +77,9 @@ class Canvas:
     def write(
         self, row: int, column: int, text: str, foreground: int, *, background: int | None = None, attributes: int = 0
     ) -> None:
-        """Write a text; characters that are not one cell wide are shown as ``?`` so that nothing shifts."""
+        """Write a text with ``?`` for half a character, and for one of another width than a cell: it would shift the rest."""
         for offset, char in enumerate(text):
-            shown = char if cell_len(char) == 1 else "?"
+            shown = char if cell_len(char) == 1 and not _is_half(char) else "?"
             self.put(row, column + offset, shown, foreground, background=background, attributes=attributes)
 
     def line(self, row: int) -> Strip:
@@ -110,6 +110,11 @@ class Canvas:
         ]
         ends = np.cumsum(begins.sum(axis=1)).tolist()
         return [Strip(segments[begin:stop], self.width) for begin, stop in zip([0, *ends], ends, strict=False)]
+
+
+def _is_half(char: str) -> bool:
+    """Whether it is a surrogate without its partner, which no terminal can be sent."""
+    return "\ud800" <= char <= "\udfff"
 
 
 @lru_cache(maxsize=16384)

@@ -12,6 +12,7 @@ from engine.cluster.owners import busiest_by_ring, columns_of
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE
 from engine.memo import Remembered
+from engine.text import visible
 from engine.views.failover.model import ConsumerRow, RingView, RuleInForce
 from engine.views.failover.slice import Changes, Slice
 from engine.views.failover.table import per_consumer
@@ -178,7 +179,7 @@ def centre_lines(now: Slice, rows: Sequence[ConsumerRow]) -> tuple[str, ...]:
     lines = [first, *_rule_lines(now)]
     if len(now.topics):
         busiest = max(rows, key=lambda row: row.active_partitions)
-        lines.append(_fitted(busiest.name, f": {busiest.active_partitions} of {len(now.topics)}"))
+        lines.append(centre_name(busiest.name, f": {busiest.active_partitions} of {len(now.topics)}"))
     else:
         lines.append("no topics")
     if flag_would_help(now) and len(lines) < 4:
@@ -200,6 +201,8 @@ def _rule_lines(now: Slice) -> tuple[str, ...]:
             return ("partitions and topics", "go by different rules")
 
 
-def _fitted(name: str, rest: str) -> str:
+def centre_name(name: str, rest: str) -> str:
+    """A line of the middle: a consumer's name with hidden characters made visible, shortened for the rest."""
     room = CENTRE_WIDTH - len(rest)
-    return (name if len(name) <= room else name[: max(room - 1, 0)] + "…") + rest
+    shown = visible(name[: CENTRE_WIDTH + 1])
+    return (shown if len(shown) <= room else shown[: max(room - 1, 0)] + "…") + rest

@@ -20,7 +20,7 @@ from engine.keyshared.ring import RingSelector
 from engine.memo import Remembered
 from engine.text import counted
 from engine.views.failover.model import Notice, RingView
-from engine.views.failover.ring import CENTRE_WIDTH
+from engine.views.failover.ring import CENTRE_WIDTH, centre_name
 from engine.views.failover.table import letter_tag, max_over_mean
 from engine.views.keys.model import (
     GapRow,
@@ -283,9 +283,7 @@ def _centre(now: KeysSlice, positions: Mapping[int, int]) -> tuple[str, ...]:
         at = int(counts.argmax())
         names = {consumer.consumer_id: consumer.name for consumer in now.selector.consumers}
         rest = f": {int(counts[at])} of {len(now.known.keys)} key{'' if len(now.known.keys) == 1 else 's'}"
-        room = CENTRE_WIDTH - len(rest)
-        name = names[int(ids[at])]
-        lines.append((name if len(name) <= room else name[: max(room - 1, 0)] + "…") + rest)
+        lines.append(centre_name(names[int(ids[at])], rest))
     else:
         lines.append(f"{now.slot_count:,} slots")
     if now.gaps.slot_count:

@@ -164,6 +164,13 @@ def test_the_middle_of_the_ring_offers_the_flag_only_where_it_helps() -> None:
     assert "press c to spread" not in old, "4.0.0 does not know the flag"
 
 
+def test_hidden_characters_of_the_busiest_consumer_are_visible_in_the_middle() -> None:
+    centre = dashboard_view(Timeline.start(cluster(["a\ud800\x1b"], {"x": 4}))).ring.centre
+    assert centre[2] == r"a\ud800\x1b: 4 of 4"
+    long = dashboard_view(Timeline.start(cluster(["\u202e" * 40], {"x": 4}))).ring.centre
+    assert long[2] == r"\u202e\u202e\u202…: 4 of 4"
+
+
 def test_standbys_have_no_points_and_do_not_count_as_idle() -> None:
     view = dashboard_view(Timeline.start(cluster(["a", "b", "c"], {"x": 4}, levels=[0, 1, 1])))
     assert [(row.name, row.standby, row.ring_points) for row in view.consumers] == [

@@ -56,6 +56,12 @@ def test_characters_of_another_width_do_not_shift_a_row() -> None:
     assert texts(canvas.strips()) == ["a?b   "]
 
 
+def test_half_a_character_is_no_end_of_a_row() -> None:
+    canvas = Canvas(4, 1, 0, 0)
+    canvas.write(0, 0, "a\ud800\udfffb", 0)
+    assert texts(canvas.strips()) == ["a??b"]
+
+
 def test_blanks_on_one_ground_are_one_segment() -> None:
     """A row of few runs is few segments, which is what makes a frame cheap."""
     canvas = Canvas(40, 1, 1, 2)
