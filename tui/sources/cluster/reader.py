@@ -213,7 +213,7 @@ class _Reading:
         )
 
     def _oldest_lists(self) -> set[Key]:
-        rarely = {key: _namespace_in(key[0]) for key in self._earlier.answers if changes_rarely(key[0])}
+        rarely = {key: _group_of(key[0]) for key in self._earlier.answers if changes_rarely(key[0])}
         return oldest_groups(rarely, self._earlier.read_ms, self._turn.refreshes)
 
     def _read_lists_again(self, namespaces: Iterable[str]) -> None:
@@ -504,6 +504,15 @@ def _namespace_in(path: str) -> str:
     """
     match = _IN_A_NAMESPACE.match(path)
     return "" if match is None else f"/admin/v2/namespaces/{match[1]}/{match[2]}"
+
+
+def _group_of(path: str) -> str:
+    """What is read again together: the lists of a namespace, which must agree; numbers of partitions one by one.
+
+    >>> _group_of("/admin/v2/persistent/t/n"), _group_of("/admin/v2/persistent/t/n/x/partitions")
+    ('/admin/v2/namespaces/t/n', '/admin/v2/persistent/t/n/x/partitions')
+    """
+    return path if path.endswith("/partitions") else _namespace_in(path)
 
 
 def _namespaces_that_differ(

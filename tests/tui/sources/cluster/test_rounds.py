@@ -105,6 +105,23 @@ def test_lists_are_read_again_within_a_round(clock: CountingClock) -> None:
         assert {LOADED, "/admin/v2/tenants", "/admin/v2/persistent/public/default"} <= paths
 
 
+def test_numbers_of_partitions_are_read_a_share_at_each_refresh(clock: CountingClock) -> None:
+    answers = cluster()
+    answers["/admin/v2/persistent/public/default/partitioned"] = json.dumps([PREFIX + name for name in NAMES]).encode()
+    paths = {f"/admin/v2/persistent/public/default/{name}/partitions" for name in NAMES}
+    answers |= dict.fromkeys(paths, b'{"partitions":0}')
+    with following(clock) as (server, follower):
+        server.answers = answers
+        follower.read()
+        seen: list[str] = []
+        for _ in range(6):
+            refresh(server, follower, clock)
+            asked = [asked.path for asked in server.asked if asked.path in paths]
+            assert len(asked) < len(NAMES) / 2
+            seen += asked
+        assert set(seen) == paths
+
+
 def test_topics_that_come_and_go_between_two_rounds(clock: CountingClock) -> None:
     with following(clock) as (server, follower):
         follower.read()
