@@ -77,7 +77,10 @@ class Canvas:
     def write(
         self, row: int, column: int, text: str, foreground: int, *, background: int | None = None, attributes: int = 0
     ) -> None:
-        """Write a text, with ``?`` for half a character and for one of another width than a cell, which would shift it."""
+        """Write a text.
+
+        ``?`` stands for half a character, and for one of another width than a cell, which would shift the rest.
+        """
         for offset, char in enumerate(text):
             shown = char if cell_len(char) == 1 and not _is_half(char) else "?"
             self.put(row, column + offset, shown, foreground, background=background, attributes=attributes)

@@ -107,9 +107,10 @@ def test_lists_are_read_again_within_a_round(clock: CountingClock) -> None:
 
 def test_numbers_of_partitions_are_read_a_share_at_each_refresh(clock: CountingClock) -> None:
     answers = cluster()
-    answers["/admin/v2/persistent/public/default/partitioned"] = json.dumps([PREFIX + name for name in NAMES]).encode()
-    paths = {f"/admin/v2/persistent/public/default/{name}/partitions" for name in NAMES}
-    answers |= dict.fromkeys(paths, b'{"partitions":0}')
+    names = [f"p-{number:02}" for number in range(20)]
+    answers["/admin/v2/persistent/public/default/partitioned"] = json.dumps([PREFIX + name for name in names]).encode()
+    paths = {f"/admin/v2/persistent/public/default/{name}/partitions" for name in names}
+    answers |= dict.fromkeys(paths, b'{"partitions":4}')
     with following(clock) as (server, follower):
         server.answers = answers
         follower.read()
@@ -117,7 +118,7 @@ def test_numbers_of_partitions_are_read_a_share_at_each_refresh(clock: CountingC
         for _ in range(6):
             refresh(server, follower, clock)
             asked = [asked.path for asked in server.asked if asked.path in paths]
-            assert len(asked) < len(NAMES) / 2
+            assert len(asked) < len(names) / 2
             seen += asked
         assert set(seen) == paths
 
