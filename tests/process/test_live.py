@@ -26,7 +26,7 @@ def test_a_token_is_sent_and_is_on_no_screen_and_in_no_file(env: dict[str, str],
             seen = terminal.wait_for("not saved", after=seen)
             terminal.send("e")
             seen = terminal.wait_for("export to", after=seen)
-            terminal.send("\x15screen.json\r")
+            terminal.send("\x15screen.svg\r")
             terminal.wait_for("written to", after=seen)
             terminal.send("q")
             assert terminal.wait() == 0
@@ -34,5 +34,5 @@ def test_a_token_is_sent_and_is_on_no_screen_and_in_no_file(env: dict[str, str],
         assert {asked.method for asked in server.asked} == {"GET"}
     assert TOKEN not in terminal.text
     (exported,) = (path for path in tmp_path.rglob("*") if path.name not in ("token", "home"))
-    assert server.broker.encode() in exported.read_bytes()
+    assert str(server.server_port).encode() in exported.read_bytes()
     assert TOKEN.encode() not in exported.read_bytes()
