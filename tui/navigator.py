@@ -14,8 +14,6 @@ from textual.app import App
 
 from engine.admin.facts import Snapshot
 from engine.scenarios.embedded import DEFAULT_SCENE
-from engine.views.failover.splits import SplitPreviewView
-from engine.views.finding import Found
 from themes.palettes import Palette
 from tui.kit.background import in_background, run_beside
 from tui.kit.playing import Stage
@@ -25,6 +23,8 @@ from tui.kit.store import Store
 
 if TYPE_CHECKING:
     from engine.views.brokers.model import BrokersInput
+    from engine.views.failover.splits import SplitPreviewView
+    from engine.views.finding import Found
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
 
@@ -178,7 +178,7 @@ class Navigator:
 
     def show_brokers(self) -> str:
         """Show the brokers that load reports are about; what is missing where there is none, else ""."""
-        from engine.scenarios.embedded import embedded_brokers
+        from engine.scenarios.broker_scenes import embedded_brokers
         from engine.views.brokers.view import brokers_input
         from tui.brokers.screen import BrokersScreen
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.errors import InputError, RingsideError
 from pipeline.jobs import import_by_topic, import_tasks, importing, job_called
 from pipeline.jobs.result import JobOptions, JobResult
