@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
-from engine.balance.brokers import ResourceUsage
 from engine.bundles.boundaries import BundleRange, namespace_bundles, parse_range
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
@@ -16,6 +15,7 @@ from engine.views.reported.model import ReportedBroker, ReportedLoad
 from engine.views.reported.view import Reported
 
 if TYPE_CHECKING:
+    from engine.balance.brokers import ResourceUsage
     from engine.balance.limits import BundleStats
 
 
