@@ -26,7 +26,7 @@ from engine.names import (
     refuse_range,
     refuse_subscription,
 )
-from pipeline.reading.rows import Rows, partitioned_topic
+from pipeline.reading.rows import Rows, namespace_of, partitioned_topic
 from pipeline.reading.wire import TopicWithPublishers
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 
@@ -117,7 +117,7 @@ def _take(
     index = [partition_index(name) if PARTITION_SUFFIX in name else -1 for name in names]
     about = {
         "topic": pa.array(names, pa.string()),
-        "namespace": _few([name.rpartition("/")[0].partition("://")[2] for name in names]),
+        "namespace": _few([namespace_of(name) for name in names]),
         "partitioned_topic": pa.array(
             [partitioned_topic(name, at) if at >= 0 else name for name, at in zip(names, index, strict=True)]
         ),
