@@ -8,7 +8,7 @@ the attempts that count; parts that no message names (of failed or slower attemp
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -85,15 +85,19 @@ def write_by_engine(
     rows.sparkSession.dataSource.register(source)
     rows.write.format(name).mode("append").save()
     messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
-    tables: dict[str, Place] = {}
-    others = {table.name for table in aside}
-    for parts, _ in messages:
-        for table, name in parts:
-            if table not in tables:
-                tables[table] = draft.aside("tables") / table if table in others else draft.table_called(table)
-                tables[table].mkdir(exist_ok=True)
-            move_part(staged / table / name, tables[table])
+    take_parts([part for parts, _ in messages for part in parts], staged, draft, aside)
     return [msgspec.msgpack.decode(account, type=kind) for _, account in messages]
+
+
+def take_parts(parts: Iterable[tuple[str, str]], staged: Place, draft: Draft, aside: Collection[Table]) -> None:
+    """Move parts, as (table, name), from ``staged`` to their tables in ``draft``."""
+    others = {table.name for table in aside}
+    tables: dict[str, Place] = {}
+    for table, name in parts:
+        if table not in tables:
+            tables[table] = draft.aside("tables") / table if table in others else draft.table_called(table)
+            tables[table].mkdir(exist_ok=True)
+        move_part(staged / table / name, tables[table])
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pipeline.session import activate
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -30,4 +32,11 @@ def read_by_engine(
     spark.dataSource.register(
         type("Source", (EngineSource,), {"format_name": name, "columns": columns, "engine_reader": reader})
     )
-    return spark.read.format(name).load()
+    # Reading looks up data sources in the active session; that of a stream's thread is another one.
+    before = type(spark).getActiveSession()
+    activate(spark)
+    try:
+        return spark.read.format(name).load()
+    finally:
+        if before is not None:
+            activate(before)

@@ -78,11 +78,8 @@ def test_a_table_that_cannot_be_read_is_named_wherever_that_was_noticed(tmp_path
     folder.mkdir()
     write_rows(SETTINGS, folder, [(f"name {number}", f"value {number}", "f") for number in range(5_000)])
     (part,) = folder.iterdir()
-    data = bytearray(part.read_bytes())
-    data[100:5_000] = bytes(4_900)
-    part.write_bytes(data)
     assert str(failure_of("x", PYTHON.format(f"engine.errors.InputError: {part} is cut"))) == f"{part} is cut"
-    part.write_bytes(data[:3_000])
+    part.write_bytes(part.read_bytes()[:3_000])
     with pytest.raises(InputError, match=rf"{part.name} is not a table settings: it cannot be read"):
         check_folder(SETTINGS, folder)
 
