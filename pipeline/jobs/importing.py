@@ -47,7 +47,7 @@ JOB: Final = "import"
 
 _PACKED: Final = 8
 """How much larger packed answers are than their files, as a rule."""
-_BYTES_PER_PART: Final = 32 * 1024**2
+_BYTES_PER_TASK: Final = 96 * 1024**2
 _PARTS_PER_TASK: Final = 4
 """Spark deals parts to tasks by hash; with several each, tasks are of about equal size."""
 
@@ -69,7 +69,7 @@ class _Import:
         draft = self.draft
         self.forget()
         size = sum(file.size_bytes * (_PACKED if is_packed(file.name) else 1) for file in self.sources.files)
-        tasks = max(1, size // _BYTES_PER_PART)
+        tasks = max(1, size // _BYTES_PER_TASK)
         parts = _PARTS_PER_TASK * tasks if tasks > 1 else 1
         shares = [
             AnswerShare(files, {file.name: contexts[file.name] for file in files}) for files in deal(self.sources.files)

@@ -260,7 +260,7 @@ def test_answers_about_one_topic_are_judged_alike_in_one_task_and_in_several(
     one = imported(spark, source, tmp_path / "one")
     check(tmp_path / "one", one)
     monkeypatch.setattr(files, "BYTES_PER_TASK", 1)
-    monkeypatch.setattr(importing, "_BYTES_PER_PART", 400)
+    monkeypatch.setattr(importing, "_BYTES_PER_TASK", 400)
     several = imported(spark, source, tmp_path / "several")
     assert len(list((tmp_path / "several" / "topics").iterdir())) > 1
     assert several.summary == one.summary
