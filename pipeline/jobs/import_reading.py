@@ -25,7 +25,7 @@ from engine.admin.topics import BROKER_STATS
 from engine.bulk_hashing import murmur3_bulk
 from engine.errors import Problem
 from pipeline.batches import byte_column
-from pipeline.blocks import block_of, joined, slices
+from pipeline.blocks import block_of, joined, plain, slices
 from pipeline.reading.answers import FileContext, take_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, Row, Rows, namespace_of, quarantine_row
@@ -191,6 +191,8 @@ class _Reading:
             yield from self._in_part(number, table, columns.slice(begin, end - begin))
 
     def _in_part(self, part: int, table: Table, columns: Any) -> Iterator[Any]:
+        if "topic" in columns.column_names:
+            columns = columns.set_column(columns.column_names.index("topic"), "topic", plain(columns["topic"]))
         for piece in slices(columns):
             yield self._batch(part, table.name, block_of(piece))
 
@@ -225,11 +227,17 @@ class _Spread:
 
     def part_of(self, topics: Any) -> NDArray[np.int64]:
         """The part of each topic in a column."""
-        if self.count == 1 or topics is self.topics:
-            return np.zeros(len(topics), dtype=np.int64) if self.count == 1 else self.parts
-        place = pc.index_in(topics, value_set=self.topics).combine_chunks()
-        part = self.parts[pc.fill_null(place, 0).to_numpy()] if len(self.parts) else np.zeros(len(topics), np.int64)
-        lost = np.flatnonzero(place.is_null().to_numpy(zero_copy_only=False))
+        if self.count == 1:
+            return np.zeros(len(topics), dtype=np.int64)
+        if pa.types.is_dictionary(topics.type):
+            coded = topics.combine_chunks()
+            place: NDArray[np.int64] = coded.indices.to_numpy()
+            return self.part_of(pa.chunked_array([coded.dictionary]))[place]
+        if topics.equals(pa.chunked_array([self.topics])):
+            return self.parts
+        found = pc.index_in(topics, value_set=self.topics).combine_chunks()
+        part = self.parts[pc.fill_null(found, 0).to_numpy()] if len(self.parts) else np.zeros(len(topics), np.int64)
+        lost = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))
         if len(lost):  # the row of the topic itself is in the quarantine
             names = topics.take(pa.array(lost)).combine_chunks()
             numbers = [_number(namespace_of(name)) for name in names.to_pylist()]
@@ -253,8 +261,11 @@ def _named_bundles(topics: Any) -> Any:
 
 
 def _joined(table: Table, rows: Rows) -> Any:
-    """All rows of one table."""
-    return joined([*rows.tables.pop(table.name, ()), _columns(table, getattr(rows, table.name), rows)], FEW)
+    """All rows of one table; topics of a single large document stay indices."""
+    tables = [*rows.tables.pop(table.name, ()), _columns(table, getattr(rows, table.name), rows)]
+    full = [columns for columns in tables if columns.num_rows] or tables
+    coded = len(full) == 1 and pa.types.is_dictionary(full[0]["topic"].type)
+    return joined(full, (*FEW, "topic") if coded else FEW)
 
 
 _UNFIT: Final = (OverflowError, UnicodeEncodeError, pa.ArrowInvalid)
