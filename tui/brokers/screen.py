@@ -80,7 +80,7 @@ LEGEND: Final[Group] = (
 class BrokersScreen(TableScreen):
     """Asks the engine once for each question; cycles are pages of one answer. Other shedders come a moment later."""
 
-    CSS_PATH = stylesheet("brokers")
+    CSS_PATH: ClassVar = [stylesheet("brokers"), stylesheet("dialogs")]
     AUTO_FOCUS = "#table"
     filename = "brokers.csv"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]

@@ -70,13 +70,13 @@ def remark_lines(remarks: tuple[Remark, ...], width: int) -> Content:
     for remark in remarks:
         style = "$active bold" if remark.main else ""
         label = remark.label.rjust(label_width - 1)
-        for text in _rows(remark.text, max(12, width - label_width - 1)):
+        for text in rows_of(remark.text, max(12, width - label_width - 1)):
             lines.append(assembled((f"{label} ", "$dim"), (text, style)))
             label = " " * (label_width - 1)
     return below_each_other(lines)
 
 
-def _rows(text: str, cells: int) -> list[str]:
+def rows_of(text: str, cells: int) -> list[str]:
     """A sentence in rows of so many cells; only the stock wrap breaks behind hyphens, and it counts characters."""
     if cell_len(text) == len(text):
         return [text] if len(text) <= cells else wrap(text, cells) or [""]
@@ -137,7 +137,7 @@ class WordsPanel(ScrolledLines, can_focus=False):
     def _wrapped(self, width: int) -> list[Line]:
         if not self._wraps or width <= 0:
             return [(visible(text), role) for text, role in self.said]
-        return [(row, role) for text, role in self.said for row in _rows(visible(text), width)]
+        return [(row, role) for text, role in self.said for row in rows_of(visible(text), width)]
 
     def render_line(self, y: int) -> Strip:
         width, base = self.scrollable_content_region.width, self.ground
