@@ -217,7 +217,10 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
             self._sort(Order(self.order.key, not self.order.descending))
 
     def sort_by(self, key: str) -> None:
-        """Sort by a column: numbers with the largest first, texts from a on."""
+        """Sort by a column: numbers with the largest first, texts from a on. "" leaves the rows as they come."""
+        if not key:
+            self._sort(AS_THEY_COME)
+            return
         first = next((value for row in self._rows if (value := self._value(row, key)) is not None), "")
         self._sort(Order(key, descending=not isinstance(first, str)))
 
