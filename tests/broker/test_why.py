@@ -274,10 +274,10 @@ def messages_are_for_later(on: Stage) -> None:
 
 
 def the_backlog_is_too_large(on: Stage) -> None:
+    on.join("anna", permits=3)
+    on.send(KEYS)  # before there is a quota: it is checked now and then, and what is sent afterwards is held
     on.limit("backlogQuota?backlogQuotaType=destination_storage",
              {"limitSize": 1_000, "limitTime": -1, "policy": "producer_request_hold"})  # fmt: skip
-    on.join("anna", permits=3)
-    on.send(KEYS)
 
 
 def the_broker_sends_slowly(on: Stage) -> None:

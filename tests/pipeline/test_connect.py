@@ -47,7 +47,8 @@ def test_a_whole_run_works_through_a_connect_server(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", DRIVER, str(RECORDING), str(out), str(local)],
         capture_output=True, text=True, timeout=HANG_S, check=False, cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        # SPARK_TESTING has the server take a free port, as others may run here.
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "SPARK_TESTING": "1"},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert json.loads(ran.stdout.splitlines()[-1]) == ["pyspark.sql.connect.session", {}]

@@ -64,6 +64,19 @@ def test_a_row_marked_before_the_rows_went_is_not_looked_for() -> None:
     run(app, story)
 
 
+def test_a_line_is_edited_in_the_order_of_its_keys() -> None:
+    """Keys that edit came behind the letters that were typed after them, as they go up to the app first."""
+    app = app_of()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("e")
+        await pilot.pause()
+        await at_once(pilot, "ctrl+u", "a", "b", "left", "c", "backspace", "home", "d")
+        assert app.screen.query_one(Input).value == "dab"
+
+    run(app, story)
+
+
 @pytest.mark.parametrize("times", [2, 3])
 def test_a_double_click_in_a_dialog_leaves_it_once(times: int) -> None:
     """The second click found a dialog that was going, and took the screen below away."""

@@ -42,8 +42,8 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
     longest = max((_name_cells(row.name) for row in rows), default=0) + 1
     # All that are active somewhere: who has how many of them changes with every step, so the widths would too.
     active = max(8, len(f"{sum(row.active_partitions for row in rows):,}") + 1)
-    levels = len({row.priority_level for row in rows}) > 1
-    priority = Column("prio", "prio", 5)
+    levels = {row.priority_level for row in rows}
+    priority = Column("prio", "prio", max(5, *(len(str(level)) + 1 for level in levels), 0))
     seen = reported_columns([row.reported for row in rows if row.reported is not None])
     return fitting(
         width,
@@ -57,11 +57,11 @@ def consumer_columns(rows: Sequence[ConsumerRow], width: int) -> Columns:
             Column("ring", "ring", 7),
             *seen.others,
             Column("rate", "rate", 7),
-            *([priority] if levels else []),
+            *([priority] if len(levels) > 1 else []),
             Column("bar", "", _BAR_CELLS[0], left=True, most=_BAR_CELLS[1]),
             Column("msgs", "msg/s", 8),
             Column("change", "moved", 8),
-            *([] if levels else [priority]),
+            *([] if len(levels) > 1 else [priority]),
         ],
         ("tag", "name", "prio", "active", "change", "ring", "rate", "bar", "msgs", *REPORTED_ORDER),
     )

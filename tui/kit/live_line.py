@@ -23,8 +23,8 @@ _LATE_TURNS: Final = 3
 class Freshness:
     """``shown_ms`` is when the picture was read, in epoch milliseconds; ``newest_ms`` when the cluster was last read.
 
-    ``trouble`` says why the last try brought nothing, "" where it did. ``steps`` of a what-if keep the picture, and so
-    does an earlier moment: ``moment`` is which one of how many is shown.
+    ``trouble`` says why the last try brought nothing, "" where it did. A what-if keeps the picture, which has ``steps``
+    then or not yet, and so does an earlier moment: ``moment`` is which one of how many is shown.
     """
 
     origin: str
@@ -33,6 +33,8 @@ class Freshness:
     newest_ms: int
     trouble: str = ""
     steps: int = 0
+    stays: bool = False
+    """Whether somebody works on the picture, so that no newer one takes its place."""
     moment: tuple[int, int] = (0, 0)
     compared: int = 0
     """Facts of the picture that were compared with the model; ``disagree`` of them differ."""
@@ -92,7 +94,7 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
             f"{origin} has not answered for {age_text(silent_s)}",
             "$bad",
         )
-    if freshness.waits:
+    if freshness.waits or freshness.stays:
         at, of = freshness.moment
         held = f"moment {at} of {of}," if at < of else f"what-if, {counted(freshness.steps, 'step')} on a picture"
         return (

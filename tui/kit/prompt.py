@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Final
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -28,6 +30,13 @@ class TypedLine(Input):
     def __init__(self, value: str = "", *, max_length: int = LONGEST_LINE, **more: Any) -> None:
         super().__init__(value, max_length=max_length, compact=True, **more)
 
+    async def on_key(self, event: events.Key) -> None:
+        """Edit at once: on its way up to the app, which finds bindings, a key is overtaken by text typed behind it."""
+        action = _editing_actions(type(self)).get(event.key)
+        if action is not None and not event.is_printable:
+            event.stop()
+            await self.run_action(action)
+
     def watch_value(self, before: str, _now: str) -> None:
         """Paint all again after joined characters: pieces of them may have taken more cells than the field has."""
         if JOINER in before and self.is_attached:
@@ -43,6 +52,19 @@ class TypedLine(Input):
         super().restricted()
         if self.max_length == LONGEST_LINE:
             self.notify(f"A line takes up to {LONGEST_LINE:,} characters; nothing was inserted.", severity="warning")
+
+
+@cache
+def _editing_actions(field: type[Input]) -> Mapping[str, str]:
+    """What each key of a field does; its own bindings come before those of the stock field."""
+    bindings = [
+        binding
+        for above in reversed(field.mro())
+        if issubclass(above, Input)
+        for binding in above.__dict__.get("BINDINGS", ())
+        if isinstance(binding, Binding)
+    ]
+    return {key: binding.action for binding in bindings for key in binding.key.split(",")}
 
 
 MANY_OPTIONS = 20_000

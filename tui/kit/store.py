@@ -336,6 +336,7 @@ class Store:
             rest_ms=min(older.values(), default=0),
             shown_ms=self._live.shown_ms if at_ms is None else at_ms,
             steps=self._main.length,
+            stays=self._stays,
             moment=self.moment,
             compared=self.agreement.compared,
             disagree=len(self.agreement.disagreements),
@@ -354,6 +355,7 @@ class Store:
     def keep_picture(self) -> None:
         """Let no newer reading replace the picture of a running cluster until the newest is asked for."""
         self._kept = True
+        self._post(self.Changed())
 
     def arrive(self, scene: Scene) -> None:
         """Take a newer reading: it is the picture now, unless somebody works on the one before."""

@@ -43,8 +43,9 @@ def test_levels_that_differ_are_worth_a_column_sooner() -> None:
 
 @pytest.mark.parametrize("name", ["", "x" * 500, "日本語" * 30, "a\nb"])
 @pytest.mark.parametrize("width", [30, 38, 80, 200])
-def test_every_cell_is_as_wide_as_its_column(name: str, width: int) -> None:
-    for row in rows(names=(name, "b"), priorities=(0, -7)):
+@pytest.mark.parametrize("level", [-7, 2**31 - 1])
+def test_every_cell_is_as_wide_as_its_column(name: str, width: int, level: int) -> None:
+    for row in rows(names=(name, "b"), priorities=(0, level)):
         gained = replace(row, gained=100_000, lost=20)
         columns = consumer_columns((gained,), width)
         write = Cells(palette(), 1.0)

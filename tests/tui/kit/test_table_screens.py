@@ -10,11 +10,12 @@ from textual.pilot import Pilot
 
 from tests.tui.broker_scenes import brokers_app, brokers_screen
 from tests.tui.bundle_scenes import bundles_app
-from tests.tui.screens_under_test import run, until
+from tests.tui.screens_under_test import app_of, cluster, run, until
 from tui.brokers.screen import BrokersScreen
 from tui.bundles.screen import BundlesScreen
 from tui.kit.columns import Order
 from tui.kit.help import HelpScreen
+from tui.kit.line_table import RowsTable
 from tui.kit.prompt import Prompt
 from tui.kit.table_screens import TableScreen
 
@@ -48,6 +49,25 @@ def test_brokers_are_sorted_by_what_they_use_and_the_marked_one_stays_marked() -
         assert table.order.descending
 
     run(app, story, (160, 40))
+
+
+def test_the_order_after_the_last_column_is_that_of_no_column() -> None:
+    """Also where there are no rows, and so no column to sort by."""
+    app = app_of(cluster(("only",), topics=1))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("h")
+        await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+        table = app.screen.query_one(RowsTable)
+        orders = []
+        for _ in range(9):
+            await pilot.press("comma")
+            orders.append(table.order.key)
+        assert "" in orders and len(set(orders)) > 1
+        assert [row.name for row in table.listed]
+
+    run(app, story)
 
 
 def test_bundles_are_sorted_without_their_tree_and_split_ones_come_last() -> None:
