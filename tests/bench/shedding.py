@@ -38,7 +38,10 @@ BUNDLES: Final = 100
 CYCLES: Final = 60
 ROUNDS: Final = 3
 KEYS: Final = ("]", "]", "[", "down", "up", "z", "end", "home", "s") * 3
-QUESTIONS: Final = ("x", "a", "m", "m", "r", "t", "u")
+QUESTIONS: Final = ("x", "a", "m", "m", "r", "t", "u", "enter")
+DIALOG: Final = ("equals_sign", "ctrl+right", "pageup", "down", "escape")
+"""The settings are opened, a slider is moved by one and by ten steps, the next setting is marked."""
+IDLE_S: Final = 0.1
 PEER: Final = "one cycle from the reports, as many times"
 
 
@@ -120,32 +123,28 @@ class _TimedBare(Bare):
 def _presses(loads: tuple[BrokerLoad, ...], settings: LoadSettings, size: str) -> list[Row]:
     """What a key press takes on the screen of that cluster until its last paint, beside Textual with one Static.
 
-    A question is answered by another thread: its row is about the key itself, and one more about showing the answer.
+    A question is answered by another thread, and shedder after shedder is compared then: a row of its own is about all
+    paints until everything is there.
     """
     given = BrokersInput(ShedInputs(tuple(WrittenLoad(load, 1) for load in loads)), settings)
     ours, answers = asyncio.run(_press(_Timed(given, BrokersQuestion())))
     peer = statistics.median(asyncio.run(press(_TimedBare(), ["c"] * len(KEYS)))["c"].last)
     name = "Textual with one Static that changes"
     rows = [
-        Row(f"brokers, key {key!r}, processor time, {size}", statistics.median(taken), name, peer, "< 50 ms")
+        Row(f"brokers, {key}, processor time, {size}", statistics.median(taken), name, peer, "< 50 ms")
         for key, taken in ours.items()
     ]
-    shown = f"brokers, an answer is shown, processor time, {size}"
+    shown = f"brokers, a question until its answer and all shedders are painted, processor time, {size}"
     return [*rows, Row(shown, statistics.median(answers), name, peer, "< 50 ms")]
 
 
 async def _press(app: _Timed) -> tuple[dict[str, list[float]], list[float]]:
-    """Milliseconds of every press by key, and of every answer that is shown after one."""
+    """Milliseconds of every press by key, and of every question until its answer and all shedders are painted."""
     taken: dict[str, list[float]] = {}
     answers: list[float] = []
     async with app.run_test(size=SIZE) as pilot:
         screen = app.screen
         assert isinstance(screen, BrokersScreen)
-        show = screen.show_all
-
-        async def idle() -> None:
-            while len(screen.compared) < len(SHEDDERS):  # worked out in threads
-                await pilot.pause(0.01)
 
         async def timed(key: str) -> float:
             app.paints.clear()
@@ -154,18 +153,24 @@ async def _press(app: _Timed) -> tuple[dict[str, list[float]], list[float]]:
             await pilot.pause()
             return (app.paints[-1] - begin) * 1000 if app.paints else 0.0
 
-        await idle()
-        for key in (*KEYS, *["equals_sign", "escape"] * 3):
-            taken.setdefault(key, []).append(await timed(key))
+        while len(screen.compared) < len(SHEDDERS):  # worked out in threads
+            await asyncio.sleep(IDLE_S)
+        gc.collect()
+        gc.freeze()  # as the product does once it has started
+        for key in KEYS:
+            taken.setdefault(f"key {key!r}", []).append(await timed(key))
+        for key in DIALOG * 3:
+            taken.setdefault(f"settings, key {key!r}", []).append(await timed(key))
         for key in QUESTIONS:
-            view = screen.view
-            taken.setdefault(key, []).append(await timed(key))
-            while screen.view is view:
-                await pilot.pause(0.01)
-            await idle()
-            app.paints.clear()
-            begin = app.clock()
-            show()
-            await pilot.pause()
-            answers.append((app.paints[-1] - begin) * 1000 if app.paints else 0.0)
+            of_settings = key == "enter"
+            if of_settings:
+                await pilot.press("equals_sign", "ctrl+right")
+                await pilot.pause()
+            view, begin = screen.view, app.clock()
+            taken.setdefault(f"{'settings, ' * of_settings}key {key!r}", []).append(await timed(key))
+            while screen.view is view or len(screen.compared) < len(SHEDDERS):
+                await asyncio.sleep(IDLE_S)
+            await asyncio.sleep(IDLE_S)
+            answers.append((app.paints[-1] - begin) * 1000)
+        gc.unfreeze()
     return taken, answers

@@ -3,61 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import Final
 
-from rich.segment import Segment
+from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.reactive import reactive
-from textual.strip import Strip
+from textual.containers import Vertical, VerticalScroll
 from textual.widgets import Input
 
 from engine.balance.settings import LoadSettings
-from engine.balance.thresholds import Threshold, thresholds_of
+from engine.balance.thresholds import thresholds_of
 from engine.errors import Rejection
-from tui.drawing.bars import bar_text
-from tui.drawing.glyphs import glyphs_of
+from tui.brokers.sliders import OTHER, SliderField, Sliders
 from tui.kit.dialog import Dialog
-from tui.kit.line_widget import LineWidget
 from tui.kit.plain_text import PlainLabel
-from tui.kit.prompt import TypedLine
 
 Pairs = tuple[tuple[str, str], ...]
-OTHER: Final = "other"
-STEPS: Final = 10
-
-
-class SliderField(TypedLine):
-    """A value that is typed, or moved along its range."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+right", "slide(1)", "More", show=False),
-        Binding("ctrl+left", "slide(-1)", "Less", show=False),
-        Binding("pageup", f"slide({STEPS})", "Much more", show=False),
-        Binding("pagedown", f"slide(-{STEPS})", "Much less", show=False),
-    ]
-
-    def __init__(self, threshold: Threshold, value: str) -> None:
-        super().__init__(value, id=threshold.name, max_length=20, classes="slider--value")
-        self.threshold = threshold
-
-    def action_slide(self, steps: int) -> None:
-        self.value = self.threshold.stepped(self.value, steps)
-        self.cursor_position = len(self.value)
-
-
-class SliderBar(LineWidget):
-    """Where a value is between the ends of its range; empty for a text that is not a value."""
-
-    share: reactive[float | None] = reactive(None)
-
-    def render_line(self, y: int) -> Strip:
-        width, style = self.size.width, self.rich_style
-        if y or self.share is None:
-            return Strip.blank(width, style)
-        drawn = bar_text(self.share, width, glyphs_of(self.ascii_only)).ljust(width, "." if self.ascii_only else "·")
-        return Strip([Segment(drawn, style)]).adjust_cell_length(width, style)
+KEYS_HELP: Final = "enter takes them over, arrows go to the next, ctrl+arrows and page keys slide, escape cancels"
 
 
 class SettingsScreen(Dialog[Pairs]):
@@ -80,30 +41,31 @@ class SettingsScreen(Dialog[Pairs]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -sliders"):
             with VerticalScroll(can_focus=False):
-                for threshold in self._thresholds:
-                    yield PlainLabel(_label(threshold), classes="dialog--label")
-                    with Horizontal(classes="slider"):
-                        yield SliderField(threshold, self._texts[threshold.name])
-                        yield SliderBar(id=f"{threshold.name}-bar", ascii_only=self._ascii_only)
-                yield PlainLabel("another one, NAME=VALUE", classes="dialog--label")
-                yield TypedLine("", id=OTHER)
+                yield Sliders(self._thresholds, self._texts, ascii_only=self._ascii_only)
             yield PlainLabel("", classes="dialog--error")
-            keys = "ctrl+arrows and page keys slide"
-            yield PlainLabel(f"enter takes them over, {keys}, escape cancels", classes="dialog--help")
+            yield PlainLabel(KEYS_HELP, classes="dialog--help")
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        for threshold in self._thresholds:
-            self._draw(threshold)
+    @property
+    def sliders(self) -> Sliders:
+        return self.query_one(Sliders)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         super().on_input_changed(event)
-        if isinstance(event.input, SliderField):
-            self._draw(event.input.threshold)
+        self.sliders.take(event.value)
 
-    def _draw(self, threshold: Threshold) -> None:
-        bar = self.query_one(f"#{threshold.name}-bar", SliderBar)
-        bar.share = threshold.share_of(self.text_of(threshold.name))
+    @on(SliderField.Asked)
+    def _asked(self, message: SliderField.Asked) -> None:
+        if message.slides:
+            self.sliders.slide(message.slides)
+        else:
+            self.sliders.marked += message.marks
+
+    @on(Sliders.Marked)
+    def _marked(self, message: Sliders.Marked) -> None:
+        self.query_one(VerticalScroll).scroll_to_region(message.region, animate=False)
+
+    def text_of(self, field: str) -> str:
+        return self.sliders.texts[field]
 
     def submit(self) -> None:
         pairs = [(name, text) for name, old in self._texts.items() if (text := self.text_of(name).strip()) != old]
@@ -124,11 +86,11 @@ class SettingsScreen(Dialog[Pairs]):
     def field_of(self, refused: Rejection) -> str:
         return refused.field if refused.field in self._texts else OTHER
 
-
-def _label(threshold: Threshold) -> str:
-    if threshold.is_switch:
-        return f"{threshold.name}: true or false, {threshold.note}"
-    return f"{threshold.name}: {threshold.low:,.15g} to {threshold.high:,.15g} {threshold.unit}, {threshold.note}"
+    def complain(self, text: str, field: str = "") -> None:
+        """The setting that a refusal is about is marked."""
+        super().complain(text)
+        if field:
+            self.sliders.marked = self.sliders.names.index(field)
 
 
 def _text(value: object) -> str:

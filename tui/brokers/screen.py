@@ -60,6 +60,8 @@ QUICK_BUNDLES: Final = 50
 """With more bundles than this forecasts under all shedders take longer than a key may: they are made in threads."""
 MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible": "extensible"}
 NOT_OF_THE_NEWEST: Final = "the picture is older than the newest reports: {}; u takes the last change back"
+Answer = tuple[BrokersView, BrokersFrame]
+"""What is forecast, and the page of it that is shown."""
 ZOOMS: Final = ("", "table", "next", "compare")
 EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
 LEGEND: Final[Group] = (
@@ -78,7 +80,7 @@ LEGEND: Final[Group] = (
 class BrokersScreen(TableScreen):
     """Asks the engine once for each question; cycles are pages of one answer. Other shedders come a moment later."""
 
-    CSS_PATH = stylesheet("brokers")
+    CSS_PATH: ClassVar = [stylesheet("brokers"), stylesheet("dialogs")]
     AUTO_FOCUS = "#table"
     filename = "brokers.csv"
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
@@ -111,7 +113,7 @@ class BrokersScreen(TableScreen):
         self._given = given if isinstance(given, BrokersInput) else None
         self._newest = given if callable(given) else None
         self._before: list[BrokersQuestion] = []
-        self._frame: tuple[BrokersView, BrokersFrame] | None = None
+        self._frame: Answer | None = None
         self._computing = Computing()
         self._comparing = Computing()
         self._asked = ""
@@ -166,21 +168,21 @@ class BrokersScreen(TableScreen):
         newest = self._newest
         if newest is None or not self._ready or self._computing.what:
             return
-        self._newest, question = None, self.question
+        self._newest, question, cycle = None, self.question, self.cycle
         if self.view is None:
             self.sentence = "hint", "working out the brokers from their load reports"
 
-        def compute() -> tuple[BrokersInput, BrokersView | Rejection]:
+        def compute() -> tuple[BrokersInput, Answer | Rejection]:
             given = newest()
-            return given, _answered(given, question)
+            return given, _answered(given, question, cycle)
 
-        def take(answer: tuple[BrokersInput, BrokersView | Rejection]) -> None:
-            given, view = answer
-            if isinstance(view, Rejection):
-                self._refuse(NOT_OF_THE_NEWEST.format(view))
+        def take(outcome: tuple[BrokersInput, Answer | Rejection]) -> None:
+            given, answer = outcome
+            if isinstance(answer, Rejection):
+                self._refuse(NOT_OF_THE_NEWEST.format(answer))
             else:
                 self._given = given
-                self._take(question, view, undoing=True)
+                self._take(question, answer, undoing=True)
             self._renew_when_idle()
 
         self._computing.begin("the newest reports", compute, take)
@@ -198,16 +200,16 @@ class BrokersScreen(TableScreen):
             return
         bundles = sum(len(load.bundles) for load in given.inputs.loads)
         if bundles <= QUICK_BUNDLES:
-            self._take(question, brokers_view(given, question), undoing=undoing)
+            self._take(question, _answered(given, question, self._cycle_of(question)), undoing=undoing)
             return
 
-        def take(answer: BrokersView | Rejection) -> None:
+        def take(answer: Answer | Rejection) -> None:
             self._asked = ""
             self._take(question, answer, undoing=undoing)
             self._renew_when_idle()
 
         self._asked = f"{counted(question.cycles, 'cycle')} for {counted(bundles, 'bundle')}"
-        self._computing.begin(self._asked, partial(_answered, given, question), take)
+        self._computing.begin(self._asked, partial(_answered, given, question, self._cycle_of(question)), take)
         self._say_where_it_is()
 
     @property
@@ -223,7 +225,11 @@ class BrokersScreen(TableScreen):
         elif self.view is not None:
             self.sentence = "hint", hint_text(self.view, self.frame)
 
-    def _take(self, question: BrokersQuestion, answer: BrokersView | Rejection, *, undoing: bool) -> None:
+    def _cycle_of(self, question: BrokersQuestion) -> int:
+        """The cycle that is shown of an answer: now where brokers come or go, else the same as before."""
+        return 0 if question.changes != self.question.changes else min(self.cycle, question.cycles)
+
+    def _take(self, question: BrokersQuestion, answer: Answer | Rejection, *, undoing: bool) -> None:
         if isinstance(answer, Rejection):
             self._refuse(str(answer))
             return
@@ -231,10 +237,10 @@ class BrokersScreen(TableScreen):
             self._before.pop()
         elif self.view is not None and question != self.question:
             self._before.append(self.question)
-        begins_anew = question.changes != self.question.changes
-        self.question, self.view, self.compared = question, answer, ()
-        self.set_reactive(BrokersScreen.cycle, 0 if begins_anew else min(self.cycle, question.cycles))
-        self._compare(answer)
+        self.set_reactive(BrokersScreen.cycle, self._cycle_of(question))
+        view = answer[0]
+        self.question, self.view, self.compared, self._frame = question, view, (), answer
+        self._compare(view)
         self.show_all()
 
     def _compare(self, view: BrokersView) -> None:
@@ -327,8 +333,8 @@ class BrokersScreen(TableScreen):
 
     def typed_commands(self) -> Mapping[str, Typed]:
         brokers = {row.broker: row.broker for row in self.frame.rows} if self.view is not None else {}
-        shedders = {each: each for each in SHEDDERS}
-        placements = {each: each for each in PLACEMENTS}
+        shedders = {name: name for name in SHEDDERS}
+        placements = {name: name for name in PLACEMENTS}
         return {
             "kill": choice("kill BROKER", "let a broker die", brokers, self._kill),
             "add": Typed("add", "add a broker without bundles", lambda _: self.action_add()),
@@ -409,7 +415,7 @@ class BrokersScreen(TableScreen):
         view, frame = self.view, self.frame
         title = f" {safe_name(view.given.source)}  " if view.given.source else "  "
         self.query_one("#title", PlainStatic).update(
-            assembled((" brokers", "$accent bold"), (title, "bold"), (status_text(view), "$dim"))
+            assembled((" brokers", "$accent bold"), (title, "bold"), (status_text(view), "$dim")), layout=False
         )
         self.next_text = tuple(next_lines(view, frame))
         self._show_compared()
@@ -425,10 +431,7 @@ class BrokersScreen(TableScreen):
     def _show_compared(self) -> None:
         panel = self.query_one("#compare", WordsPanel)
         width = panel.scrollable_content_region.width
-        if self.compared:
-            self.compare_text = tuple(compare_lines(self.compared, self.question.cycles, width))
-        else:
-            self.compare_text = (("comparing all shedders", "dim"),)
+        self.compare_text = tuple(compare_lines(self.compared, self.question.cycles, width))
 
     def _show_table(self, frame: BrokersFrame) -> None:
         assert self.view is not None
@@ -491,13 +494,15 @@ class BrokersScreen(TableScreen):
             self.on_close()
 
 
-def _answered(given: BrokersInput, question: BrokersQuestion) -> BrokersView | Rejection:
-    """The answer, with what its first page needs."""
+def _answered(given: BrokersInput, question: BrokersQuestion, cycle: int) -> Answer | Rejection:
+    """The answer, with all that its first page needs."""
     view = brokers_view(given, question)
-    if isinstance(view, BrokersView):
-        for row in brokers_frame(view, 0).rows:
-            row.make_blocks()  # the view keeps them
-    return view
+    if isinstance(view, Rejection):
+        return view
+    frame = brokers_frame(view, cycle)
+    for row in frame.rows:
+        row.make_blocks()  # the view keeps them
+    return view, frame
 
 
 BUNDLES_LISTED: Final = 200

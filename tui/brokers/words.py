@@ -21,6 +21,7 @@ from engine.views.brokers.model import (
     NextMove,
     Resource,
 )
+from engine.views.brokers.view import SHEDDERS
 from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name
 
 ASSUMED_TEXTS: Final[dict[Assumption, str]] = {
@@ -182,15 +183,15 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
     return [*lines, *loop_lines(view), *problem_lines(view), *assumed_lines(view.ahead.assumptions)]
 
 
-def move_text(each: NextMove, shedder: str) -> str:
+def move_text(coming: NextMove, shedder: str) -> str:
     """Who sheds what to whom, and why."""
-    move = each.move
+    move = coming.move
     target = "nobody" if move.destination is None else safe_name(move.destination)
     names = [f"{safe_name(broker)} {percent(chance)}" for broker, chance in move.chances.items()]
     more = f" and {len(names) - CANDIDATES_SHOWN} more" if len(names) > CANDIDATES_SHOWN else ""
     drawn = f" (drawn from {', '.join(names[:CANDIDATES_SHOWN])}{more})" if len(names) > 1 else ""
     back = ", back where it was" if move.returns else ""
-    why = f", because {compared_text(each.figure, each.limit, shedder)}" if each.figure is not None else ""
+    why = f", because {compared_text(coming.figure, coming.limit, shedder)}" if coming.figure is not None else ""
     carries = f"{counted(move.topics, 'topic')}, {msgs_per_sec(move.msgs_per_sec)}"
     return f"{safe_name(move.source)} sheds {safe_name(move.bundle)} to {target}{drawn}{back}: {carries}{why}"
 
@@ -294,38 +295,57 @@ def assumed_lines(assumptions: Sequence[Assumption]) -> list[Line]:
     ]
 
 
-_COLUMNS: Final = (("/h", 6), ("topics", 7), ("back", 5), ("quiet", 6), ("max/mean", 9), ("dev.", 6))
-_NARROW: Final = ("/h", "topics", "quiet", "dev.")
+_NAME_CELLS: Final = 10
+_WIDE: Final = (("/h", 7), ("topics", 7), ("back", 6), ("quiet", 6), ("max/mean", 9), ("dev.", 6))
+_MEDIUM: Final = (("/h", 6), ("topics", 7), ("quiet", 6), ("max", 5), ("dev.", 5))
+_NARROW: Final = (("/h", 6), ("quiet", 6), ("max", 5), ("dev.", 5))
+
+
+def _columns(width: int) -> tuple[tuple[str, int], ...]:
+    """The columns that ``width`` cells have room for; both measures of how even the brokers are always have."""
+    for columns in (_WIDE, _MEDIUM):
+        if _NAME_CELLS + sum(cells for _, cells in columns) <= width:
+            return columns
+    return _NARROW
 
 
 def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list[Line]:
-    """Every shedder in one line, in the columns that ``width`` has room for."""
-    columns = [each for each in _COLUMNS if width >= 50 or each[0] in _NARROW]
-    lines: list[Line] = [(f"{'':11}" + "".join(name.rjust(cells) for name, cells in columns), "dim")]
-    for each in compared:
-        name = f"{'*' if each.in_force else ' '}{SHORT_NAMES.get(each.shedder, each.shedder)}".ljust(11)
-        if each.after is None:
-            lines.append((f"{name} not in this release" if each.refused else name, "dim"))
-            continue
-        usage = each.after.usage
-        cells = {
-            "/h": f"{each.unloads_per_hour:.1f}",
-            "topics": quantity(each.topics),
-            "back": str(each.returned),
-            "quiet": "-" if each.quiet_after is None else str(each.quiet_after),
-            "max/mean": _ratio(usage.max_over_mean),
-            "dev.": _ratio(usage.deviation_over_mean),
-        }
-        lines.append(
-            (name + "".join(cells[key].rjust(room) for key, room in columns), "head" if each.in_force else "text")
-        )
-    lines += [
+    """Every shedder in one line; those that are still computed have theirs already, so that nothing moves."""
+    columns = _columns(width)
+    lines: list[Line] = [(" " * _NAME_CELLS + "".join(name.rjust(cells) for name, cells in columns), "dim")]
+    lines += [_compared_line(shedder, columns) for shedder in compared]
+    shown = {shedder.shedder for shedder in compared}
+    lines += [(f" {SHORT_NAMES[name]} …", "dim") for name in SHEDDERS if name not in shown]
+    mean = "max/mean" if columns is _WIDE else "max"
+    return [
+        *lines,
         (f"*: in force. After {counted(cycles, 'cycle')}:", "dim"),
         ("/h: unloads an hour", "dim"),
         ("quiet: cycles until nothing moves", "dim"),
+        (f"{mean}: fullest broker over the mean", "dim"),
         ("dev.: standard deviation over mean", "dim"),
     ]
-    return lines
+
+
+def _compared_line(compared: Compared, columns: Sequence[tuple[str, int]]) -> Line:
+    mark = "*" if compared.in_force else " "
+    name = f"{mark}{SHORT_NAMES.get(compared.shedder, compared.shedder)}".ljust(_NAME_CELLS)
+    if compared.after is None:
+        return (f"{name} not in this release" if compared.refused else name), "dim"
+    usage = compared.after.usage
+    max_over_mean = _ratio(usage.max_over_mean)
+    per_hour = compared.unloads_per_hour
+    texts = {
+        "/h": f"{per_hour:.1f}" if per_hour < 100 else quantity(per_hour),
+        "topics": quantity(compared.topics),
+        "back": quantity(compared.returned),
+        "quiet": "-" if compared.quiet_after is None else str(compared.quiet_after),
+        "max/mean": max_over_mean,
+        "max": max_over_mean,
+        "dev.": _ratio(usage.deviation_over_mean),
+    }
+    cells = "".join(texts[key].rjust(room) for key, room in columns)
+    return name + cells, "head" if compared.in_force else "text"
 
 
 def _ratio(value: float) -> str:

@@ -17,13 +17,13 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, in_order
+from tui.kit.scrolled_lines import ScrolledLines
 
 
-class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
+class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
     """Rows with a cursor, drawn on demand: O(height) for a frame, whatever the number of rows."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"line-table--heading", "line-table--cursor"}
@@ -90,19 +90,9 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     def watch_lines(self) -> None:
         """Other rows: fit the scrolling range and keep the cursor inside."""
-        self._set_range(Size(0, self.lines.count + self._heading_height))
+        self.set_range(Size(0, self.lines.count + self._heading_height))
         self.cursor = self.validate_cursor(self.cursor)
         self.refresh()
-
-    def _set_range(self, size: Size) -> None:
-        """Set the scrolling range; only when the scrollbar comes or goes is the screen arranged again."""
-        height = self.size.height
-        if (size.height > height) is not (self.virtual_size.height > height):
-            self.virtual_size = size
-            return
-        self.set_reactive(LineTable.virtual_size, size)
-        if size.height > height:
-            self.vertical_scrollbar.window_virtual_size = size.height
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Keep the marked row in sight and report the move."""
@@ -158,7 +148,7 @@ class LineTable(ScrollView, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """One line of the screen: the heading stays, the rows scroll below it."""
         width = self.scrollable_content_region.width
-        base = self.rich_style
+        base = self.ground
         if self.lines.heading is not None and y == 0:
             style = base + self.get_component_rich_style("line-table--heading")
             return self._strip(self.lines.heading(width), width, style)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice, zip_longest
 from textwrap import wrap
 from typing import ClassVar, Final
 
@@ -15,11 +16,11 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from engine.text import visible
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
+from tui.kit.scrolled_lines import ScrolledLines
 from tui.kit.wording import Line, Remark
 
 
@@ -69,13 +70,13 @@ def remark_lines(remarks: tuple[Remark, ...], width: int) -> Content:
     for remark in remarks:
         style = "$active bold" if remark.main else ""
         label = remark.label.rjust(label_width - 1)
-        for text in _rows(remark.text, max(12, width - label_width - 1)):
+        for text in rows_of(remark.text, max(12, width - label_width - 1)):
             lines.append(assembled((f"{label} ", "$dim"), (text, style)))
             label = " " * (label_width - 1)
     return below_each_other(lines)
 
 
-def _rows(text: str, cells: int) -> list[str]:
+def rows_of(text: str, cells: int) -> list[str]:
     """A sentence in rows of so many cells; only the stock wrap breaks behind hyphens, and it counts characters."""
     if cell_len(text) == len(text):
         return [text] if len(text) <= cells else wrap(text, cells) or [""]
@@ -85,7 +86,7 @@ def _rows(text: str, cells: int) -> list[str]:
 ROLES: Final = ("head", "text", "dim", "warn", "bad", "good")
 
 
-class WordsPanel(ScrollView, can_focus=False):
+class WordsPanel(ScrolledLines, can_focus=False):
     """One text of lines with a role each; another one is shown from its beginning.
 
     A line API: a text of a hundred lines costs what its visible part costs. ``wraps`` False cuts lines off instead.
@@ -102,7 +103,7 @@ class WordsPanel(ScrollView, can_focus=False):
     WordsPanel > .words-panel--good { color: $good; }
     """
 
-    said: reactive[tuple[Line, ...]] = reactive(())
+    said: reactive[tuple[Line, ...]] = reactive((), repaint=False)
     """What is said."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None, wraps: bool = True) -> None:  # noqa: A002 - Textual's own name
@@ -111,30 +112,35 @@ class WordsPanel(ScrollView, can_focus=False):
         self._rows: list[Line] = []
 
     def watch_said(self) -> None:
-        """Say it from the top."""
-        self._fit()
+        """Say it from the top, and paint from the first to the last line that differs."""
+        before = self._rows
+        self._wrap()
         self.scroll_home(animate=False)
+        pairs = islice(zip_longest(before, self._rows), self.size.height)
+        changed = [at for at, (old, new) in enumerate(pairs) if old != new]
+        if changed:
+            self.refresh_lines(changed[0], changed[-1] + 1 - changed[0])
 
     def on_resize(self) -> None:
         """Wrap at another width."""
-        self._fit()
+        self._wrap()
+        self.refresh()
 
-    def _fit(self) -> None:
+    def _wrap(self) -> None:
         """Wrap for the room beside the scrollbar if there is one; whether it is there yet plays no part."""
         inside = self.outer_size - self.styles.gutter.totals
         self._rows = self._wrapped(inside.width)
         if len(self._rows) > inside.height:
             self._rows = self._wrapped(inside.width - self.styles.scrollbar_size_vertical)
-        self.virtual_size = Size(0, len(self._rows))
-        self.refresh()
+        self.set_range(Size(0, len(self._rows)))
 
     def _wrapped(self, width: int) -> list[Line]:
         if not self._wraps or width <= 0:
             return [(visible(text), role) for text, role in self.said]
-        return [(row, role) for text, role in self.said for row in _rows(visible(text), width)]
+        return [(row, role) for text, role in self.said for row in rows_of(visible(text), width)]
 
     def render_line(self, y: int) -> Strip:
-        width, base = self.scrollable_content_region.width, self.rich_style
+        width, base = self.scrollable_content_region.width, self.ground
         at = y + self.scroll_offset.y
         if not 0 <= at < len(self._rows):
             return Strip.blank(width, base)

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from engine.balance.thresholds import thresholds_of
-from engine.scenarios.embedded import embedded_brokers
+from engine.scenarios.broker_scenes import embedded_brokers
 from engine.views.brokers.model import BrokersView
 from engine.views.brokers.view import SHEDDERS, brokers_input
 from tests.tui.broker_scenes import brokers_app, brokers_screen, settled
@@ -18,8 +18,9 @@ from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.brokers import screen as screen_module
 from tui.brokers.bindings import BINDINGS
-from tui.brokers.dialogs import SettingsScreen, SliderBar, SliderField
+from tui.brokers.dialogs import SettingsScreen
 from tui.brokers.screen import BrokersScreen
+from tui.brokers.sliders import OTHER, Sliders
 from tui.kit.help import HelpScreen
 
 
@@ -108,7 +109,7 @@ def test_settings_are_refused_in_the_dialog_or_change_the_forecast() -> None:
         await pilot.pause()
         dialog: Any = app.screen
         assert isinstance(dialog, SettingsScreen)
-        field = dialog.query_one("#loadBalancerBrokerThresholdShedderPercentage", Input)
+        field = dialog.query_one(Input)
         field.value = "many"
         await pilot.press("enter")
         assert app.screen is dialog
@@ -128,18 +129,53 @@ def test_sliders_move_a_threshold_in_its_range_and_the_forecast_follows() -> Non
         screen = brokers_screen(app)
         await pilot.press("equals_sign")
         await pilot.pause()
-        first = app.screen.query(SliderField).first()
+        sliders = app.screen.query_one(Sliders)
+        name, field = sliders.names[0], sliders.field
         seen = []
         for key in ("ctrl+right", "pageup", "ctrl+left", "pagedown", "pagedown"):
             await pilot.press(key)
-            seen.append(first.value)
+            seen.append(field.value)
         assert seen == ["11", "21", "20", "10", "0"]
-        assert app.screen.query(SliderBar).first().share == 0.0
+        assert sliders.share_of(name) == 0.0
         await pilot.press(*["pageup"] * 12)
-        assert (first.value, app.screen.query(SliderBar).first().share) == ("100", 1.0)
+        assert (field.value, sliders.share_of(name)) == ("100", 1.0)
         await pilot.press("enter")
         await pilot.pause()
         assert view_of(screen).ahead.moves == ()
+
+    run(app, story)
+
+
+def test_a_refused_setting_is_marked_and_any_other_is_typed_below_them() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("equals_sign")
+        await pilot.pause()
+        sliders = app.screen.query_one(Sliders)
+        await pilot.press("up", *"loadBalancerSheddingEnabled", "enter")
+        await pilot.pause()
+        assert sliders.name_marked == OTHER  # it has no value
+        await pilot.press(*"=false", "tab", "tab", "x", "tab", "enter")
+        await pilot.pause()
+        assert (sliders.marked, sliders.field.value) == (1, "10.0x")
+        await pilot.press("backspace", "down", "enter")
+        await pilot.pause()
+        assert brokers_screen(app).question.settings == (("loadBalancerSheddingEnabled", "false"),)
+
+    run(app, story)
+
+
+def test_a_click_marks_the_setting_below_it() -> None:
+    app = brokers_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("equals_sign")
+        await pilot.pause()
+        sliders = app.screen.query_one(Sliders)
+        await pilot.click(Sliders, offset=(3, 5))
+        await pilot.pause()
+        assert (sliders.marked, sliders.field.value, sliders.field.region.y) == (2, "0.9", sliders.region.y + 5)
 
     run(app, story)
 
@@ -155,14 +191,16 @@ def test_every_threshold_of_every_shedder_is_a_field_that_can_be_reached() -> No
             await pilot.pause()
             dialog = app.screen
             placement = view_of(brokers_screen(app)).placement
-            names = [each.name for each in thresholds_of(shedder, placement)]
-            assert [field.id for field in dialog.query(SliderField)] == names
-            for name in names:
-                focused = dialog.focused
-                assert focused is not None and focused.id == name
-                assert dialog.region.contains_region(focused.region)
+            names = [threshold.name for threshold in thresholds_of(shedder, placement)]
+            sliders = dialog.query_one(Sliders)
+            assert sliders.names == (*names, OTHER)
+            for name in sliders.names:
+                assert (sliders.name_marked, dialog.focused) == (name, sliders.field)
+                assert dialog.query_one(".dialog").region.contains_region(sliders.field.region)
+                assert sliders.field.value == sliders.texts[name]
                 await pilot.press("tab")
                 await pilot.pause()
+            assert sliders.marked == 0
             await pilot.press("escape")
             await pilot.pause()
 
