@@ -82,6 +82,7 @@ class Session:
         from engine.views.keys.view import keys_view
 
         view = keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
+        view = replace(view, status=replace(view.status, subscriptions=_places(self.timeline, self.seen)[0]))
         reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
         return view if subject is None else keys_with_reported(view, reported, reported.last, subject)
 
