@@ -85,13 +85,13 @@ def added_up(start: _Record, records: Sequence[_Record]) -> _Record:
 def _rules(
     record: type[DataclassInstance],
 ) -> tuple[tuple[Callable[[Any, Sequence[Any]], Any], ...], Callable[[object], tuple[Any, ...]]]:
-    """The rule of each field, from its value at the start and those to be added, and what gets a record's values."""
+    """The rule of each field, from its value at the start and those to be added, and what gets a record's values.
+
+    Records have two fields at least.
+    """
     known = fields(record)
     rules = tuple(field.metadata.get(_RULE, _start) for field in known)
-    names = [field.name for field in known]
-    if len(names) == 1:
-        return rules, lambda value: (getattr(value, names[0]),)
-    return rules, operator.attrgetter(*names)
+    return rules, operator.attrgetter(*(field.name for field in known))
 
 
 def _start(first: Any, _: Sequence[Any]) -> Any:
