@@ -1,19 +1,40 @@
-"""The data source of ``pipeline.sink`` as Spark knows it.
+"""The data sources of ``pipeline.source`` and ``pipeline.sink`` as Spark knows them.
 
-Spark plans and commits a write in separate Python processes, which import this module and nothing of the engine: the
-work of tasks stays pickled until a task begins, since importing the engine takes longer than the rest of planning.
+Spark plans reads and writes, and commits writes, in separate Python processes, which import this module and nothing of
+the engine: the work of tasks stays pickled until a task begins, since importing the engine takes longer than planning.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
 from pyspark import TaskContext
-from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    InputPartition,
+    WriterCommitMessage,
+)
+
+
+@dataclass
+class EngineReader(DataSourceReader):
+    """Reads one pickled share in each task; ``task`` is a pickled function of a share and its number."""
+
+    shares: Sequence[bytes]
+    task: bytes
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [InputPartition(number) for number in range(len(self.shares))]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        number = partition.value
+        yield from pickle.loads(self.task)(pickle.loads(self.shares[number]), number)
 
 
 @dataclass
@@ -46,14 +67,22 @@ class EngineWriter(DataSourceArrowWriter):
 
 
 class EngineSource(DataSource):
-    """Registered as a subclass that holds its name and the writer."""
+    """Registered as a subclass that holds its name, and the reader with its columns or the writer."""
 
     format_name: ClassVar[str]
+    columns: ClassVar[str]
+    engine_reader: ClassVar[EngineReader]
     engine_writer: ClassVar[EngineWriter]
 
     @classmethod
     def name(cls) -> str:
         return cls.format_name
+
+    def schema(self) -> str:
+        return self.columns
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return self.engine_reader
 
     def writer(self, schema: Any, overwrite: bool) -> DataSourceArrowWriter:
         return self.engine_writer

@@ -80,6 +80,8 @@ TOPICS: Final = Table(
     ("topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
      "bundle string?", "broker string?", *_RATES, "storage_size_bytes bigint", "backlog_size_bytes bigint",
      "publishers int", "kind string", "file string"),
+    few=("domain", "namespace", "partition_index", "bundle", "broker", "publishers", "kind", "file"),
+    sought=("namespace",),
 )  # fmt: skip
 """``bundle`` is a range text; ``kind`` the answer it comes from: ``stats``, ``partitioned-stats``, ``broker-stats``."""
 
@@ -88,6 +90,9 @@ SUBSCRIPTIONS: Final = Table(
     ("subscription string", "topic string", "namespace string", "partitioned_topic string", "partition_index int",
      "type string", "consumers int", "consumer_set bigint", "told_active_consumer string?", *_RATES_OUT,
      "msg_backlog_entries bigint", "unacked_messages bigint", "file string"),
+    few=("subscription", "namespace", "partition_index", "type", "consumers", "consumer_set", "told_active_consumer",
+         "file"),
+    sought=("namespace", "subscription", "type"),
 )  # fmt: skip
 """One row for each subscription of each topic; ``consumer_set`` names a row of ``consumer_sets``."""
 
@@ -99,6 +104,7 @@ CONSUMERS: Final = Table(
     ("subscription string", "topic string", "position int", "consumer string", "address string",
      "connected_since string", "client_version string", *_RATES_OUT, "unacked_messages bigint",
      "available_permits bigint", "key_hash_ranges array<struct<start:int,end:int>>", "file string"),
+    few=("subscription", "position", "consumer", "connected_since", "client_version", "available_permits", "file"),
 )  # fmt: skip
 """``position`` counts from 0 in the dispatcher's order; ranges are slots, both ends inclusive."""
 
@@ -107,6 +113,7 @@ PUBLISHERS: Final = Table(
     ("topic string", "position int", "publisher string", "producer_id bigint", "access_mode string", "address string",
      "connected_since string", "client_version string", "msg_rate_in double", "msg_throughput_in double",
      "average_msg_size double", "file string"),
+    few=("position", "access_mode", "connected_since", "client_version", "file"),
 )  # fmt: skip
 
 BUNDLES: Final = Table(

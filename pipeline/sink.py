@@ -8,7 +8,7 @@ the attempts that count; parts that no message names (of failed or slower attemp
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -64,11 +64,11 @@ class Work(Protocol[_Account_co]):
 
 
 def write_by_engine(
-    rows: DataFrame, draft: Draft, work: Work[_Account], kind: type[_Account], *, aside: bool = False
+    rows: DataFrame, draft: Draft, work: Work[_Account], kind: type[_Account], *, aside: Collection[Table] = ()
 ) -> list[_Account]:
     """Run ``work`` on every partition, move its parts into ``draft``, and return the accounts.
 
-    ``aside``: move the parts to ``draft.aside("tables")`` instead, for tables that are not finished yet.
+    ``aside``: tables that are not part of the result; their parts are moved to ``draft.aside("tables")`` instead.
     """
     from pyspark.serializers import CloudPickleSerializer  # noqa: PLC0415
 
@@ -85,14 +85,19 @@ def write_by_engine(
     rows.sparkSession.dataSource.register(source)
     rows.write.format(name).mode("append").save()
     messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
-    tables: dict[str, Place] = {}
-    for parts, _ in messages:
-        for table, name in parts:
-            if table not in tables:
-                tables[table] = draft.aside("tables") / table if aside else draft.table_called(table)
-                tables[table].mkdir(exist_ok=True)
-            move_part(staged / table / name, tables[table])
+    take_parts([part for parts, _ in messages for part in parts], staged, draft, aside)
     return [msgspec.msgpack.decode(account, type=kind) for _, account in messages]
+
+
+def take_parts(parts: Iterable[tuple[str, str]], staged: Place, draft: Draft, aside: Collection[Table]) -> None:
+    """Move parts, as (table, name), from ``staged`` to their tables in ``draft``."""
+    others = {table.name for table in aside}
+    tables: dict[str, Place] = {}
+    for table, name in parts:
+        if table not in tables:
+            tables[table] = draft.aside("tables") / table if table in others else draft.table_called(table)
+            tables[table].mkdir(exist_ok=True)
+        move_part(staged / table / name, tables[table])
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.balance.brokers import BrokerLoad
-from engine.balance.placement.model import KnownBroker
 from engine.errors import Rejection
+
+if TYPE_CHECKING:
+    from engine.balance.placement.model import KnownBroker
 
 NO_DOMAIN = "default"
 """The failure domain of brokers that are in none."""

@@ -151,7 +151,7 @@ def _forecast(
     expected = len(set(clusters.values()))
     tasks = min(2 * expected, _MOST_TASKS)
     rows = answers.repartition(tasks, "cluster").sortWithinPartitions("cluster", "file")
-    accounts = write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), BalanceAccount, aside=True)
+    accounts = write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), BalanceAccount, aside=WRITTEN)
     done = sum(account.clusters for account in accounts)
     assert done == expected, f"{done} of {expected} clusters were forecast"
     staged = draft.aside("tables")

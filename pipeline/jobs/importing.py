@@ -6,8 +6,8 @@ Every record is either in a table or in the quarantine; the job counts both befo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow.parquet as pq
@@ -15,54 +15,87 @@ import pyarrow.parquet as pq
 from engine.admin.kinds import AnswerKind
 from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
-from pipeline.jobs.import_by_topic import ByTopic
-from pipeline.jobs.import_tasks import BOUNDARY_LISTS, WRITTEN, FileAccount, ImportAccount, read_in_tasks
-from pipeline.jobs.merging import bundles_of_reports, check_sets, merge_boundary_lists, merge_consumer_sets, notices
+from pipeline.blocks import parts_together
+from pipeline.jobs.import_reading import (
+    BLOCK_COLUMNS,
+    BOUNDARY_LISTS,
+    NAMED_BUNDLES,
+    AnswerShare,
+    FileAccount,
+    ReadAnswers,
+)
+from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, WriteTables, left_out_rows
+from pipeline.jobs.merging import bundles_of_reports, merge_boundary_lists, notices
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
-from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, time_of_files
+from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, time_of_files
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
-from pipeline.schemas import (
-    BUNDLES,
-    CONSUMER_SETS,
-    FILES,
-    LISTED,
-    QUARANTINE,
-    TOPICS,
-    Table,
-    check_folder,
-    parts_of,
-)
+from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table, check_folder, parts_of
+from pipeline.sink import write_by_engine
+from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place, for_arrow
-from pipeline.writing import Draft, PartWriter, ensure_part, keep_only, move_part, replacing, write_json, write_rows
+from pipeline.writing import Draft, PartWriter, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "import"
-_DRIVER_TASK: Final = 999_999
+
+
+_PACKED: Final = 8
+"""How much larger packed answers are than their files, as a rule."""
+_BYTES_PER_TASK: Final = 96 * 1024**2
+_PARTS_PER_TASK: Final = 4
+"""Spark deals parts to tasks by hash; with several each, tasks are of about equal size."""
 
 
 @dataclass
 class _Import:
-    """One run: its input files, the accounts of its tasks, and where it writes."""
+    """One run: its input files, what became of them, and where it writes."""
 
     spark: SparkSession
     sources: FoundFiles
     draft: Draft
-    staged: Place
-    account: ImportAccount
-    stamp: Stamp
     limit_bytes: int
+    files: dict[int, FileAccount] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    left_out: list[Row] = field(default_factory=list)
 
-    def read(self, files: Sequence[FoundFile], contexts: dict[str, FileContext]) -> None:
-        for task in read_in_tasks(
-            self.spark, deal(files), contexts, self.staged, self.stamp, limit_bytes=self.limit_bytes
-        ):
-            self.account.add(task)
+    def read(self, contexts: Mapping[str, FileContext]) -> None:
+        """Read every file and write the tables, instead of those of an earlier call."""
+        draft = self.draft
+        self.forget()
+        size = sum(file.size_bytes * (_PACKED if is_packed(file.name) else 1) for file in self.sources.files)
+        tasks = max(1, size // _BYTES_PER_TASK)
+        parts = _PARTS_PER_TASK * tasks if tasks > 1 else 1
+        shares = [
+            AnswerShare(files, {file.name: contexts[file.name] for file in files}) for files in deal(self.sources.files)
+        ]
+        blocks = read_by_engine(self.spark, shares, ReadAnswers(parts, self.limit_bytes), BLOCK_COLUMNS)
+        accounts = write_by_engine(parts_together(blocks, tasks), draft, WriteTables(), TableAccount, aside=UNFINISHED)
+        readers = [reader for account in accounts for reader in account.readers]
+        assert len(readers) == len(shares), f"{len(readers)} of {len(shares)} readers gave an account"
+        for reader in readers:
+            self.files.update({file.position: file for file in reader.files})
+            self.counts.update(reader.counts)
+        self.left_out = left_out_rows(accounts)
+        for table in WRITTEN:
+            draft.fill(table)
+
+    def forget(self) -> None:
+        """Remove all tables."""
+        self.files.clear()
+        self.counts.clear()
+        folders = [self.draft.folder / name for name in self.draft.tables]
+        for folder in (*folders, *map(self.unfinished, UNFINISHED)):
+            for part in parts_of(folder):
+                part.unlink()
+
+    def unfinished(self, table: Table) -> Place:
+        return self.draft.aside("tables") / table.name
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -75,16 +108,11 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     options.say(f"import: {len(sources.files):,} files found")
     options.watch.expect(files=len(sources.files))
     stamp = Stamp(options.run_id, time_of_files(source, [file.name for file in sources.files]))
-    with replacing(target, JOB) as draft, spark_faults(JOB):
-        staged = draft.aside("staged")
-        for table in WRITTEN:
-            (staged / table.name).mkdir()
-        this = _Import(spark, sources, draft, staged, ImportAccount(), stamp, limit_bytes)
+    with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
+        this = _Import(spark, sources, draft, limit_bytes)
         _read_all(this, contexts_of(sources.files))
-        for table in WRITTEN:
-            keep_only(staged / table.name, this.account.parts.get(table.name, set()))
-        options.say(f"import: {this.account.counts['topics']:,} topics read")
-        rows_in = Counter(this.account.counts) + _finish(this)
+        options.say(f"import: {this.counts['topics']:,} topics read")
+        rows_in = this.counts + _finish(this)
         summary = _summary(this, rows_in)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
@@ -107,40 +135,35 @@ def max_input_of(options: JobOptions) -> int:
     return size
 
 
-def _read_all(this: _Import, contexts: dict[str, FileContext]) -> None:
-    """Read every file; read those that do not say what they are about again, once the others have named it."""
-    this.read(this.sources.files, contexts)
-    accounts = this.account.files
-    waiting = [
-        (file, AnswerKind(accounts[file.position].kind)) for file in this.sources.files if _waits(accounts, file)
-    ]
-    if not waiting:
-        return
-    about = subjects_of(waiting, _namespaces(this), _topics(this, waiting))
-    named = [file for file, _ in waiting if file.name in about]
-    this.read(named, {file.name: FileContext(contexts[file.name].broker, about[file.name]) for file in named})
+def _read_all(this: _Import, contexts: Mapping[str, FileContext]) -> None:
+    """Read every file. Where some do not say what they are about, and others name it, read all again with the names."""
+    this.read(contexts)
+    waiting = _waiting(this)
+    about = subjects_of(waiting, _namespaces(this), _topics(this, waiting)) if waiting else {}
+    if about:
+        this.read({name: replace(context, about=about.get(name, context.about)) for name, context in contexts.items()})
     refused = Rows()
-    for file, kind in waiting:
-        if file.name not in about:
-            refuse_nameless(refused, kind.value, file.name)
-            refused.counts["files"] += 1
-            size = accounts[file.position].size_bytes
-            accounts[file.position] = FileAccount(file.position, kind.value, QUARANTINED, size)
-            problem = Problem(file.name, "$", "nothing says what it is about", "see the row about its content")
-            refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
-    _append(this, QUARANTINE, refused.quarantine, _DRIVER_TASK - 1)
-    this.account.counts.update(refused.counts)
+    for file, kind in _waiting(this):
+        refuse_nameless(refused, kind.value, file.name)
+        refused.counts["files"] += 1
+        size = this.files[file.position].size_bytes
+        this.files[file.position] = FileAccount(file.position, kind.value, QUARANTINED, size)
+        problem = Problem(file.name, "$", "nothing says what it is about", "see the row about its content")
+        refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
+    _quarantine(this, refused.quarantine)
+    this.counts.update(refused.counts)
 
 
-def _waits(accounts: dict[int, FileAccount], file: FoundFile) -> bool:
-    return file.position in accounts and accounts[file.position].outcome == WAITING
+def _waiting(this: _Import) -> list[tuple[FoundFile, AnswerKind]]:
+    """The files that nothing was taken from, because they do not say what they are about."""
+    accounts = ((file, this.files[file.position]) for file in this.sources.files)
+    return [(file, AnswerKind(account.kind)) for file, account in accounts if account.outcome == WAITING]
 
 
 def _namespaces(this: _Import) -> dict[str, set[str]]:
     names: dict[str, set[str]] = {}
     for file in this.sources.files:
-        account = this.account.files.get(file.position)
-        names.setdefault(file.folder, set()).update(account.namespaces if account is not None else ())
+        names.setdefault(file.folder, set()).update(this.files[file.position].namespaces)
     return names
 
 
@@ -150,47 +173,31 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
     if not any(kind is AnswerKind.TOPIC_STATS for _, kind in waiting):
         return names
     for table in (TOPICS, LISTED):
-        for part in parts_of(this.staged / table.name):
+        for part in parts_of(this.draft.table(table)):
             columns = pq.read_table(for_arrow(part), columns=["topic", "file"])
             for topic, file in zip(columns["topic"].to_pylist(), columns["file"].to_pylist(), strict=True):
                 names.setdefault(file.rpartition("/")[0], set()).add(topic)
     return names
 
 
-def _append(this: _Import, table: Table, rows: list[Row], task: int) -> None:
-    """Write rows that the driver itself has."""
-    writer = PartWriter(table, this.staged / table.name, task, this.stamp)
-    writer.write(table.columns_of(rows))
-    part = writer.close()
-    if part is not None:
-        this.account.parts.setdefault(table.name, set()).add(part)
+def _quarantine(this: _Import, rows: list[Row]) -> None:
+    """Write rows of the quarantine that the driver itself has."""
+    writer = PartWriter(QUARANTINE, this.draft.table(QUARANTINE), 0, this.draft.stamp)
+    writer.write(QUARANTINE.columns_of(rows))
+    writer.close()
 
 
 def _finish(this: _Import) -> Counter[str]:
-    """Turn the staged parts into tables, and count by table the rows that only this step reads."""
-    rows_in: Counter[str] = Counter()
-    quarantine: list[Row] = [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems]
-    rows_in["files"] += len(this.sources.problems)
-    sets = merge_consumer_sets(this.staged / CONSUMER_SETS.name)
-    check_sets(sets)
-    write_rows(CONSUMER_SETS, this.draft.table(CONSUMER_SETS), sets, this.stamp)
-    bundles, replaced, count = merge_boundary_lists(this.staged / BOUNDARY_LISTS.name, this.sources.files)
-    reported = bundles_of_reports(this.staged, {namespace for _, namespace, *_ in bundles})
-    write_rows(BUNDLES, this.draft.table(BUNDLES), sorted(bundles + reported, key=_bundle_order), this.stamp)
-    rows_in["bundles"] += count + len(reported)
-    quarantine += replaced
-    write_rows(FILES, this.draft.table(FILES), _file_rows(this), this.stamp)
-    by_topic = _by_topic(this)
-    quarantine += notices(this.staged, [] if by_topic is None else by_topic.claims())
-    # With joins the quarantine is written as it is staged by then.
-    _append(this, QUARANTINE, quarantine, _DRIVER_TASK)
-    lost = None if by_topic is None else by_topic.keep_best()
-    if lost:
-        _append(this, QUARANTINE, lost, _DRIVER_TASK + 1)
-    for table in WRITTEN:
-        if table not in (CONSUMER_SETS, BOUNDARY_LISTS) and table.name not in this.draft.tables:
-            _move(this, table)
-    return rows_in
+    """Make the tables that need all answers, and count by table the rows that only this step reads."""
+    draft = this.draft
+    named = this.unfinished(NAMED_BUNDLES)
+    bundles, replaced, count = merge_boundary_lists(this.unfinished(BOUNDARY_LISTS), this.sources.files)
+    reported = bundles_of_reports(draft.table(BUNDLE_REPORTS), named, {namespace for _, namespace, *_ in bundles})
+    draft.write(BUNDLES, sorted(bundles + reported, key=_bundle_order))
+    draft.write(FILES, _file_rows(this))
+    unread = [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems]
+    _quarantine(this, unread + replaced + this.left_out + notices(draft.folder, named))
+    return Counter({"files": len(unread), "bundles": count + len(reported)})
 
 
 def _bundle_order(row: Row) -> tuple[str, int]:
@@ -200,37 +207,9 @@ def _bundle_order(row: Row) -> tuple[str, int]:
 def _file_rows(this: _Import) -> list[Row]:
     rows: list[Row] = []
     for file in this.sources.files:
-        account = this.account.files[file.position]
+        account = this.files[file.position]
         rows.append((file.name, file.position, account.kind, account.size_bytes, account.outcome))
     return rows
-
-
-def _by_topic(this: _Import) -> ByTopic | None:
-    """None where all topics come from one file, so that no topic has two answers."""
-    accounts = [file for file in this.account.files.values() if file.kind in _ABOUT_TOPICS]
-    if len(accounts) < 2 and not any(file.kind == AnswerKind.MANY.value for file in accounts):
-        return None
-    position = {file.name: file.position for file in this.sources.files}
-    return ByTopic(this.spark, this.staged, this.draft, this.stamp, position)
-
-
-_ABOUT_TOPICS: Final = {
-    kind.value
-    for kind in (
-        AnswerKind.TOPIC_STATS,
-        AnswerKind.PARTITIONED_STATS,
-        AnswerKind.NAMED_STATS,
-        AnswerKind.BROKER_STATS_TOPICS,
-        AnswerKind.MANY,
-    )
-}
-
-
-def _move(this: _Import, table: Table) -> None:
-    place = this.draft.table(table)
-    for part in parts_of(this.staged / table.name):
-        move_part(part, place)
-    ensure_part(table, place, this.stamp)
 
 
 _COUNTED: Final = (
@@ -242,7 +221,7 @@ _COUNTED: Final = (
 def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
     """Counts by table, checked: what came in is in a table or in the quarantine."""
     tables = dict.fromkeys(sorted(this.draft.tables), 0)
-    by_name = {table.name: table for table in (*WRITTEN, CONSUMER_SETS, BUNDLES, FILES, QUARANTINE)}
+    by_name = {table.name: table for table in (*WRITTEN, BUNDLES, FILES)}
     for name in tables:
         tables[name] = check_folder(by_name[name], this.draft.folder / name)
     aside: Counter[str] = Counter()
@@ -254,10 +233,10 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
             aside[table] += count
             kinds[kind] += 1
             bad_rows += count if kind == BAD else 0
-    outcomes = Counter(file.outcome for file in this.account.files.values())
+    outcomes = Counter(file.outcome for file in this.files.values())
     # An unusable file is also listed in the table of files; it does not count as a row that came out.
     rows_out = Counter(tables) - Counter({"files": outcomes[QUARANTINED]})
-    rows_out[BOUNDARY_LISTS.name] = check_folder(BOUNDARY_LISTS, this.staged / BOUNDARY_LISTS.name)
+    rows_out[BOUNDARY_LISTS.name] = check_folder(BOUNDARY_LISTS, this.unfinished(BOUNDARY_LISTS))
     for name in _COUNTED:
         assert rows_in[name] == rows_out[name] + aside[name], (
             f"{name}: {rows_in[name]} rows came in, {rows_out[name]} came out and {aside[name]} are in quarantine"
@@ -275,5 +254,5 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
             "passed_over": this.sources.passed_over,
             **dict(sorted(outcomes.items())),
         },
-        "bytes": sum(file.size_bytes for file in this.account.files.values()),
+        "bytes": sum(file.size_bytes for file in this.files.values()),
     }

@@ -20,6 +20,7 @@ from engine.admin.inference import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
 from engine.keyshared.model import Consumer
+from pipeline.blocks import parts_together
 from pipeline.broker_groups import broker_groups, settings_of
 from pipeline.jobs.keys_judging import (
     EXACT_SPACES,
@@ -31,7 +32,7 @@ from pipeline.jobs.keys_judging import (
     inseparable_rows,
     space_words,
 )
-from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldWork, trace_reader
+from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
 from pipeline.jobs.options import OWN
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
@@ -53,9 +54,9 @@ from pipeline.schemas import (
     parts_of,
 )
 from pipeline.sink import write_by_engine
+from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
-from pipeline.transforms.keys import parts_together
 from pipeline.writing import Draft, PartWriter, replacing, write_json
 
 if TYPE_CHECKING:
@@ -187,12 +188,13 @@ class _Keys:
             return
         cores = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 4)
         hands = deal_pieces(pieces, 2 * cores)
-        numbers = self.spark.range(0, len(hands), 1, len(hands))
         spread = self.asked.behaviour.keyless_messages == "spread"
         parts = max(cores // 2, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
-        blocks = numbers.mapInArrow(trace_reader(hands, parts, spread=spread), BLOCK_COLUMNS)
+        blocks = read_by_engine(self.spark, hands, ReadTraces(parts, spread), BLOCK_COLUMNS)
         fold = FoldWork(self.functions, self.asked.top)
-        accounts = write_by_engine(parts_together(blocks, parts), self.draft, fold, FoldAccount, aside=True)
+        accounts = write_by_engine(
+            parts_together(blocks, parts), self.draft, fold, FoldAccount, aside=(FOLDED, HOTTEST)
+        )
         readers = [reader for account in accounts for reader in account.readers]
         assert len(readers) == len(hands), f"{len(readers)} of {len(hands)} readers gave an account"
         for account in accounts:

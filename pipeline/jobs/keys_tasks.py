@@ -9,7 +9,7 @@ finished attempts count.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any, Final
@@ -61,37 +61,31 @@ class FoldAccount(msgspec.Struct):
     readers: list[ReadAccount] = []
 
 
-def trace_reader(
-    hands: Sequence[Sequence[TracePiece]], parts: int, *, spread: bool
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of the reading tasks: indices into ``hands`` in, blocks of keys out, the account last."""
+@dataclass(frozen=True)
+class ReadTraces:
+    """The work of the reading tasks: blocks of the keys in some pieces, for ``parts`` parts, the account last."""
 
-    def read(batches: Iterator[Any]) -> Iterator[Any]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from _read_hand(hands[number], parts, spread=spread)
+    parts: int
+    spread: bool
 
-    return read
-
-
-def _read_hand(hand: Sequence[TracePiece], parts: int, *, spread: bool) -> Iterator[Any]:
-    account = TraceAccount()
-    held: list[Keys] = []
-    rows = 0
-    for piece in hand:
-        for table in read_piece(piece, account, spread=spread):
-            if not table.num_rows:
-                continue
-            names, codes = codes_of(table["space"])
-            held.append(hashed(names, codes, _one(table["key"]), table["msgs"].to_numpy()))
-            rows += table.num_rows
-            if rows >= _ROWS_HELD:
-                yield from _sent(held, parts)
-                held, rows = [], 0
-    if rows:
-        yield from _sent(held, parts)
-    account_bytes = msgspec.msgpack.encode(ReadAccount(account.rows, account.good, account.quarantine()))
-    yield _batch(ACCOUNT_PART, account_bytes)
+    def __call__(self, pieces: Sequence[TracePiece], _: int) -> Iterator[Any]:
+        account = TraceAccount()
+        held: list[Keys] = []
+        rows = 0
+        for piece in pieces:
+            for table in read_piece(piece, account, spread=self.spread):
+                if not table.num_rows:
+                    continue
+                names, codes = codes_of(table["space"])
+                held.append(hashed(names, codes, _one(table["key"]), table["msgs"].to_numpy()))
+                rows += table.num_rows
+                if rows >= _ROWS_HELD:
+                    yield from _sent(held, self.parts)
+                    held, rows = [], 0
+        if rows:
+            yield from _sent(held, self.parts)
+        account_bytes = msgspec.msgpack.encode(ReadAccount(account.rows, account.good, account.quarantine()))
+        yield _batch(ACCOUNT_PART, account_bytes)
 
 
 def _sent(held: Sequence[Keys], parts: int) -> Iterator[Any]:

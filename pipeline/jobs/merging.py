@@ -1,11 +1,10 @@
-"""Merge the small tables of an import, in the driver, from the parts of its tasks."""
+"""Merge the small tables of an import, in the driver, from those that its tasks wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.bundles.boundaries import (
@@ -17,9 +16,10 @@ from engine.bundles.boundaries import (
 )
 from engine.errors import Problem
 from pipeline.clusters import clusters_of, single_brokers
+from pipeline.jobs.import_reading import place_of_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS, TOPICS, parts_of
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS, parts_of
 from pipeline.storage import Place, for_arrow
 from pipeline.transforms.findings import root_of
 
@@ -30,17 +30,6 @@ def _rows(folder: Place, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
         yield from zip(*(table[name].to_pylist() for name in columns), strict=True)
 
 
-def merge_consumer_sets(folder: Place) -> list[Row]:
-    """Every list of names once, ordered by its number."""
-    sets = {(number, tuple(names)) for number, names in _rows(folder, ("consumer_set", "names"))}
-    return [(number, list(names)) for number, names in sorted(sets)]
-
-
-def check_sets(sets: Sequence[Row]) -> None:
-    """Check that no two lists share their 64-bit number: that would make every result wrong."""
-    assert len({row[0] for row in sets}) == len(sets), "two lists of consumers have one number"
-
-
 def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
     """The bundles of each namespace from its latest list, rows of the quarantine about older lists, and a count.
 
@@ -49,7 +38,7 @@ def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[lis
     position = {file.name: file.position for file in files}
     lists: dict[str, dict[tuple[int, ...], tuple[int, str]]] = {}
     for namespace, boundaries, file in _rows(folder, ("namespace", "boundaries", "file")):
-        place = position.get(str(file), position.get(str(file).partition(": ")[0], -1))
+        place = place_of_file(str(file), position)
         known = lists.setdefault(str(namespace), {})
         key = tuple(boundaries)
         known[key] = max(known.get(key, (-1, "")), (place, str(file)))
@@ -70,15 +59,15 @@ def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[lis
     return bundles, replaced, count
 
 
-def bundles_of_reports(staged: Place, known: set[str]) -> list[Row]:
+def bundles_of_reports(reports: Place, listed: Place, known: set[str]) -> list[Row]:
     """The bundles of namespaces without a list, where load reports and broker-stats together name every range.
 
     One report has the bundles of one broker only. Ranges with a gap, or with an overlap because a bundle was split
     between two reports, give nothing.
     """
     named: dict[str, dict[BundleRange, str]] = {}
-    for table, text in ((BUNDLE_REPORTS, "range"), (TOPICS, "bundle")):
-        for namespace, bundle, file in sorted(_distinct(staged / table.name, ("namespace", text, "file"))):
+    for folder in (reports, listed):
+        for namespace, bundle, file in sorted(set(_rows(folder, ("namespace", "range", "file")))):
             piece = parse_range(bundle) if bundle and namespace not in known else None
             if isinstance(piece, BundleRange):
                 named.setdefault(namespace, {}).setdefault(piece, file)
@@ -94,38 +83,34 @@ def bundles_of_reports(staged: Place, known: set[str]) -> list[Row]:
     return bundles
 
 
-def _distinct(folder: Place, columns: Sequence[str]) -> set[tuple[Any, ...]]:
-    """The distinct rows of some columns with few values, without rows that have a null."""
-    distinct: set[tuple[Any, ...]] = set()
-    for part in parts_of(folder):
-        file = pq.ParquetFile(for_arrow(part), read_dictionary=list(columns))
-        for batch in file.iter_batches(columns=list(columns)):
-            rows = pa.Table.from_batches([batch]).group_by(list(columns)).aggregate([])
-            distinct.update(zip(*(rows[name].to_pylist() for name in columns), strict=True))
-    return {row for row in distinct if None not in row}
+def _claimed_twice(listed: Place) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Bundles of which two brokers list topics: full name, and the brokers with their files."""
+    brokers: dict[str, set[tuple[str, str]]] = {}
+    for namespace, bundle, broker, file in _rows(listed, ("namespace", "range", "broker", "file")):
+        if broker is not None:
+            brokers.setdefault(f"{namespace}/{bundle}", set()).add((broker, file))
+    twice = ((bundle, sorted(pairs)) for bundle, pairs in sorted(brokers.items()))
+    return [(bundle, pairs) for bundle, pairs in twice if len({broker for broker, _ in pairs}) > 1]
 
 
-Claims = Iterable[tuple[str, Sequence[tuple[str, str]]]]
-"""Bundles, each with the brokers that list topics of it and the file in which they do."""
-
-
-def notices(staged: Place, claimed: Claims) -> list[Row]:
+def notices(tables: Place, listed: Place) -> list[Row]:
     """Notes about what no single answer shows: bundles that two brokers claim, and brokers of different releases.
 
-    Two clusters may have the same namespaces, so only brokers of one cluster claim a bundle twice.
+    ``listed``: the bundles under which answers list topics. Two clusters may have the same namespaces, so only brokers
+    of one cluster claim a bundle twice.
     """
     notes: list[Row] = []
     reported: dict[str, dict[str, list[str]]] = {}
-    for bundle, broker, file in _rows(staged / BUNDLE_REPORTS.name, ("bundle", "broker", "file")):
+    for bundle, broker, file in _rows(tables / BUNDLE_REPORTS.name, ("bundle", "broker", "file")):
         reported.setdefault(str(bundle), {}).setdefault(str(broker), []).append(str(file))
     clusters = _clusters(reported)
     for bundle, brokers in sorted(reported.items()):
         for names, files in _in_one_cluster([(name, file) for name in brokers for file in brokers[name]], clusters):
             notes.append(_claim(bundle, names, f"load reports ({', '.join(files)})"))
-    for bundle, listed in claimed:
-        notes += [_claim(bundle, names, "statistics") for names, _ in _in_one_cluster(listed, clusters)]
+    for bundle, pairs in _claimed_twice(listed):
+        notes += [_claim(bundle, names, "statistics") for names, _ in _in_one_cluster(pairs, clusters)]
     versions: dict[str, list[str]] = {}
-    for broker, version in _rows(staged / BROKERS.name, ("broker", "version")):
+    for broker, version in _rows(tables / BROKERS.name, ("broker", "version")):
         versions.setdefault(str(version) or "unknown", []).append(str(broker))
     if len(versions) > 1:
         words = "; ".join(f"{version}: {', '.join(sorted(set(names)))}" for version, names in sorted(versions.items()))

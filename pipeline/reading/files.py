@@ -77,6 +77,10 @@ def _reading_order(entry: tuple[str, Place, int]) -> list[tuple[object, ...]]:
     return [*map(natural_key, folders), *first, natural_key(base)]
 
 
+def is_packed(name: str) -> bool:
+    return not name.lower().endswith(ANSWER_SUFFIXES[0])
+
+
 def _is_answer(name: str) -> bool:
     return not name.startswith(".") and name.lower().endswith(ANSWER_SUFFIXES)
 

@@ -152,6 +152,15 @@ class Rows:
         return [*in_columns, *(str(row[0]) for row in self.topics)]
 
 
+def namespace_of(topic: str) -> str:
+    """The namespace in a full topic name.
+
+    >>> namespace_of("persistent://public/default/orders")
+    'public/default'
+    """
+    return topic.rpartition("/")[0].partition("://")[2]
+
+
 def partitioned_topic(name: str, index: int) -> str:
     """Return the parent of a partition, or the topic itself if it is not a partition."""
     return name.rpartition(PARTITION_SUFFIX)[0] if index >= 0 else name

@@ -43,7 +43,7 @@ def best(work: Callable[[], object], rounds: int) -> Spent:
 def peak_mb() -> dict[str, int]:
     """The most memory that each kind of process below this one has held so far, in MB: ``java``, ``python``."""
     found: dict[str, int] = defaultdict(int)
-    for pid in _descendants(os.getpid()):
+    for pid in descendants():
         try:
             lines = (_PROC / str(pid) / "status").read_text().splitlines()
         except OSError:
@@ -55,7 +55,7 @@ def peak_mb() -> dict[str, int]:
 
 
 def _ticks_by_process() -> dict[int, int]:
-    return {pid: _ticks(pid) for pid in [os.getpid(), *_descendants(os.getpid())]}
+    return {pid: _ticks(pid) for pid in [os.getpid(), *descendants()]}
 
 
 def _ticks(pid: int) -> int:
@@ -71,13 +71,14 @@ def _words(pid: int) -> list[str]:
         return []
 
 
-def _descendants(root: int) -> list[int]:
+def descendants() -> list[int]:
+    """The processes below this one."""
     children: dict[int, list[int]] = defaultdict(list)
     for path in _PROC.iterdir() if _PROC.is_dir() else ():
         if path.name.isdigit() and (words := _words(int(path.name))):
             children[int(words[1])].append(int(path.name))
     found: list[int] = []
-    waiting = [root]
+    waiting = [os.getpid()]
     while waiting:
         below = children[waiting.pop()]
         found += below

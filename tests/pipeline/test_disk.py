@@ -1,6 +1,6 @@
 """A disk that takes no more, and one that may not be written to: one sentence, and the old result stays.
 
-Small fleets need no JVM, so these run in a process of their own that has its limits set for good.
+They run in a process of their own, that has its limits set for good.
 """
 
 from __future__ import annotations
@@ -20,25 +20,58 @@ import pytest
 from tests.patience import HANG_S
 
 TOPIC = {"msgRateIn": 1.0, "subscriptions": {"s": {"type": "Failover", "consumers": [{"consumerName": "a"}]}}}
-RUN = """
-import os, resource, signal, sys
+FULL = """
+import resource, sys
 from pathlib import Path
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
+from pipeline.session import open_session
+from tests.bench_spark.spending import descendants
 
-source, target, limit = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+first, second, target = map(Path, sys.argv[1:])
 run = job_called("import")
+with open_session(cores=1, small=True) as spark:
+    print(run(spark, first, target, JobOptions()).sentence)
+    # Those that write the result; the JVM has files of its own.
+    for pid in descendants():
+        if Path(f"/proc/{pid}/comm").read_text().strip() != "java":
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (20_000, 20_000))
+    try:
+        print(run(spark, second, target, JobOptions()).sentence)
+    except Exception as fault:
+        print(type(fault).__name__, fault)
+"""
+NOBODY = """
+import os, sys
+from pathlib import Path
+import pyarrow as pa
+from pipeline.blocks import opened
+from pipeline.jobs import job_called
+from pipeline.jobs.import_reading import AnswerShare, ReadAnswers
+from pipeline.jobs.result import JobOptions
+from pipeline.reading.contexts import contexts_of
+from pipeline.reading.files import find_answers
+
+def read(source):
+    files = find_answers(source).files
+    blocks = list(ReadAnswers(1, 10**6)(AnswerShare(files, contexts_of(files)), 0))
+    named = {block["name"][0].as_py(): opened(block["block"][0].as_py()) for block in blocks[:-1]}
+    return named["topics"].num_rows, named["quarantine"].select(["file", "reason"]).to_pylist()
+
+def written(source, target):
+    try:
+        job_called("import")(None, source, target, JobOptions())
+    except Exception as fault:
+        return f"{type(fault).__name__} {fault}"
+
+first, second, target = map(Path, sys.argv[1:])
 # Once as it is, so that everything is loaded before anything is taken away.
-run(None, source / "warm", source / "done", JobOptions())
-if limit == "full":
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-elif limit == "nobody" and os.getuid() == 0:
+read(first)
+written(first, first / "1-broker-stats.json" / "out")
+if os.getuid() == 0:
     os.setuid(65534)
-try:
-    print(run(None, source / "in", target, JobOptions()).sentence)
-except Exception as fault:
-    print(type(fault).__name__, fault)
+print(*read(second))
+print(written(second, target))
 """
 
 
@@ -60,11 +93,11 @@ def put(folder: Path, name: str, count: int) -> Path:
     return path
 
 
-def ran(place: Path, target: Path, limit: str) -> str:
-    command = [sys.executable, "-c", RUN, str(place), str(target), limit]
+def ran(script: str, *places: Path) -> list[str]:
+    command = [sys.executable, "-c", script, *map(str, places)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.strip()
+    return done.stdout.splitlines()
 
 
 def topics_in(target: Path) -> int:
@@ -72,34 +105,30 @@ def topics_in(target: Path) -> int:
     return int(told[0][0])
 
 
+@pytest.mark.xdist_group("java")
 def test_a_disk_that_takes_no_more_costs_only_the_new_result(place: Path) -> None:
     """In the middle of a part, where Arrow writes: nothing half is left, and what was there is there."""
-    put(place / "warm", "broker-stats.json", 3)
-    put(place / "in", "broker-stats.json", 20)
     target = place / "out"
-    assert "topics 20" in ran(place, target, "none")
-    put(place / "in", "broker-stats.json", 6_000)
-    told = ran(place, target, "full")
+    first, second = (put(place / name, "broker-stats.json", count).parent for name, count in (("a", 20), ("b", 6_000)))
+    before, told = ran(FULL, first, second, target)
+    assert "topics 20" in before
     assert told.startswith("RingsideError cannot write to")
     assert told.endswith("The result that was there is untouched")
-    assert "\n" not in told
     assert topics_in(target) == 20
     assert len([path for path in (target / ".runs").iterdir() if path.name.startswith("import-")]) == 1
 
 
 def test_a_folder_without_permission_is_reported_and_so_is_a_file(place: Path) -> None:
     """To write where one may not is one sentence; a file that may not be read costs only itself."""
-    put(place / "warm", "broker-stats.json", 3)
+    first = put(place / "warm", "1-broker-stats.json", 3).parent
+    put(first, "2-broker-stats.json", 0).write_text("")
     put(place / "in", "1-broker-stats.json", 20)
     put(place / "in", "2-broker-stats.json", 30).chmod(0)
-    closed, opened = place / "closed", place / "open"
+    closed = place / "closed"
     closed.mkdir(mode=0o555)
-    opened.mkdir()
-    opened.chmod(0o777)
-    told = ran(place, closed, "nobody")
+    read, told = ran(NOBODY, first, place / "in", closed)
+    assert read.startswith("20 ")
+    assert "2-broker-stats.json" in read and "ermission" in read
     assert told.startswith("RingsideError cannot write to")
     assert "there is no permission to write there" in told
     assert list(closed.iterdir()) == []
-    assert "topics 20" in ran(place, opened, "nobody")
-    reasons = duckdb.sql(f"select file, reason from '{opened}/quarantine/*.parquet'").fetchall()
-    assert any(file == "2-broker-stats.json" and "ermission" in reason for file, reason in reasons)

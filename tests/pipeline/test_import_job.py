@@ -6,18 +6,24 @@ import gzip
 import json
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.errors import InputError, RingsideError
-from pipeline.jobs import import_by_topic, import_tasks, importing, job_called
+from pipeline.jobs import importing, job_called
+from pipeline.jobs.import_tables import TableAccount, whole_namespaces
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading import files
 from pipeline.schemas import EVERY_TABLE, check_folder
+from pipeline.sink import Parts
 from pipeline.writing import ensure_part
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
@@ -213,13 +219,12 @@ def test_a_task_that_cannot_write_is_one_sentence(
     """What a worker says reaches people without the story around it."""
     source, target = tmp_path / "in", tmp_path / "out"
     put(source, "broker-stats.json", broker_stats("one"))
-    real = importing.read_in_tasks
-    monkeypatch.setattr(import_tasks, "SMALL_BYTES", -1)
-    monkeypatch.setattr(
-        importing,
-        "read_in_tasks",
-        lambda spark, files, told, folder, *more, **named: real(spark, files, told, folder / "gone", *more, **named),
-    )
+
+    def write_nowhere(batches: Iterator[Any], parts: Parts) -> TableAccount:
+        (parts.folder / "gone" / "part.parquet").write_bytes(b"")
+        return TableAccount()
+
+    monkeypatch.setattr(importing, "WriteTables", lambda: write_nowhere)
     with pytest.raises(RingsideError) as caught:
         imported(spark, source, target)
     assert "the job import failed" in str(caught.value)
@@ -242,7 +247,7 @@ def test_a_number_that_no_column_holds_costs_only_its_row(spark: SparkSession, t
     assert query_quarantine(tmp_path / "out").count("is out of range") == 2
 
 
-def test_answers_about_one_topic_are_judged_alike_in_the_driver_and_by_joins(
+def test_answers_about_one_topic_are_judged_alike_in_one_task_and_in_several(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two brokers, statistics of single topics and one file of many answers, all about some of the same topics."""
@@ -252,18 +257,59 @@ def test_answers_about_one_topic_are_judged_alike_in_the_driver_and_by_joins(
     put(source, "3-named.json", {"persistent://t/n/three": TOPIC, "persistent://t/n/five": TOPIC})
     put(source, "4-many.json", {"broker-stats-topics": broker_stats("five", "six"), "topics": ["persistent://t/n/one"]})
     tables = ("topics", "subscriptions", "consumers", "publishers", "quarantine", "files")
-    here = imported(spark, source, tmp_path / "here")
-    check(tmp_path / "here", here)
-    monkeypatch.setattr(import_by_topic, "FITS_ROWS", -1)
-    monkeypatch.setattr(import_tasks, "SMALL_BYTES", -1)
-    joined = imported(spark, source, tmp_path / "joined")
-    assert joined.summary == here.summary
-    assert joined.summary["quarantined"]["topics"] == 4  # type: ignore[index]
+    one = imported(spark, source, tmp_path / "one")
+    check(tmp_path / "one", one)
+    monkeypatch.setattr(files, "BYTES_PER_TASK", 1)
+    monkeypatch.setattr(importing, "_BYTES_PER_TASK", 400)
+    several = imported(spark, source, tmp_path / "several")
+    assert len(list((tmp_path / "several" / "topics").iterdir())) > 1
+    assert several.summary == one.summary
+    assert several.summary["quarantined"]["topics"] == 4  # type: ignore[index]
     for table in tables:
         columns = ", ".join(f'"{name}"' for name in BY_NAME[table].names)
-        assert query(tmp_path / "joined", table, columns) == query(tmp_path / "here", table, columns)
-    assert dict(query(tmp_path / "here", "topics", "topic, file"))["persistent://t/n/three"] == "3-named.json"
-    assert "is claimed by" in query_quarantine(tmp_path / "here")
+        assert query(tmp_path / "several", table, columns) == query(tmp_path / "one", table, columns)
+    assert dict(query(tmp_path / "one", "topics", "topic, file"))["persistent://t/n/three"] == "3-named.json"
+    assert "is claimed by" in query_quarantine(tmp_path / "one")
+
+
+def test_tables_of_topics_are_sorted_and_row_groups_end_with_a_namespace(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a reader of one namespace passes over the row groups of others; each row has a whole namespace about it."""
+    source = tmp_path / "in"
+    spaces = {f"t/n{number}": [f"x{at}" for at in range(9, -1, -1)] for number in (2, 0, 1)}
+    for broker in ("a", "b"):
+        document = {
+            name: {
+                "0x00000000_0xffffffff": {"persistent": {f"persistent://{name}/{broker}{at}": TOPIC for at in local}}
+            }
+            for name, local in spaces.items()
+        }
+        put(source, f"{broker}/broker-stats-topics.json", document)
+    check(tmp_path / "out", imported(spark, source, tmp_path / "out"))
+    for table in ("topics", "subscriptions", "consumers", "publishers"):
+        (part,) = (tmp_path / "out" / table).iterdir()
+        names = pq.read_table(part)["topic"].to_pylist()
+        assert names == sorted(names)
+        assert len(names) == 60 * (2 if table == "consumers" else 1)
+    rows = np.repeat(np.arange(5), [3000, 2000, 100, 6000, 7])
+    assert list(whole_namespaces(rows)) == [(0, 5000), (5000, 11100), (11100, 11107)]
+
+
+def test_an_answer_that_another_names_counts_with_the_rest(spark: SparkSession, tmp_path: Path) -> None:
+    """Its topic is known only once all others are read, so all are read again; what nothing names is set aside."""
+    source, target = tmp_path / "in", tmp_path / "out"
+    put(source, "broker-stats-topics.json", broker_stats("one", "two"))
+    put(source, "stats-one.json", TOPIC | {"msgRateOut": 7.0})
+    put(source, "stats-of-something.json", TOPIC)
+    result = imported(spark, source, target)
+    check(target, result)
+    assert query(target, "topics", "topic, kind, bundle, msg_rate_out") == [
+        ("persistent://t/n/one", "stats", "0x00000000_0xffffffff", 7.0),
+        ("persistent://t/n/two", "broker-stats", "0x00000000_0xffffffff", 0.0),
+    ]
+    assert result.summary["quarantined"]["topics"] == 2  # type: ignore[index]
+    assert result.summary["files"]["quarantined"] == 1  # type: ignore[index]
 
 
 def test_a_folder_without_answers_is_refused_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -13,10 +14,11 @@ from engine.cluster.commands import AddConsumer
 from engine.cluster.journal.file import Journal, JournalFailure
 from engine.cluster.timeline import Timeline
 from engine.errors import RingsideError
-from pipeline.jobs import job_called
+from pipeline.jobs import importing, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import BROKERS, FILES, SETTINGS, Table
-from pipeline.writing import replacing, write_json, write_rows
+from pipeline.sink import Parts, take_parts
+from pipeline.writing import Draft, replacing, write_json, write_rows
 from tests.engine.cluster.support import cluster
 from tests.process.faults import DONE, Saver, Say
 from tui.sources import sessions
@@ -113,7 +115,7 @@ def written(word: str, tables: tuple[Table, ...], place: Path, say: Say) -> None
     say(DONE)
 
 
-# A whole import, small enough to need no JVM.
+# A whole import, whose tasks run in this process instead of a JVM's.
 
 
 def put_answers(place: Path, count: int) -> None:
@@ -130,7 +132,23 @@ def prepare_import(place: Path) -> None:
     put_answers(place, 5)
 
 
+def write_here(rows: Any, draft: Draft, work: Any, kind: Any, *, aside: Collection[Table]) -> list[Any]:
+    """What Spark does with the data source that writes."""
+    staged = draft.aside("staged")
+    parts = Parts(staged, draft.stamp, 0)
+    account = work(rows, parts)
+    take_parts(parts.close(), staged, draft, aside)
+    return [account]
+
+
+def read_here(_: Any, shares: Sequence[Any], work: Any, columns: str) -> Iterator[Any]:
+    return (batch for number, share in enumerate(shares) for batch in work(share, number))
+
+
 def imported(place: Path, say: Say) -> None:
+    importing.read_by_engine = read_here  # type: ignore[assignment]
+    importing.write_by_engine = write_here
+    importing.parts_together = lambda blocks, tasks: blocks
     job_called("import")(None, place / "in", place / "out", JobOptions())  # type: ignore[arg-type]
     say(DONE)
 

@@ -13,8 +13,8 @@ from engine.balance.ahead.extensible import ExtensibleAhead
 from engine.balance.ahead.model import LoadWorld, ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.state import (
-    ClusterPolicies,
     Leader,
     LeaderState,
     broker_gone,

@@ -15,8 +15,9 @@ from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
 from engine.balance.ahead.model import AheadCycle, ShedStart
 from engine.balance.brokers import weighted_usage
 from engine.balance.leadership.placement import Selection, permitted_brokers, select
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
+from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement, PlacementReason
 from engine.balance.placement.strategies import (
     LEAST_RATE,

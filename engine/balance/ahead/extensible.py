@@ -22,7 +22,8 @@ from engine.balance.filters import (
     same_load_manager,
 )
 from engine.balance.java_maps import concurrent_order
-from engine.balance.leadership.state import ClusterPolicies, namespace_of
+from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.state import namespace_of
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import place_least_load

@@ -21,8 +21,9 @@ from engine.balance.brokers import (
     report_needed,
     weighted_usage,
 )
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle
-from engine.balance.leadership.state import ClusterPolicies, LeaderState
+from engine.balance.leadership.state import LeaderState
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.transfer import TransferCycle

@@ -9,8 +9,9 @@ from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedSta
 from engine.balance.averages import SETTLED_WITHIN, BundleData, TimeAverageMessageData
 from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, shed, view
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
+from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
 from engine.balance.settings import MS_PER_MINUTE, LoadSettings
 from engine.balance.shedding.model import ShedView

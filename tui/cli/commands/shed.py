@@ -120,7 +120,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
         if reason is not None:
             raise InputError(reason)
         return read_shed_inputs(path, max_input), path
-    from engine.scenarios.embedded import BROKER_SCENES, broker_scene
+    from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
 
     shown = BROKER_SCENES[0] if scene is None else broker_scene(scene)
     return shown.inputs(), f"scene {shown.name}"
@@ -128,7 +128,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
 
 def scene_lines() -> list[str]:
     """The shipped clusters, a line each."""
-    from engine.scenarios.embedded import BROKER_SCENES
+    from engine.scenarios.broker_scenes import BROKER_SCENES
 
     widest = max(len(scene.name) for scene in BROKER_SCENES)
     return [f"{scene.name:<{widest}}  {scene.about}" for scene in BROKER_SCENES]
@@ -149,7 +149,8 @@ class _Question:
         """The forecast under this shedder; refused where no broker of the release starts with it."""
         from engine.balance.ahead.forecast import shed_ahead
         from engine.balance.ahead.model import ShedStart
-        from engine.balance.leadership.state import ClusterPolicies, Leader
+        from engine.balance.leadership.policies import ClusterPolicies
+        from engine.balance.leadership.state import Leader
 
         settings, policies = self._with(shedder), self.inputs.policies
         modular = shedder != TRANSFER
