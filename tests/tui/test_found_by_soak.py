@@ -109,7 +109,7 @@ from tui.kit.themed_app import ParsedOnce, theme_name
             "small 80x24 question_mark ~ click@28,8 ~ ~ ~ ~ down end ~ =", id="scrolling while something is arranged"
         ),
         pytest.param(
-            "small+ascii 80x24 h ~ a ~ comma comma comma enter ~ =", id="other rows without the column of the order"
+            "small+ascii 80x24 h ~ a ~ comma comma comma enter ~ =", id="rows without the column of the order"
         ),
         pytest.param(
             "one 120x40 colon ~ paste=add%20 paste:surrogate enter ~ x ~ enter ~ =",

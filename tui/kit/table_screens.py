@@ -68,7 +68,7 @@ class TableDialog(RingsideModal[str]):
         value: Callable[[Any, str], Value],
         texts_of: Callable[[Any], Iterable[str | None]],
     ) -> None:
-        """Show other rows from the first on, all of them as they come; ``texts_of`` a row are what a filter looks at."""
+        """Show other rows from the first on, all as they come; ``texts_of`` a row are what a filter looks at."""
         self._rows, self._lines_of, self._value, self._texts_of = rows, lines_of, value, texts_of
         self._filter, self.table.order = "", AS_THEY_COME
         self._list()
