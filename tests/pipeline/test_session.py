@@ -204,7 +204,7 @@ def test_workers_import_the_installed_pyspark(spark: SparkSession) -> None:
     """Not the archive of Spark's home, which each process would compile anew."""
 
     def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyspark  # noqa: PLC0415
+        import pyspark
 
         yield from (pa.RecordBatch.from_pydict({"place": [pyspark.__file__]}) for _ in batches)
 
