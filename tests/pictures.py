@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from engine.cluster.timeline import Timeline
-from engine.scenarios.embedded import BROKER_SCENES
+from engine.scenarios.broker_scenes import BROKER_SCENES
 from engine.scenarios.opening import open_path
 from engine.scenarios.script.run import shipped_script, start_of
 from engine.views.brokers.model import BrokersQuestion

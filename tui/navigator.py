@@ -14,8 +14,6 @@ from textual.app import App
 
 from engine.admin.facts import Snapshot
 from engine.scenarios.embedded import DEFAULT_SCENE
-from engine.views.failover.splits import SplitPreviewView
-from engine.views.finding import Found
 from themes.palettes import Palette
 from tui.kit.background import in_background, run_beside
 from tui.kit.playing import Stage
@@ -25,6 +23,8 @@ from tui.kit.store import Store
 
 if TYPE_CHECKING:
     from engine.views.brokers.model import BrokersInput
+    from engine.views.failover.splits import SplitPreviewView
+    from engine.views.finding import Found
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
 
@@ -61,11 +61,21 @@ def screen_of(kind: Kind) -> type[AnyScreen]:
 
 
 def import_the_rest() -> None:
-    """Have every other screen loaded before somebody asks for it."""
+    """Have every other screen loaded before somebody asks for it, and what the first key of the main screen needs."""
+    import engine.cluster.journal.file
+    import engine.cluster.keys.decide
+    import engine.cluster.producers.decide
+    import engine.views.failover.explanations
+    import engine.views.finding
+    import engine.views.keys.view
+    import engine.views.producers.view  # noqa: F401
     import tui.brokers.screen
     import tui.bundles.screen
     import tui.bundles.split_preview
-    import tui.kit.diff_screen  # noqa: F401
+    import tui.failover.dialogs
+    import tui.failover.explaining
+    import tui.kit.diff_screen
+    import tui.kit.picker  # noqa: F401
 
     for kind in get_args(Kind):
         screen_of(kind)
@@ -178,7 +188,7 @@ class Navigator:
 
     def show_brokers(self) -> str:
         """Show the brokers that load reports are about; what is missing where there is none, else ""."""
-        from engine.scenarios.embedded import embedded_brokers
+        from engine.scenarios.broker_scenes import embedded_brokers
         from engine.views.brokers.view import brokers_input
         from tui.brokers.screen import BrokersScreen
 

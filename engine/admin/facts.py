@@ -6,14 +6,16 @@ import collections
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Generic, TypeVar
 
 import msgspec
 
-from engine.balance.brokers import BrokerLoad
-from engine.balance.leadership.state import ClusterPolicies
 from engine.config import BrokerSettings
 from engine.errors import Problem
+
+if TYPE_CHECKING:
+    from engine.balance.brokers import BrokerLoad
+    from engine.balance.leadership.policies import ClusterPolicies
 
 T = TypeVar("T")
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from engine.admin.requests import ANTI_AFFINITY, AdminRequest, request_of_path
 from engine.admin.text import child, plain_json
-from engine.balance.filters import IsolationPolicy, pattern_problem
-from engine.balance.leadership.state import POLICY_KINDS, ClusterPolicies
+from engine.balance.leadership.policies import POLICY_KINDS, ClusterPolicies
 from engine.errors import Problem
 from engine.names import refuse_namespace
+
+if TYPE_CHECKING:
+    from engine.balance.filters import IsolationPolicy
 
 ISOLATION: Final = "namespaceIsolationPolicies"
 DOMAINS: Final = "failureDomains"
@@ -67,6 +69,8 @@ class OwnershipPolicies:
         return True
 
     def _take_isolation(self, source: str, data: bytes) -> None:
+        from engine.balance.filters import IsolationPolicy
+
         members = self._object(source, data)
         if members is None:
             return
@@ -150,6 +154,8 @@ def _min_limit(raw: Mapping[str, Any]) -> int:
 
 def _refused_pattern(raw: Mapping[str, Any]) -> tuple[str, str] | None:
     """The first regular expression of a policy that is not tried: its place in the policy, and why."""
+    from engine.balance.filters import pattern_problem
+
     for member in ("namespaces", "primary", "secondary"):
         for at, pattern in enumerate(_texts(raw.get(member))):
             reason = pattern_problem(pattern)

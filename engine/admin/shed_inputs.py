@@ -20,7 +20,8 @@ from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
+from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings
 from engine.errors import InputError, Problem, Rejection
 

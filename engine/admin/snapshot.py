@@ -12,8 +12,6 @@ from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.ledgers import decode_internal_stats, decode_named_internal_stats
-from engine.admin.load_reports import all_bundles, decode_broker_load, decode_load_report
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
@@ -175,6 +173,8 @@ class AnswerCollector:
     def _take(self, kind: AnswerKind, name: str, data: bytes) -> None:
         match kind:
             case AnswerKind.NAMED_INTERNAL_STATS:
+                from engine.admin.ledgers import decode_named_internal_stats
+
                 ledgers = decode_named_internal_stats(data, name)
                 self.problems += ledgers.problems
                 self.ledgers.update(ledgers.good)
@@ -203,14 +203,19 @@ class AnswerCollector:
                 self.settings = configured.good.settings if configured.good else self.settings
                 self.configuration.update(_texts(data))
             case AnswerKind.LOAD_REPORT:
-                report = decode_load_report(data, name)
-                self.problems += report.problems
-                self.version = self.version or (report.good.broker_version or None if report.good else None)
-                written = decode_broker_load(data, name).good if b'"lastStats"' in data else None
-                if written is not None:
-                    load = written.load
-                    self.broker_loads[load.broker] = written
-                    self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
+                self._take_load_report(name, data)
+
+    def _take_load_report(self, name: str, data: bytes) -> None:
+        from engine.admin.load_reports import all_bundles, decode_broker_load, decode_load_report
+
+        report = decode_load_report(data, name)
+        self.problems += report.problems
+        self.version = self.version or (report.good.broker_version or None if report.good else None)
+        written = decode_broker_load(data, name).good if b'"lastStats"' in data else None
+        if written is not None:
+            load = written.load
+            self.broker_loads[load.broker] = written
+            self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
 
     def _take_owners(self, kind: AnswerKind, data: bytes, request: AdminRequest | None) -> None:
         """Take the owner of a topic from a look-up, or of bundles from a broker's list, as the request says whose it
@@ -250,6 +255,8 @@ class AnswerCollector:
         if kind is AnswerKind.INTERNAL_STATS:
             topic = naming.topic(name)
             if topic is not None:
+                from engine.admin.ledgers import decode_internal_stats
+
                 ledger = decode_internal_stats(data, name)
                 self.problems += ledger.problems
                 self.ledgers.update({topic: ledger.good} if ledger.good is not None else {})

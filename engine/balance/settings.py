@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+if TYPE_CHECKING:
+    from engine.bundles.plan import LoadManager
 
 MS_PER_MINUTE = 60_000
 MODULAR_CLASS: Final = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"

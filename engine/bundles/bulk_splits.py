@@ -276,7 +276,7 @@ def _twins_share(topics: TopicColumns) -> TopicColumns:
         return topics
     last = np.append((np.diff(topics.bundle) != 0) | (np.diff(topics.hash) != 0), True)
     ends = np.flatnonzero(last)
-    of_last = ends[np.searchsorted(ends, np.arange(len(topics)))]
+    of_last = np.repeat(ends, np.diff(ends, prepend=-1))
     return TopicColumns(
         topics.bundle, topics.hash, topics.msgs_per_sec[of_last], topics.bytes_per_sec[of_last], topics.has_stats
     )
@@ -324,7 +324,7 @@ def half_cut_of_one(loads: LoadColumns) -> tuple[int, ...]:
     >>> half_cut_of_one(LoadColumns(PickedNames("abcdef", np.arange(6)), hashes, rates, np.ones(6, dtype=bool)))
     (105,)
     """
-    known = np.flatnonzero(loads.has_stats)
+    known = loads.with_stats
     msgs, size = (rates[known] for rates in loads.flow)
     order, last = along_the_axis(loads.hashes[known])
     sums = np.cumsum(msgs[last]), np.cumsum(size[last])

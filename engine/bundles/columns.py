@@ -110,6 +110,11 @@ class LoadColumns(ListedLoads):
         """(n,) messages/s and (n,) bytes/s, in plus out."""
         return self.rates[0] + self.rates[1], self.rates[2] + self.rates[3]
 
+    @property
+    def with_stats(self) -> Rows | slice:
+        """The rows that have statistics, to index the columns with: all of them without a copy, as is usual."""
+        return slice(None) if bool(self.has_stats.all()) else np.flatnonzero(self.has_stats)
+
 
 def includes(bundle: BundleRange, hashes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """``BundleRange.includes`` for many hashes."""

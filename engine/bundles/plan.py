@@ -123,8 +123,9 @@ def _share(bundle: BundleRange, inside: Sequence[TopicLoad]) -> ChildShare:
 def _shares_of_columns(children: Sequence[BundleRange], topics: LoadColumns) -> tuple[ChildShare, ...]:
     shares = []
     msgs, size = topics.flow
+    all_known = bool(topics.has_stats.all())
     for child, rows in zip(children, dealt_rows(topics.hashes, children), strict=True):
-        known = rows[topics.has_stats[rows]]
+        known = rows if all_known else rows[topics.has_stats[rows]]
         sums = sum_in_order(msgs[known]), sum_in_order(size[known])
         shares.append(ChildShare(child, topics.names.take(rows), *sums))
     return tuple(shares)

@@ -103,7 +103,7 @@ def hangs_on_order(lines: Sequence[SplitPreview], inside: LoadColumns, settings:
     plans = [line.plan for line in lines if isinstance(line.plan, SplitPlan)]
     shares = [(child.msgs_per_sec, child.bytes_per_sec) for plan in plans for child in plan.children]
     compared: list[tuple[float, float]] = [pair for share in shares for pair in zip(share, most, strict=True)]
-    known = np.flatnonzero(inside.has_stats)
+    known = inside.with_stats
     last = along_the_axis(inside.hashes[known])[1]
     for values, limit in zip(inside.flow, most, strict=True):
         total = sum_in_order(values[known])

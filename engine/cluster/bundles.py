@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.bundles.boundaries import namespace_bundles
 from engine.bundles.columns import LoadColumns, PickedNames, Rows
-from engine.bundles.plan import SplitPlan
-from engine.bundles.split import plan_split
 from engine.cluster.commands import SplitBundle
 from engine.cluster.events import BundleWasSplit, Event, NamespaceSeen
 from engine.cluster.limits import INT_64, MAX_POSITIONS, refuse_long_name
@@ -22,6 +20,9 @@ from engine.cluster.tables.topics import NumberedNames, TopicTable
 from engine.errors import Rejection
 from engine.memo import Remembered
 from engine.names import NON_PERSISTENT, partition_name, refuse_namespace
+
+if TYPE_CHECKING:
+    from engine.bundles.plan import SplitPlan
 
 LONGEST_NAME: Final = 512
 """In bytes; up to this length, names are sorted in a fixed-width table."""
@@ -140,6 +141,8 @@ def split_bundle(state: ClusterState, command: SplitBundle) -> tuple[Event, ...]
 
     O(topics log topics).
     """
+    from engine.bundles.split import plan_split
+
     refusal = _refuse_input(command)
     if refusal is not None:
         return refusal

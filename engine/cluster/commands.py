@@ -12,10 +12,10 @@ from typing import Final, get_args
 from engine.cluster.producers.state import ProducerPlan
 from engine.errors import Rejection
 from engine.routing.keys import HashingScheme
-from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
 from engine.routing.producers.settings import (
     ACCESS_MODES,
     CPP,
+    DEFAULT_MSG_SIZE_BYTES,
     JAVA,
     PYTHON,
     AccessMode,

@@ -1,6 +1,8 @@
 """Decide on a command: its events, or the refusal. The decisions about a subject are in its own module.
 
 ``decide`` reads the state and nothing else, so the same command on the same state always has the same outcome.
+
+The rules of Key_Shared and of producers are imported with the first command about them: many sessions have none.
 """
 
 from __future__ import annotations
@@ -32,23 +34,14 @@ from engine.cluster.consumers import (
     set_priority_level,
 )
 from engine.cluster.events import Event
-from engine.cluster.keys.decide import (
-    acknowledge_keys,
-    add_key_consumer,
-    kill_key_consumer,
-    pass_time,
-    rename_key_consumer,
-    send_keys,
-)
-from engine.cluster.keys.subscriptions import share_keys, subscribe_key_shared
-from engine.cluster.producers.decide import decide_producers
+from engine.cluster.keys.state import KeySubscription
 from engine.cluster.settings import set_release, set_setting
 from engine.cluster.state import ClusterState, find_key_subscription
 from engine.cluster.topics import add_topic, remove_topic, repartition_topic
 from engine.errors import Rejection
 
 
-def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejection:  # noqa: PLR0912 - one a command
+def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejection:
     """The events of a command in order, or why it is refused.
 
     An empty tuple is an acceptance that changes nothing (a setting set to the value it has, a consumer renamed to its
@@ -61,19 +54,12 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
     >>> decide(ClusterState(), KillConsumer("billing", 0)).error
     'SubscriptionNotFound'
     """
-    if isinstance(command, ProducerCommand):
-        return decide_producers(state, command)
     match command:
         case AddConsumer() | KillConsumer() | RenameConsumer() | SetPriorityLevel():
-            return _of_consumers(state, command)
-        case SubscribeKeyShared():
-            return subscribe_key_shared(state, command)
-        case ShareKeys():
-            return share_keys(state, command)
-        case SendKeys():
-            return send_keys(state, command)
-        case Acknowledge():
-            return acknowledge_keys(state, command)
+            keys = find_key_subscription(state, command.subscription)
+            return _of_consumers(state, command) if keys is None else _of_key_consumers(state, keys, command)
+        case SubscribeKeyShared() | ShareKeys() | SendKeys() | Acknowledge() | PassTime():
+            return _of_keys(state, command)
         case SetSetting():
             return set_setting(state, command)
         case SetRelease():
@@ -86,23 +72,62 @@ def decide(state: ClusterState, command: Command) -> tuple[Event, ...] | Rejecti
             return repartition_topic(state, command)
         case SplitBundle():
             return split_bundle(state, command)
+        case _:
+            return _of_producers(state, command)
+
+
+ConsumerCommand = AddConsumer | KillConsumer | RenameConsumer | SetPriorityLevel
+
+
+def _of_consumers(state: ClusterState, command: ConsumerCommand) -> tuple[Event, ...] | Rejection:
+    match command:
+        case AddConsumer():
+            return add_consumer(state, command)
+        case KillConsumer():
+            return kill_consumer(state, command)
+        case RenameConsumer():
+            return rename_consumer(state, command)
+        case SetPriorityLevel():
+            return set_priority_level(state, command)
+
+
+def _of_key_consumers(
+    state: ClusterState, keys: KeySubscription, command: ConsumerCommand
+) -> tuple[Event, ...] | Rejection:
+    from engine.cluster.keys.decide import add_key_consumer, kill_key_consumer, rename_key_consumer
+
+    match command:
+        case AddConsumer():
+            return add_key_consumer(state, keys, command)
+        case KillConsumer():
+            return kill_key_consumer(keys, command)
+        case RenameConsumer():
+            return rename_key_consumer(state, keys, command)
+        case SetPriorityLevel():
+            message = "priority levels play no part in Key_Shared"
+            return Rejection("IllegalArgumentException", message, "priority_level")
+
+
+def _of_keys(
+    state: ClusterState, command: SubscribeKeyShared | ShareKeys | SendKeys | Acknowledge | PassTime
+) -> tuple[Event, ...] | Rejection:
+    from engine.cluster.keys.decide import acknowledge_keys, pass_time, send_keys
+    from engine.cluster.keys.subscriptions import share_keys, subscribe_key_shared
+
+    match command:
+        case SubscribeKeyShared():
+            return subscribe_key_shared(state, command)
+        case ShareKeys():
+            return share_keys(state, command)
+        case SendKeys():
+            return send_keys(state, command)
+        case Acknowledge():
+            return acknowledge_keys(state, command)
         case PassTime():
             return pass_time(state, command)
 
 
-def _of_consumers(
-    state: ClusterState, command: AddConsumer | KillConsumer | RenameConsumer | SetPriorityLevel
-) -> tuple[Event, ...] | Rejection:
-    keys = find_key_subscription(state, command.subscription)
-    match command:
-        case AddConsumer():
-            return add_consumer(state, command) if keys is None else add_key_consumer(state, keys, command)
-        case KillConsumer():
-            return kill_consumer(state, command) if keys is None else kill_key_consumer(keys, command)
-        case RenameConsumer():
-            return rename_consumer(state, command) if keys is None else rename_key_consumer(state, keys, command)
-        case SetPriorityLevel():
-            if keys is None:
-                return set_priority_level(state, command)
-            message = "priority levels play no part in Key_Shared"
-            return Rejection("IllegalArgumentException", message, "priority_level")
+def _of_producers(state: ClusterState, command: ProducerCommand) -> tuple[Event, ...] | Rejection:
+    from engine.cluster.producers.decide import decide_producers
+
+    return decide_producers(state, command)

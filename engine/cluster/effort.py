@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from engine.cluster.commands import AddTopic, Command, RepartitionTopic, SetSetting, ShareKeys, SplitBundle
-from engine.cluster.keys.state import KeySubscription, SharingMode
-from engine.cluster.keys.subscriptions import POINTS_SETTING
+from engine.cluster.keys.state import POINTS_SETTING, KeySubscription, SharingMode
 from engine.cluster.state import ClusterState, find_key_subscription
-from engine.keyshared.ring import RingSelector
 
 
 def effort_of(state: ClusterState, command: Command) -> int:
@@ -20,6 +18,8 @@ def pieces_of(state: ClusterState) -> int:
 
 
 def _pieces(subscription: KeySubscription) -> int:
+    from engine.keyshared.ring import RingSelector
+
     selector = subscription.delivery.selector
     if isinstance(selector, RingSelector):
         return selector.points * len(selector.consumers)

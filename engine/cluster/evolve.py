@@ -1,6 +1,7 @@
 """The state after an event. What ``decide`` produced always fits; anything else is a broken assumption.
 
-The fold of each subject is beside its decision, in the module of that subject.
+The fold of each subject is beside its decision, in the module of that subject. Those of Key_Shared and of producers are
+imported with the first event about them.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from engine.cluster.events import (
     TopicRemoved,
     TopicRepartitioned,
 )
-from engine.cluster.keys.evolve import key_event_objection, with_key_event
-from engine.cluster.producers.evolve import producer_event_objection, with_producer_event
 from engine.cluster.producers.state import ProducerTopicEvent
 from engine.cluster.settings import setting_objection, with_setting_event
 from engine.cluster.state import ClusterState
@@ -38,6 +37,8 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
     reason = objection(state, event)
     assert not reason, f"{event} does not fit the state: {reason}"
     if isinstance(event, ProducerTopicEvent):
+        from engine.cluster.producers.evolve import with_producer_event
+
         return with_producer_event(state, event)
     match event:
         case ConsumerAdded() | ConsumerRemoved():
@@ -49,12 +50,16 @@ def evolve(state: ClusterState, event: Event) -> ClusterState:
         case NamespaceSeen() | BundleWasSplit():
             return with_bundle_event(state, event)
         case _:
+            from engine.cluster.keys.evolve import with_key_event
+
             return with_key_event(state, event)
 
 
 def objection(state: ClusterState, event: Event) -> str:
     """Say why an event from outside, as from a journal, cannot follow this state; "" when it can."""
     if isinstance(event, ProducerTopicEvent):
+        from engine.cluster.producers.evolve import producer_event_objection
+
         return producer_event_objection(state, event)
     match event:
         case ConsumerAdded() | ConsumerRemoved():
@@ -66,4 +71,6 @@ def objection(state: ClusterState, event: Event) -> str:
         case NamespaceSeen() | BundleWasSplit():
             return bundle_objection(state, event)
         case _:
+            from engine.cluster.keys.evolve import key_event_objection
+
             return key_event_objection(state, event)

@@ -10,7 +10,7 @@ from engine.cluster.commands import (
     SetSetting,
 )
 from engine.cluster.events import Event, ReleaseChanged, SettingChanged
-from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts
+from engine.cluster.keys.state import KEY_SETTINGS
 from engine.cluster.limits import refuse_long_name
 from engine.cluster.state import ClusterState
 from engine.config import DEFAULTS, BrokerSettings, behaviour_of
@@ -41,6 +41,8 @@ def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] |
     event = SettingChanged(command.name, changed.text_of(command.name))
     if command.name not in KEY_SETTINGS:
         return (event,)
+    from engine.cluster.keys.subscriptions import restarts
+
     restarted = restarts(state, changed, state.release)
     return restarted if isinstance(restarted, Rejection) else (event, *restarted)
 
@@ -55,6 +57,8 @@ def set_release(state: ClusterState, command: SetRelease) -> tuple[Event, ...] |
         return behaviour
     if behaviour.label == state.release:
         return ()
+    from engine.cluster.keys.subscriptions import restarts
+
     restarted = restarts(state, state.settings, behaviour.label)
     return restarted if isinstance(restarted, Rejection) else (ReleaseChanged(behaviour.label), *restarted)
 

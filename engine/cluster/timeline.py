@@ -12,7 +12,6 @@ from engine.cluster.commands import Command, End, GoTo, Home, Redo, SwitchBranch
 from engine.cluster.decide import decide
 from engine.cluster.events import Event
 from engine.cluster.evolve import evolve
-from engine.cluster.grammar.text import command_text
 from engine.cluster.limits import INT_64, MAX_STEPS
 from engine.cluster.state import ClusterState
 from engine.errors import Rejection
@@ -125,6 +124,8 @@ class Timeline:
 
         O(steps) for copying a row of references, plus the decision.
         """
+        from engine.cluster.grammar.text import command_text
+
         if len(self.log) >= MAX_STEPS:
             message = f"a timeline holds {MAX_STEPS} steps; save this one and start another from its state"
             return self, Rejection("TimelineFull", message)

@@ -15,9 +15,7 @@ from engine.bulk_hashing import ByteColumn, crc32_bulk, murmur3_bulk
 from engine.bundles.boundaries import default_boundaries
 from engine.cluster.commands import AddTopic, RemoveTopic, RepartitionTopic
 from engine.cluster.events import Event, NamespaceSeen, TopicAdded, TopicRemoved, TopicRepartitioned
-from engine.cluster.keys.evolve import without_topic as keys_without
 from engine.cluster.limits import refuse_long_name, refuse_partitions
-from engine.cluster.producers.evolve import grown_producers, refuse_growth
 from engine.cluster.state import ClusterState
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.texts import Texts
@@ -150,6 +148,8 @@ def repartition_topic(state: ClusterState, command: RepartitionTopic) -> tuple[E
 
     The consumers of its subscriptions connect to the new partitions; limits lowered since do not count against them.
     """
+    from engine.cluster.producers.evolve import refuse_growth
+
     topic = find_topic(state, command.topic)
     if isinstance(topic, Rejection):
         return topic
@@ -274,6 +274,8 @@ def _is_non_persistent(topic: str) -> bool:
 
 def topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> str:
     """Say why a topic cannot come, grow or go like this, "" when it can."""
+    from engine.cluster.producers.evolve import refuse_growth
+
     topic = state.topics.get(event.topic)
     if isinstance(event, TopicRemoved):
         return "" if topic is not None else f"there is no topic {event.topic!r}"
@@ -303,6 +305,8 @@ def topic_objection(state: ClusterState, event: TopicAdded | TopicRemoved | Topi
 
 def with_topic_event(state: ClusterState, event: TopicAdded | TopicRemoved | TopicRepartitioned) -> ClusterState:
     """Return the state after a topic came, grew or went. O(topics + statistics)."""
+    from engine.cluster.producers.evolve import grown_producers
+
     match event:
         case TopicAdded():
             return _add_topic(state, event)
@@ -330,6 +334,8 @@ def _add_topic(state: ClusterState, event: TopicAdded) -> ClusterState:
 
 
 def _remove_topic(state: ClusterState, event: TopicRemoved) -> ClusterState:
+    from engine.cluster.keys.evolve import without_topic as keys_without
+
     gone = frozenset(state.topics[event.topic].partition_names())
     topics = without_topic(state.topics, event.topic)
     return replace(

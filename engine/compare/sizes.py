@@ -16,6 +16,7 @@ from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
+from engine.compare.goal import Goal
 from engine.compare.heirs import losses
 from engine.compare.names import FAILOVER_RING, RingKind, Work, score_of
 from engine.compare.verdict import evenness
@@ -66,18 +67,6 @@ class Sizing:
     rows: tuple[Size, ...]
     hottest: str
     hottest_share: float
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """At most ``max_over_mean`` by messages where ``by_messages`` (else by partitions), also after a loss where
-    ``survive``, and at most ``busiest_msgs`` messages a second for one consumer (0.0: any).
-    """
-
-    max_over_mean: float = 1.3
-    survive: bool = False
-    by_messages: bool = False
-    busiest_msgs: float = 0.0
 
 
 def consumers_needed(

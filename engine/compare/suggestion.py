@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,12 @@ from engine.cluster.keys.state import KeySubscription
 from engine.cluster.owners import columns_of
 from engine.cluster.partitions import traffic
 from engine.cluster.state import ClusterState, behaviour_in
+from engine.compare.goal import Goal, SuggestionKind
 from engine.compare.key_shared import KnownKeys, key_consumers_needed, points_needed, ratio_of, work_of_keys
 from engine.compare.names import FAILOVER_RING, Fit, Score, Work, fit_names, key_shared_ring
 from engine.compare.sizes import (
     CHANCES,
     MOST_CONSUMERS,
-    Goal,
     Size,
     Sizing,
     consumers_needed,
@@ -34,8 +34,6 @@ from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.keyshared.ring import RingSelector
 
-SuggestionKind = Literal["names", "consumers", "partitions", "points", "flag"]
-KINDS: Final[tuple[SuggestionKind, ...]] = ("names", "consumers", "partitions", "points", "flag")
 UP_TO: Final = 24
 """How far beyond the present number to compare, by default."""
 Suggestion = Fit | Sizing | Verdict

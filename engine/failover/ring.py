@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import mmh3
 import numpy as np
@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from engine.failover.model import Consumer
 from engine.hashing import HASH_SPACE_SIZE, murmur3_32, utf8, utf16_order
 from engine.ranges import HashRange
-from engine.ring import Hit, Ring
+
+if TYPE_CHECKING:
+    from engine.ring import Hit, Ring
 
 POINTS_PER_CONSUMER: Final = 100
 """``CONSUMER_CONSISTENT_HASH_REPLICAS`` of the broker: a constant, not a setting."""
@@ -100,6 +102,8 @@ class FailoverRing:
 
     def hit(self, hash_value: int) -> Hit[int]:
         """The point a hash falls on; ``wrapped`` when it lies past the last point."""
+        from engine.ring import Hit
+
         at = bisect_left(self._lookup, hash_value)
         wrapped = at == len(self._lookup)
         at = 0 if wrapped else at
@@ -203,6 +207,8 @@ def scalar_ring(cohort: tuple[Consumer, ...] = (), space: int = HASH_SPACE_SIZE)
     >>> [consumer.name for consumer in ring.heirs(0, 3)]
     ['a', 'b', 'c']
     """
+    from engine.ring import Ring
+
     ring: Ring[Consumer] = Ring(
         lambda consumer: (_points_of(consumer.name) & (space - 1)).tolist(),
         order=lambda consumer: utf16_order(consumer.name),

@@ -8,8 +8,9 @@ from typing import Literal
 from engine.errors import Rejection
 from engine.hashing import Division, murmur3_32_raw, utf8, utf16_order
 from engine.routing.keys import HashingScheme, Message, key_hash
-from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES, PartitionedProducer, ProducersState, SendResult
+from engine.routing.producers.model import PartitionedProducer, ProducersState, SendResult
 from engine.routing.producers.producer import send
+from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
 from engine.routing.routers import (
     BatchRoundRobinRouter,
     PartialRoundRobinRouter,

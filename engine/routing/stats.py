@@ -6,7 +6,7 @@ Names are Pulsar's with their units; moments are milliseconds since 1970, 0 wher
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,14 +14,14 @@ from typing import Any, Final
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.routing.publishers import (
     PublisherGroups,
-    added,
+    added_up,
     aggregate_publishers,
     all_of,
     any_of,
     earliest,
     largest,
-    mean_with,
     newest,
+    plain_mean,
     summed,
 )
 
@@ -69,23 +69,6 @@ class SubscriptionStats:
     is_replicated: bool = any_of()
     active_consumer_name: str | None = None
     consumers: tuple[ConsumerStats, ...] = ()
-
-    def plus(self, new: SubscriptionStats) -> SubscriptionStats:
-        """This aggregate after one more partition.
-
-        Consumers meet by position, whatever their names, when both lists are of one length; otherwise those of the new
-        partition are **appended**. So a list can show one consumer several times.
-
-        >>> one, two = ConsumerStats("a", unacked_messages=1), ConsumerStats("b", unacked_messages=2)
-        >>> total = SubscriptionStats().plus(SubscriptionStats(consumers=(one,)))
-        >>> [(consumer.consumer_name, consumer.unacked_messages) for consumer in
-        ...  total.plus(SubscriptionStats(consumers=(two,))).plus(SubscriptionStats(consumers=(one, two))).consumers]
-        [('b', 3), ('a', 1), ('b', 2)]
-        """
-        alike = len(self.consumers) == len(new.consumers)
-        matched = self.consumers if alike else (ConsumerStats(),) * len(new.consumers)
-        merged = tuple(added(old, consumer) for old, consumer in zip(matched, new.consumers, strict=True))
-        return replace(added(self, new), consumers=merged if alike else (*self.consumers, *merged))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,31 +130,46 @@ def aggregate(partitions: Iterable[TopicStats], behaviour: ReleaseBehaviour = CU
     2.0
     """
     all_partitions = tuple(partitions)
-    total = TopicStats()
-    subscriptions: dict[str, SubscriptionStats] = {}
-    replication: dict[str, ReplicatorStats] = {}
-    for new in all_partitions:
-        total = _plus_numbers(total, new)
-        for name, subscription in new.subscriptions.items():
-            subscriptions[name] = subscriptions.get(name, SubscriptionStats()).plus(subscription)
-        for name, replicator in new.replication.items():
-            replication[name] = added(replication.get(name, ReplicatorStats()), replicator)
+    subscriptions: dict[str, list[SubscriptionStats]] = {}
+    replication: dict[str, list[ReplicatorStats]] = {}
+    # The name goes with the age, and among equal ages the partition added first is kept.
+    oldest = TopicStats()
+    for partition in all_partitions:
+        if partition.oldest_backlog_message_age_seconds > oldest.oldest_backlog_message_age_seconds:
+            oldest = partition
+        for name, subscription in partition.subscriptions.items():
+            subscriptions.setdefault(name, []).append(subscription)
+        for name, replicator in partition.replication.items():
+            replication.setdefault(name, []).append(replicator)
     return replace(
-        total,
-        publishers=aggregate_publishers((partition.publishers for partition in all_partitions), behaviour),
-        subscriptions=MappingProxyType(subscriptions),
-        replication=MappingProxyType(replication),
-    )
-
-
-def _plus_numbers(total: TopicStats, new: TopicStats) -> TopicStats:
-    count = total.count + 1
-    # Why: the name goes with the age, and among equal ages the partition added first is kept.
-    oldest = new if new.oldest_backlog_message_age_seconds > total.oldest_backlog_message_age_seconds else total
-    return replace(
-        added(total, new),
-        count=count,
-        average_msg_size_bytes=mean_with(total.average_msg_size_bytes, new.average_msg_size_bytes, count),
+        added_up(TopicStats(), all_partitions),
+        count=len(all_partitions),
+        average_msg_size_bytes=plain_mean(partition.average_msg_size_bytes for partition in all_partitions),
         oldest_backlog_message_age_seconds=oldest.oldest_backlog_message_age_seconds,
         oldest_backlog_message_subscription_name=oldest.oldest_backlog_message_subscription_name,
+        publishers=aggregate_publishers((partition.publishers for partition in all_partitions), behaviour),
+        subscriptions=MappingProxyType({name: subscription_of(those) for name, those in subscriptions.items()}),
+        replication=MappingProxyType({name: added_up(ReplicatorStats(), those) for name, those in replication.items()}),
     )
+
+
+def subscription_of(partitions: Sequence[SubscriptionStats]) -> SubscriptionStats:
+    """One subscription from its statistics on each partition.
+
+    Consumers meet by position, whatever their names, when the list so far and that of the next partition are of one
+    length; otherwise those of the next partition are **appended**. So a list can show one consumer several times.
+
+    >>> one, two = ConsumerStats("a", unacked_messages=1), ConsumerStats("b", unacked_messages=2)
+    >>> total = subscription_of([SubscriptionStats(consumers=consumers) for consumers in ((one,), (two,), (one, two))])
+    >>> [(consumer.consumer_name, consumer.unacked_messages) for consumer in total.consumers]
+    [('b', 3), ('a', 1), ('b', 2)]
+    """
+    entries: list[list[ConsumerStats]] = []
+    for partition in partitions:
+        if len(entries) == len(partition.consumers):
+            for entry, consumer in zip(entries, partition.consumers, strict=True):
+                entry.append(consumer)
+        else:
+            entries += [[consumer] for consumer in partition.consumers]
+    consumers = tuple(added_up(ConsumerStats(), entry) for entry in entries)
+    return replace(added_up(SubscriptionStats(), partitions), consumers=consumers)

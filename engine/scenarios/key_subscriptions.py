@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Final
 
 from engine.admin.facts import ConsumerFacts, Snapshot
-from engine.cluster.keys.evolve import dispatcher_of, folded
 from engine.cluster.keys.state import (
+    KEY_SETTINGS,
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeyDispatcherStarted,
@@ -19,13 +19,10 @@ from engine.cluster.keys.state import (
     KeySubscriptionCreated,
     SharingMode,
 )
-from engine.cluster.keys.subscriptions import KEY_SETTINGS
 from engine.cluster.tables.topics import Topic
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById
-from engine.keyshared.name_indices import joins_and_leaves, name_indices
-from engine.keyshared.ring import RingSelector, refuse_ring
 from engine.ranges import HashRange
 from engine.scenarios.subscriptions import KEY_SHARED
 from engine.views.failover.model import Notice
@@ -103,6 +100,8 @@ def joined_ids(subscription: KeySubscription) -> tuple[int, ...]:
 def _opened(
     key: str, group: KeyGroup, settings: BrokerSettings, behaviour: ReleaseBehaviour, first_id: int
 ) -> tuple[KeySubscription | None, list[Notice]]:
+    from engine.cluster.keys.evolve import folded
+
     reported: RangesById = {
         first_id + at: tuple(HashRange(start, end) for start, end in consumer.key_hash_ranges if start <= end)
         for at, consumer in enumerate(group.consumers)
@@ -174,6 +173,10 @@ class _Histories:
         )
 
     def _on_a_ring(self, reported: RangesById) -> tuple[KeyEvent, ...]:
+        from engine.cluster.keys.evolve import dispatcher_of
+        from engine.keyshared.name_indices import name_indices
+        from engine.keyshared.ring import RingSelector, refuse_ring
+
         start, joins = self._start(declares=False, ring=True), self._joins()
         dispatcher = dispatcher_of(start[1])
         if isinstance(dispatcher, Rejection) or not isinstance(dispatcher.selector, RingSelector):
@@ -223,6 +226,8 @@ def with_namesakes_that_left(
 
     The ids of those that left follow the others.
     """
+    from engine.keyshared.name_indices import joins_and_leaves
+
     subscription = joins[0].subscription if joins else ""
     given = {join.consumer_id: join for join in joins}
     consumers = [Consumer(join.consumer_id, join.name) for join in joins]

@@ -15,7 +15,6 @@ from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
-from engine.admin.load_reports import all_bundles
 from engine.admin.moments import Moment, combined, read_dump
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES
@@ -75,6 +74,8 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
     topics = topics_of(snapshot)
     notes: list[Notice] = []
     if not topics and not snapshot.bundles:
+        from engine.admin.load_reports import all_bundles
+
         if not any(all_bundles(written.load) for written in snapshot.broker_loads.values()):
             raise InputError(
                 f"{snapshot.source}: the answers have neither topics nor bundles; give topic statistics "
@@ -144,6 +145,8 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
 
 def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
     """The bundles that load reports name, by namespace; what lies between them counts as one bundle."""
+    from engine.admin.load_reports import all_bundles
+
     ends: dict[str, set[int]] = {}
     for written in snapshot.broker_loads.values():
         for name in all_bundles(written.load):

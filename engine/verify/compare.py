@@ -162,6 +162,11 @@ class _Compared:
     ledger: Ledger = field(default_factory=Ledger)
     problems: tuple[Problem, ...] = ()
 
+    def keep(self, decoded: Decoded[T]) -> T:
+        """What was decoded; what of it could not be read is a problem."""
+        self.problems += tuple(decoded.problems)
+        return decoded.good
+
 
 class _ComparedTopics:
     """What came of comparing the topics of one answer, which may have other bytes at the next reading."""
@@ -210,7 +215,7 @@ class _Comparison:
         for answer, decoded, own_groups in zip(self._answers.answers, statistics, groups, strict=True):
             self.ledger.moment, self.ledger.file = answer.moment, answer.file
             if decoded is None:
-                self._compare_other(answer)
+                self._add(self._compared_other(answer))
             else:
                 self._add(self._compared(answer, decoded, {group: levels[group] for group in own_groups}))
         self._compare_moments()
@@ -283,50 +288,42 @@ class _Comparison:
         self.problems += compared.problems
         self.ledger.add(compared.ledger)
 
-    def _compare_other(self, answer: Answer) -> None:
+    def _compared_other(self, answer: Answer) -> _Compared:
+        """The comparison of one answer without statistics, taken from an earlier one with the same bytes."""
+        purpose = f"others, {self._purpose}"
+        return remembered(self._earlier, purpose, answer.file, answer.data, lambda _: self._compare_other(answer))
+
+    def _compare_other(self, answer: Answer) -> _Compared:
+        compared = _Compared(ledger=Ledger(answer.moment, answer.file))
+        ledger = compared.ledger
         match answer.kind:
             case AnswerKind.BUNDLES:
-                bundles = self._keep(decode_bundles(answer.data, answer.file))
+                bundles = compared.keep(decode_bundles(answer.data, answer.file))
                 if bundles.boundaries:
-                    compare_list(self.ledger, self._namespace(answer), bundles)
+                    compare_list(ledger, self._namespace(answer), bundles)
             case AnswerKind.POLICIES:
-                policies = self._keep(decode_policies(answer.data, answer.file))
+                policies = compared.keep(decode_policies(answer.data, answer.file))
                 if policies.boundaries:
-                    compare_policies(self.ledger, self._namespace(answer), policies)
+                    compare_policies(ledger, self._namespace(answer), policies)
             case AnswerKind.HASH_POSITIONS:
-                positions = self._keep(decode_hash_positions(answer.data, answer.file))
+                positions = compared.keep(decode_hash_positions(answer.data, answer.file))
                 if positions is not None:
-                    compare_positions(self.ledger, positions.namespace, positions)
+                    compare_positions(ledger, positions.namespace, positions)
             case AnswerKind.BROKER_STATS_TOPICS:
-                compare_places(self.ledger, self._keep(broker_stats_of(answer.data, answer.file, self._earlier)))
+                compare_places(ledger, compared.keep(broker_stats_of(answer.data, answer.file, self._earlier)))
             case AnswerKind.OWNED_NAMESPACES:
-                owned = self._keep(decode_owned(answer.data, answer.file))
-                compare_owned(self.ledger, owned)
+                owned = compared.keep(decode_owned(answer.data, answer.file))
+                compare_owned(ledger, owned)
             case AnswerKind.LOAD_REPORT:
-                self._compare_load_report(answer)
+                _compare_load_report(ledger, answer)
             case AnswerKind.NO_JSON:
-                self._see_text(answer)
+                _see_text(compared, answer)
             case _:
-                self.ledger.skip(NOT_MODELLED.get(answer.kind, NOT_MODELLED[AnswerKind.OTHER]))
+                ledger.skip(NOT_MODELLED.get(answer.kind, NOT_MODELLED[AnswerKind.OTHER]))
+        return compared
 
     def _namespace(self, answer: Answer) -> str:
         return self._answers.naming.namespace(answer.file) or ""
-
-    def _see_text(self, answer: Answer) -> None:
-        """A number or a word is a whole answer of some requests, and so is a range of a bundle; all else is damaged."""
-        if is_scalar(answer.data):
-            self.ledger.skip(NOT_MODELLED[AnswerKind.OTHER])
-        else:
-            self.ledger.skip(NOT_MODELLED[AnswerKind.NO_JSON])
-            self.problems += raw_object(answer.data, answer.file)[1]
-
-    def _compare_load_report(self, answer: Answer) -> None:
-        """Of the modular load manager; other forms, and those of other releases, have no sums."""
-        report = decode_bundle_report(answer.data, answer.file).good if b'"lastStats"' in answer.data else None
-        if report is None:
-            self.ledger.skip("load reports without sums over their bundles")
-        else:
-            compare_report(self.ledger, "the broker", report)
 
     def _compare_moments(self) -> None:
         moments: dict[str, list[Answer]] = {}
@@ -336,6 +333,20 @@ class _Comparison:
             self.ledger.moment = moment or "the folder"
             compare_moment(self.ledger, self._answers.naming, answers, self._earlier)
 
-    def _keep(self, decoded: Decoded[T]) -> T:
-        self.problems += decoded.problems
-        return decoded.good
+
+def _see_text(compared: _Compared, answer: Answer) -> None:
+    """A number or a word is a whole answer of some requests, and so is a range of a bundle; all else is damaged."""
+    if is_scalar(answer.data):
+        compared.ledger.skip(NOT_MODELLED[AnswerKind.OTHER])
+    else:
+        compared.ledger.skip(NOT_MODELLED[AnswerKind.NO_JSON])
+        compared.problems += tuple(raw_object(answer.data, answer.file)[1])
+
+
+def _compare_load_report(ledger: Ledger, answer: Answer) -> None:
+    """Of the modular load manager; other forms, and those of other releases, have no sums."""
+    report = decode_bundle_report(answer.data, answer.file).good if b'"lastStats"' in answer.data else None
+    if report is None:
+        ledger.skip("load reports without sums over their bundles")
+    else:
+        compare_report(ledger, "the broker", report)

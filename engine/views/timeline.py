@@ -32,12 +32,10 @@ from engine.cluster.commands import (
 from engine.cluster.events import ConsumerAdded
 from engine.cluster.evolve import evolve
 from engine.cluster.moves import Moves, moves
-from engine.cluster.state import ClusterState
+from engine.cluster.state import ClusterState, find_key_subscription
 from engine.cluster.timeline import Step, Timeline
 from engine.compare.verdict import verdict_between
 from engine.views.failover.model import EventLine, TimelineView
-from engine.views.keys.moves import key_moves, keys_verdict, same_space
-from engine.views.keys.slice import keys_slice_by_key
 
 EVENTS_SHOWN: Final = 200
 """The latest steps that are listed; older ones stay in the timeline."""
@@ -142,17 +140,9 @@ def event_lines(timeline: Timeline, subscription_key: str, before: ClusterState 
 
 
 def _line(step: Step, subscription_key: str, before: ClusterState, after: ClusterState) -> EventLine:
-    kind, now = kind_of(step.command), keys_slice_by_key(after, subscription_key)
-    if now is not None:
-        earlier = keys_slice_by_key(before, subscription_key)
-        shared = key_moves(earlier, now)
-        # Slots of two spaces cannot be compared, so nothing is said of them; keys still can.
-        size = now.slot_count if earlier is None or same_space(earlier, now) else 0
-        keys = int(shared.keys.sum())
-        verdict = keys_verdict(earlier, now, shared) if kind in _JUDGED else None
-        return EventLine(
-            step.depth, kind, step.text, shared.moved, shared.least, size, moved_keys=keys, verdict=verdict
-        )
+    if find_key_subscription(after, subscription_key) is not None:
+        return _key_line(step, subscription_key, before, after)
+    kind = kind_of(step.command)
     moved = moves(before, after, subscription_key)
     judged = kind in _JUDGED and moved.partitions > 0
     return EventLine(
@@ -168,6 +158,21 @@ def _line(step: Step, subscription_key: str, before: ClusterState, after: Cluste
     )
 
 
+def _key_line(step: Step, subscription_key: str, before: ClusterState, after: ClusterState) -> EventLine:
+    from engine.views.keys.moves import key_moves, keys_verdict, same_space
+    from engine.views.keys.slice import keys_slice_by_key
+
+    kind, now = kind_of(step.command), keys_slice_by_key(after, subscription_key)
+    assert now is not None, subscription_key
+    earlier = keys_slice_by_key(before, subscription_key)
+    shared = key_moves(earlier, now)
+    # Slots of two spaces cannot be compared, so nothing is said of them; keys still can.
+    size = now.slot_count if earlier is None or same_space(earlier, now) else 0
+    keys = int(shared.keys.sum())
+    verdict = keys_verdict(earlier, now, shared) if kind in _JUDGED else None
+    return EventLine(step.depth, kind, step.text, shared.moved, shared.least, size, moved_keys=keys, verdict=verdict)
+
+
 def _handover_ms(kind: str, moved: Moves, after: ClusterState) -> int:
     """How long moved partitions wait; a non-persistent topic has nothing to rewind and never waits."""
     if kind not in _HANDED_OVER or not moved.moved or moved.moved[0].startswith("non-persistent://"):
@@ -179,9 +184,9 @@ _LINES: Final = StepLines(_line)
 
 
 def _opening(timeline: Timeline, subscription_key: str) -> EventLine:
-    shared = keys_slice_by_key(timeline.initial, subscription_key)
+    shared = find_key_subscription(timeline.initial, subscription_key)
     if shared is not None:
-        size = shared.slot_count
+        size = shared.delivery.selector.slots.occurring
     else:
         size = moves(timeline.initial, timeline.initial, subscription_key).partitions
     return EventLine(0, "open", f"open {timeline.source}".rstrip(), 0, 0, size)

@@ -107,3 +107,60 @@ def test_the_screen_loads_no_pipeline(tmp_path: Path) -> None:
     modules = loaded_with("tui", tmp_path)
     assert "tui.app" in modules
     assert modules.isdisjoint({"pipeline", "pyspark"})
+
+
+FIRST_PICTURE: Final[dict[str, set[str]]] = {
+    "engine.balance": {"leadership", "leadership.policies", "settings"},
+    "engine.bundles": {"boundaries", "columns", "loads"},
+    "engine.cluster.journal": set(),
+    "engine.cluster.keys": {"state"},
+    "engine.cluster.producers": {"state"},
+    "engine.compare": {"goal", "verdict"},
+    "engine.failover": {"bulk", "bulk_ring", "choose", "live", "model", "ring"},
+    "engine.keyshared": {"model"},
+    "engine.lint": set(),
+    "engine.plan": set(),
+    "engine.routing": {"keys", "producers", "producers.settings"},
+    "engine.scenarios": {"embedded", "key_subscriptions", "opening", "subscriptions"},
+    "engine.verify": set(),
+    "engine.views.keys": set(),
+    "engine.views.producers": set(),
+    "engine.views.comparing": set(),
+    "engine.views.brokers": set(),
+    "engine.views.bundles": set(),
+    "engine.views.fleet": set(),
+    "tui.brokers": set(),
+    "tui.bundles": set(),
+    "tui.fleet": set(),
+    "tui.keys": set(),
+    "tui.live": set(),
+    "tui.producers": set(),
+    "tui.reported": set(),
+    "tui.sources.cluster": set(),
+    "httpx": set(),
+    "pyarrow": set(),
+    "sortedcontainers": set(),
+}
+"""What of a room, or of a package, the main screen of the embedded cluster may load."""
+
+
+@pytest.fixture(scope="module")
+def first_picture() -> set[str]:
+    program = [sys.executable, "-m", "tests.architecture.first_picture"]
+    ran = subprocess.run(program, capture_output=True, text=True, cwd=ROOT, check=True)
+    return set(ran.stdout.split())
+
+
+@pytest.mark.xdist_group("imports")
+def test_the_first_picture_is_the_main_screen(first_picture: set[str]) -> None:
+    assert {"tui.failover.screen", "engine.views.failover.dashboard", "numpy"} <= first_picture
+
+
+@pytest.mark.xdist_group("imports")
+@pytest.mark.parametrize("room", FIRST_PICTURE)
+def test_the_first_picture_loads_nothing_else(first_picture: set[str], room: str) -> None:
+    """Half of the start was spent on importing rules of Key_Shared, producers and load managers that nobody saw."""
+    inside = {name.removeprefix(f"{room}.") for name in first_picture if name.startswith(f"{room}.")}
+    if not FIRST_PICTURE[room]:
+        inside |= {name for name in first_picture if name == room}
+    assert inside <= FIRST_PICTURE[room]

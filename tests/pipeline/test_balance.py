@@ -16,7 +16,8 @@ from engine.admin.shed_inputs import ShedInputs, read_shed_inputs
 from engine.balance.ahead.forecast import shed_ahead
 from engine.balance.ahead.model import ShedAhead, ShedStart
 from engine.balance.brokers import weighted_usage
-from engine.balance.leadership.state import ClusterPolicies, Leader
+from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.state import Leader
 from engine.balance.settings import default_load_settings
 from engine.config import behaviour_of
 from engine.errors import InputError, Rejection

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.errors import InputError, RingsideError
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.import_tables import TableAccount, whole_namespaces

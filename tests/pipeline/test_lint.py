@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin import read_answers
 from engine.admin.moments import read_moments
 from engine.admin.publishers import client_facts
+from engine.admin.snapshot import read_answers
 from engine.diagnosis.findings import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError

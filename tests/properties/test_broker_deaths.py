@@ -9,7 +9,8 @@ from engine.balance.ahead.broker_changes import broker_dies, every_broker_dies
 from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.placement import look_up
-from engine.balance.leadership.state import ClusterPolicies, Leader, broker_gone, brokers_changed, elected, reports_read
+from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.state import Leader, broker_gone, brokers_changed, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.load_rules import load_rules

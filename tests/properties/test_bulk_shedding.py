@@ -14,7 +14,8 @@ from engine.balance.ahead.model import AheadCycle, ShedStart
 from engine.balance.ahead.modular import ModularAhead
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
-from engine.balance.leadership.state import ClusterPolicies, Leader, elected, reports_read
+from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.state import Leader, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings

@@ -15,8 +15,9 @@ from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
 from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import shed
-from engine.balance.leadership.state import ClusterPolicies, Leader, elected, reports_read
+from engine.balance.leadership.state import Leader, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN

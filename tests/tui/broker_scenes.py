@@ -6,7 +6,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from engine.scenarios.embedded import embedded_brokers
+from engine.scenarios.broker_scenes import embedded_brokers
 from engine.views.brokers.model import BrokersInput, BrokersQuestion
 from engine.views.brokers.view import brokers_input
 from tests.tui.screens_under_test import run, text_of

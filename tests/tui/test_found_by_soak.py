@@ -98,6 +98,20 @@ from tui.kit.themed_app import ParsedOnce, theme_name
             "producers 60x20 a ~ paste:emoji paste=add%20h-23 ~ t enter =", id="several characters in one cell"
         ),
         pytest.param(
+            "producers 60x20 colon ~ paste=subscribe%20a%20to%20persistent://public/default/topic-0 enter ~ =",
+            id="a Key_Shared subscription beside producers, in the list of all that can be shown",
+        ),
+        pytest.param(
+            "keys-moving 60x20 h ~ comma comma comma comma comma comma ~ =",
+            id="sorting by the column behind the last one",
+        ),
+        pytest.param(
+            "small 80x24 question_mark ~ click@28,8 ~ ~ ~ ~ down end ~ =", id="scrolling while something is arranged"
+        ),
+        pytest.param(
+            "small+ascii 80x24 h ~ a ~ comma comma comma enter ~ =", id="rows without the column of the order"
+        ),
+        pytest.param(
             "one 120x40 colon ~ paste=add%20 paste:surrogate enter ~ x ~ enter ~ =",
             id="half a character in the middle of the ring",
         ),

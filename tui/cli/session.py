@@ -6,32 +6,23 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from engine.admin.moments import Moment
-from engine.bundles.split import resolve_target
 from engine.cluster.bundles import topic_loads
 from engine.cluster.commands import TimelineCommand
 from engine.cluster.evolve import evolve
-from engine.cluster.grammar.reading import parse_command
-from engine.cluster.journal.file import Journal, JournalFailure, recover
-from engine.cluster.keys.subscriptions import KEY_SETTINGS, restarts
+from engine.cluster.keys.state import KEY_SETTINGS
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_places
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
-from engine.scenarios.script.model import Script
 from engine.text import path_word, shell_line
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import DashboardView, Notice
-from engine.views.keys.model import KeysView
-from engine.views.keys.view import keys_view
-from engine.views.producers.answers import statistics_view
-from engine.views.producers.model import ProducersView, StatisticsView
-from engine.views.producers.view import producers_view
 from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
@@ -39,7 +30,12 @@ from tui.cli.options import FLAG, WhatIf
 from tui.cli.output import say
 from tui.scene import Feed
 from tui.sources.answers import opened
-from tui.sources.sessions import session_folder
+
+if TYPE_CHECKING:
+    from engine.cluster.journal.file import Journal
+    from engine.scenarios.script.model import Script
+    from engine.views.keys.model import KeysView
+    from engine.views.producers.model import ProducersView, StatisticsView
 
 HEAD_BYTES: Final = 4096
 HEADER: Final = b'"kind":"header"'
@@ -83,7 +79,10 @@ class Session:
         at = self.subscription - len(state.subscriptions)
         if not 0 <= at < len(state.key_subscriptions):
             return None
+        from engine.views.keys.view import keys_view
+
         view = keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
+        view = replace(view, status=replace(view.status, subscriptions=_places(self.timeline, self.seen)[0]))
         reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
         return view if subject is None else keys_with_reported(view, reported, reported.last, subject)
 
@@ -94,6 +93,8 @@ class Session:
         at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
         if not 0 <= at < len(state.producer_topics):
             return None
+        from engine.views.producers.view import producers_view
+
         return producers_view(self.timeline, state.producer_topics[at].topic, notes=self.notes)
 
     @property
@@ -108,6 +109,8 @@ class Session:
     @property
     def statistics_view(self) -> StatisticsView:
         """The merged statistics of the producers that are shown; only where ``producers_view`` is there."""
+        from engine.views.producers.answers import statistics_view
+
         state = self.timeline.state
         at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
         return statistics_view(self.timeline, state.producer_topics[at].topic)
@@ -160,6 +163,8 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         state = replace(state, settings=settings)
     if what_if.pulsar is None and not any(name in KEY_SETTINGS for name, _ in what_if.settings):
         return state
+    from engine.cluster.keys.subscriptions import restarts
+
     # What was connected by other settings connects again, as after a restart of the broker.
     events = restarts(state, state.settings, state.release)
     if isinstance(events, Rejection):
@@ -183,6 +188,8 @@ def _with_defaults_of(behaviour: ReleaseBehaviour, state: ClusterState) -> Broke
 
 def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:
     """The timeline after one line of the grammar, read for the subscription in view. Raises ``InputError``."""
+    from engine.cluster.grammar.reading import parse_command
+
     keys = shown_places(timeline.state)
     key = keys[subscription] if subscription < len(keys) else None
     command = parse_command(line, timeline.state, key)
@@ -246,6 +253,8 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
     Unless ``reads_only``, the journal is open for more; where that is refused (another process has it, a disk that
     cannot be written) this is said, and new steps go to a file of their own.
     """
+    from engine.cluster.journal.file import Journal, JournalFailure, recover
+
     _check(path)
     if not reads_only:
         resumed = Journal.resume(path)
@@ -260,6 +269,8 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
 
 def _check(path: Path) -> None:
     """Raises ``InputError`` for a file that nobody wrote as a journal; other faults are reported when it is read."""
+    from tui.sources.sessions import session_folder
+
     try:
         if not path.is_file() or not path.stat().st_size:
             return
@@ -323,6 +334,8 @@ def bundle_named(text: str, namespace: str | None, state: ClusterState) -> tuple
 
     Raises ``InputError`` with the bundles there are, ``UsageError`` where several namespaces could be meant.
     """
+    from engine.bundles.split import resolve_target
+
     asked = text
     if namespace is None and text.count("/") == 2:
         namespace, _, text = text.rpartition("/")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,16 +14,11 @@ from textual.widget import Widget
 from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX
-from engine.scenarios.selecting import resolve_selection
-from engine.views.failover.explanations import TopicExplanation
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
-from engine.views.finding import Found
 from engine.views.reported.model import Comparison
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
-from tui.failover.dialogs import AddConsumerScreen, PartitionsScreen
-from tui.failover.explaining import remarks_of
 from tui.failover.status import StatusLine
 from tui.failover.titles import PANEL_TITLES
 from tui.failover.words import (
@@ -45,6 +40,9 @@ from tui.kit.screen import DashboardScreen
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, next_name
+
+if TYPE_CHECKING:
+    from engine.views.finding import Found
 
 
 class BundleScreens(Protocol):
@@ -148,6 +146,8 @@ class MainScreen(DashboardScreen[DashboardView]):
     # consumers
 
     def action_add(self) -> None:
+        from tui.failover.dialogs import AddConsumerScreen
+
         if not self.store.shown.key:
             self.complain("there is no subscription that a consumer could connect to")
             return
@@ -187,6 +187,8 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:
+        from tui.failover.dialogs import PartitionsScreen
+
         row = next((row for row in self.now.consumers if row.consumer_id == message.row_id), None)
         if row is None:  # gone since the table was drawn
             return
@@ -221,6 +223,9 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.ask("explain", "explain topic", text=default, options=names)
 
     def explain(self, text: str) -> Rejection | None:
+        from engine.views.failover.explanations import TopicExplanation
+        from tui.failover.explaining import remarks_of
+
         explanation = self.store.shown.explain(text)
         if isinstance(explanation, TopicExplanation):
             self.topic = explanation.topic
@@ -236,6 +241,9 @@ class MainScreen(DashboardScreen[DashboardView]):
         self.complain(refused)
 
     def explain_again(self) -> None:
+        from engine.views.failover.explanations import TopicExplanation
+        from tui.failover.explaining import remarks_of
+
         explanation = self.store.shown.explain(self.topic)
         if isinstance(explanation, TopicExplanation):
             self.remarks = remarks_of(explanation)
@@ -291,6 +299,8 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     def select_text(self, text: str) -> None:
         """Put the cursor on a consumer or a bundle, or explain a topic."""
+        from engine.scenarios.selecting import resolve_selection
+
         selection = resolve_selection(self.store.timeline, text, self.store.shown.place)
         if isinstance(selection, Rejection):
             self.complain(selection)

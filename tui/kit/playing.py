@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from textual.timer import Timer
 
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
-from engine.scenarios.script.model import Action, Do, Expectation, Say, Script, Select, Show
 from tui.kit.store import Store
+
+if TYPE_CHECKING:
+    from engine.scenarios.script.model import Action, Script
 
 STEP_SECONDS: Final = 1.0
 """Between two steps of the timeline."""
@@ -160,10 +162,12 @@ class Playback:
         while due and self._performer.in_front:
             action = due.popleft()
             following = due[0] if due else None
-            self._expects_refusal = isinstance(following, Expectation) and following.kind == "refused"
+            self._expects_refusal = following is not None and _expects_refusal(following)
             self._act(action)
 
     def _act(self, action: Action) -> None:
+        from engine.scenarios.script.model import Do, Expectation, Say, Select, Show
+
         match action:
             case Say(text):
                 self.stage.caption, self.stage.captioned = text, self._store.timeline
@@ -177,9 +181,15 @@ class Playback:
             case Select(text):
                 self._performer.select_text(text)
             case Expectation() if action.kind != "refused":
-                from engine.scenarios.script.expectations import unmet  # noqa: PLC0415 - only a script needs all views
+                from engine.scenarios.script.expectations import unmet
 
                 reason = unmet(action, self._store.timeline)
                 if reason:
                     self.stage.failed_expectations += 1
                     self._performer.complain(f"the script expects {action.text}, but {reason}")
+
+
+def _expects_refusal(action: Action) -> bool:
+    from engine.scenarios.script.model import Expectation
+
+    return isinstance(action, Expectation) and action.kind == "refused"

@@ -7,7 +7,7 @@ zoom; scripts that play. What is shown in the panels, and the keys that change t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -20,19 +20,16 @@ from engine.cluster.commands import End, Home, Redo, Undo
 from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import TimelineView
-from engine.views.finding import Found
 from themes.palettes import Palette, palette
 from tui.kit.bindings import Groups
 from tui.kit.command_line import COMMAND_LINES, PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
 from tui.kit.footer import KeyFooter, key_hints
-from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import RowsTable
 from tui.kit.list_panel import AnyList, ListPanel
 from tui.kit.live_line import LiveLine
-from tui.kit.picker import PickerScreen
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
@@ -47,6 +44,9 @@ from tui.kit.timeline_line import TimelineLine
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import Remark, safe_name
 from tui.kit.zooming import Zooming
+
+if TYPE_CHECKING:
+    from engine.views.finding import Found
 
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
 """Panels that stay in sight beside an explanation."""
@@ -302,10 +302,14 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.ask("filter", "/", text=text, placeholder=f"part of a {self.row_noun}'s name")
 
     def action_export(self) -> None:
+        from tui.kit.giving_away import EXPORT_HINT
+
         self.ask("export", "export to", text=f"{self.row_noun}s.csv", placeholder=EXPORT_HINT)
 
     def action_copy(self) -> None:
         """Copy what is explained, what mends the marked cause, or the marked row."""
+        from tui.kit.giving_away import as_text
+
         table = self.table_in_use
         if self.side.content == "why":
             text, what = self.diagnosing.marked_text, "the cause, and what mends it"
@@ -368,6 +372,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def _export(self, text: str) -> None:
         """Write the table that was in use when the prompt was opened, or the screen."""
+        from tui.kit.giving_away import export
+
         prompt = self.query_one(Prompt)
         table = prompt.return_to if isinstance(prompt.return_to, RowsTable) else self.list_panel.table
         export(self, table, prompt, text, self._say_exported)
@@ -425,7 +431,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if self.selected < 0:
             self.complain("there is no consumer that could go; a connects one")
             return
-        from tui.kit.heirs_screen import HeirsScreen  # noqa: PLC0415 - the first picture does without
+        from tui.kit.heirs_screen import HeirsScreen
 
         self.app.push_screen(
             HeirsScreen(self.selected, self.store.shown.heirs_of, self.store.shown.losses, self.colours)
@@ -436,7 +442,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if not self.store.shown.key or self.store.shown.kind == "producers":
             self.complain("there is no subscription whose steps could be compared")
             return
-        from tui.kit.diff_screen import DiffScreen  # noqa: PLC0415 - the first picture does without
+        from tui.kit.diff_screen import DiffScreen
 
         self.app.push_screen(DiffScreen(self.store, self.colours, ascii_only=self.ascii_only))
 
@@ -505,6 +511,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def action_find(self) -> None:
         """Ask for a part of a name, and go to what has it."""
+        from tui.kit.picker import PickerScreen
+
         findable, shown = self.store.findable(), self.store.shown.place
         self.app.push_screen(
             PickerScreen(lambda part: findable.find(part, shown), self.store.places.title, self.colours),

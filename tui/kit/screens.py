@@ -51,11 +51,13 @@ class RingsideScreen(LeavesOnce[ScreenResultType], Generic[ScreenResultType]):
         """Arrange; when the screen comes to the front or changes its size, without a paint."""
         if size is None:
             # After scrolling, Textual arranges all widgets when it is first asked where one is. It does not paint what
-            # has moved then, nor when it arranges the next time and finds everything in place.
+            # has moved then, nor when it arranges the next time and finds everything in place. Scrolling alone compares
+            # with what was visible, and paints.
             unpainted = self._arranged is not None and self._map_of_all() is not self._arranged
+            only_scrolls = scroll and not self._layout_widgets
             super()._refresh_layout(size, scroll)
             self._arranged = self._map_of_all()
-            if unpainted and not scroll:
+            if unpainted and not only_scrolls:
                 self.refresh()
             return
         self._arranging = True

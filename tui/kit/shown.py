@@ -1,6 +1,7 @@
 """What a screen is about: one subscription or topic at one state, with its views and what can be asked about it.
 
-Views are computed when they are first asked for. Nothing here changes, so another thread may ask as well.
+Views are computed when they are first asked for, and imported then. Nothing here changes, so another thread may ask as
+well.
 """
 
 from __future__ import annotations
@@ -8,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from engine.cluster.commands import Command
-from engine.cluster.grammar.reading import parse_command
-from engine.cluster.keys.state import KeySubscription
 from engine.cluster.state import ClusterState, Subscription, shown_places
 from engine.cluster.timeline import Timeline
 from engine.compare.verdict import Verdict, carried_out, flag_change
 from engine.errors import Rejection
-from engine.views.comparing.handovers import ChangeView, change_view, preview_of
-from engine.views.comparing.heirs import HeirsView, LossesView, heirs_view, losses_view
 from engine.views.failover.dashboard import (
     busiest_partition_of,
     dashboard_view,
@@ -27,25 +24,27 @@ from engine.views.failover.dashboard import (
     topic_explanation,
     topics_of_bundle,
 )
-from engine.views.failover.explanations import TopicExplanation
 from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow
-from engine.views.failover.splits import SplitPreviewView
-from engine.views.keys.answers import key_answer, keys_of_consumer
-from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeysView
-from engine.views.keys.view import keys_view
-from engine.views.producers.answers import GrowthView, known_keys_view, send_answer, statistics_view
-from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
-from engine.views.producers.view import producers_view
 from engine.views.reported.bundles import with_load_reports
 from engine.views.reported.model import Comparison
 from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, subscription_view
 from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
 from tui.kit.wording import namespace_suffix, safe_name
 
+if TYPE_CHECKING:
+    from engine.cluster.keys.state import KeySubscription
+    from engine.views.comparing.handovers import ChangeView
+    from engine.views.comparing.heirs import HeirsView, LossesView
+    from engine.views.failover.explanations import TopicExplanation
+    from engine.views.failover.splits import SplitPreviewView
+    from engine.views.keys.model import ConsumerKeysView, KeyAnswer, KeysView
+    from engine.views.producers.answers import GrowthView
+    from engine.views.producers.model import ProducersView, SendAnswer, StatisticsView
+
 Kind = Literal["failover", "keys", "producers", "reported"]
 """Which screen shows it. ``failover`` also where there is no subscription, since its screen has the bundles."""
-Side = DashboardView | KeysView | None
-Sides = tuple[Side, Side]
+Side: TypeAlias = "DashboardView | KeysView | None"
+Sides: TypeAlias = "tuple[Side, Side]"
 """A subscription in two states; None where one of them does not have it."""
 
 
@@ -180,6 +179,8 @@ class Shown:
         """The view of the shown Key_Shared subscription; None where something else is shown."""
         if self.kind != "keys":
             return None
+        from engine.views.keys.view import keys_view
+
         view = keys_view(self.timeline, self.key, notes=self._opened.notes)
         view = replace(view, status=replace(view.status, subscriptions=self.places.keys))
         subject = subject_of(self.timeline, self.key)
@@ -188,7 +189,11 @@ class Shown:
     @cached_property
     def producers_view(self) -> ProducersView | None:
         """The view of the shown topic's producers; None where something else is shown."""
-        return producers_view(self.timeline, self.key, notes=self._opened.notes) if self.kind == "producers" else None
+        if self.kind != "producers":
+            return None
+        from engine.views.producers.view import producers_view
+
+        return producers_view(self.timeline, self.key, notes=self._opened.notes)
 
     @cached_property
     def reported_view(self) -> SubscriptionView | None:
@@ -214,28 +219,40 @@ class Shown:
 
     def preview(self, command: Command) -> Verdict | Rejection | None:
         """Return what a command would make of the shown subscription; None for producers."""
+        from engine.views.comparing.handovers import preview_of
+
         return preview_of(self.timeline.state, command, self.key)
 
     def preview_of_line(self, text: str) -> Callable[[], Verdict | Rejection | None] | None:
         """Return what computes the same for a line that is being typed; None while it is not a command."""
+        from engine.cluster.grammar.reading import parse_command
+
         command = parse_command(text, self.timeline.state, self.key or None)
         return partial(self.preview, command) if isinstance(command, Command) else None
 
     def heirs_of(self, consumer_id: int) -> HeirsView | Rejection:
         """Return who inherits what if a consumer of the shown subscription goes."""
+        from engine.views.comparing.heirs import heirs_view
+
         return heirs_view(self.timeline.state, self.key, (consumer_id,))
 
     def losses(self) -> LossesView | Rejection:
         """Return every single failure of the shown subscription, the worst first."""
+        from engine.views.comparing.heirs import losses_view
+
         return losses_view(self.timeline.state, self.key)
 
     def change_since(self, step: int) -> ChangeView | None:
         """Return what became of the shown subscription from a step to the cursor; None for producers."""
+        from engine.views.comparing.handovers import change_view
+
         timeline = self.timeline
         return change_view(timeline.state_at(min(step, timeline.cursor)), timeline.state, self.key)
 
     def change_of_rule(self) -> ChangeView | None:
         """Return what turning consistent hashing of Failover on or off would make of the shown subscription."""
+        from engine.views.comparing.handovers import change_view
+
         state = self.timeline.state
         after = carried_out(state, flag_change(state))
         return None if isinstance(after, Rejection) else change_view(state, after, self.key)
@@ -275,24 +292,34 @@ class Shown:
 
     def explain_key_text(self, key_text: str) -> KeyAnswer | Rejection:
         """Return where a key of the shown Key_Shared subscription goes, and why."""
+        from engine.views.keys.answers import key_answer
+
         return key_answer(self.timeline, self.key, key_text)
 
     def keys_of_consumer(self, consumer_id: int) -> ConsumerKeysView:
         """Return the slots and the known keys that a consumer of the shown Key_Shared subscription has."""
+        from engine.views.keys.answers import keys_of_consumer
+
         return keys_of_consumer(self.timeline, self.key, consumer_id)
 
     # producers
 
     def explain_send(self, number: int, key: str | None) -> SendAnswer | Rejection:
         """Return what the next message of a producer of the shown topic would do, and why."""
+        from engine.views.producers.answers import send_answer
+
         return send_answer(self.timeline, self.key, number, key)
 
     def known_keys(self) -> GrowthView | None:
         """Return where the busiest known keys of the shown topic go with each client; None where no key was sent."""
+        from engine.views.producers.answers import known_keys_view
+
         return known_keys_view(self.timeline, self.key)
 
     def producer_statistics(self) -> StatisticsView:
         """Return the merged statistics of the shown topic's producers."""
+        from engine.views.producers.answers import statistics_view
+
         return statistics_view(self.timeline, self.key)
 
 
@@ -304,5 +331,8 @@ def _view_of(timeline: Timeline, key: str) -> Side:
     names = [subscription.key for subscription in timeline.state.subscriptions]
     if key in names:
         return dashboard_view(timeline, subscription=names.index(key))
-    shared = any(subscription.key == key for subscription in timeline.state.key_subscriptions)
-    return keys_view(timeline, key) if shared else None
+    if all(subscription.key != key for subscription in timeline.state.key_subscriptions):
+        return None
+    from engine.views.keys.view import keys_view
+
+    return keys_view(timeline, key)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from textual.message import Message
 
@@ -16,13 +16,10 @@ from engine.admin.facts import Snapshot
 from engine.admin.moments import Moment
 from engine.cluster.commands import Command, End, Home, SubscribeKeyShared, TimelineCommand
 from engine.cluster.effort import effort_of, own_effort, pieces_of
-from engine.cluster.grammar.reading import parse_command
-from engine.cluster.grammar.text import command_text
 from engine.cluster.timeline import Timeline, navigate
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.errors import Rejection
 from engine.views.failover.model import Notice
-from engine.views.finding import Findable
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import BUNDLES
 from engine.views.reported.view import Reported
@@ -30,6 +27,9 @@ from tui.kit.computing import Computing
 from tui.kit.live_line import Freshness
 from tui.kit.moments import Moments, is_soon_diagnosed
 from tui.kit.shown import Opened, Places, Shown
+
+if TYPE_CHECKING:
+    from engine.views.finding import Findable
 
 LONG: Final = 2_500
 """Effort of a step from which on a screen would not answer keys for a noticeable time."""
@@ -170,6 +170,8 @@ class Store:
 
     def findable(self) -> Findable:
         """Return what can be found by a part of its name; another thread can ask it."""
+        from engine.views.finding import Findable
+
         places = self.places
         return Findable(self.timeline.state, places.keys, self._moments.seen(places.others))
 
@@ -198,6 +200,8 @@ class Store:
 
         What takes long is computed beside the screen: a refusal is posted to it then.
         """
+        from engine.cluster.grammar.text import command_text
+
         if isinstance(command, Home | End) and len(self._moments.reported) > 1:
             self._go_to(0 if isinstance(command, Home) else self._moments.last + self._main.length)
             return None
@@ -217,6 +221,8 @@ class Store:
 
     def submit_line(self, text: str) -> Rejection | None:
         """Carry out one line of the grammar."""
+        from engine.cluster.grammar.reading import parse_command
+
         command = parse_command(text, self.timeline.state, self._shown.key or None)
         return command if isinstance(command, Rejection) else self.submit(command)
 

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.cluster.state import ClusterState
-from engine.compare.sizes import Goal
-from engine.compare.suggestion import KINDS, Suggestion, SuggestionKind, suggestion
+from engine.compare.goal import KINDS, Goal, SuggestionKind
 from engine.errors import Rejection
 from tui.kit.background import in_background
+
+if TYPE_CHECKING:
+    from engine.compare.suggestion import Suggestion
 
 WORD: Final = "suggest"
 FORM: Final = f"suggest {'|'.join(KINDS)} [MAX/MEAN] [survive] [messages]"
@@ -73,6 +75,8 @@ async def answer_to(
 
     ``progress`` is called with how many names were tried, and how many there are at most.
     """
+    from engine.compare.suggestion import suggestion
+
     loop = asyncio.get_running_loop()
     left = False
 

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from engine.text import counted
 from themes import stylesheet
-from tui.kit.columns import Lines, Order, Value
+from tui.kit.columns import AS_THEY_COME, Lines, Order, Value
 from tui.kit.giving_away import EXPORT_HINT, as_text, export
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
@@ -68,9 +68,9 @@ class TableDialog(RingsideModal[str]):
         value: Callable[[Any, str], Value],
         texts_of: Callable[[Any], Iterable[str | None]],
     ) -> None:
-        """Show other rows from the first on, all of them; ``texts_of`` a row are what a filter looks at."""
+        """Show other rows from the first on, all as they come; ``texts_of`` a row are what a filter looks at."""
         self._rows, self._lines_of, self._value, self._texts_of = rows, lines_of, value, texts_of
-        self._filter = ""
+        self._filter, self.table.order = "", AS_THEY_COME
         self._list()
         self.table.cursor = 0
 

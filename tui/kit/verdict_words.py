@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from engine.compare.names import Fit, Score
-from engine.compare.sizes import Goal, Sizing
-from engine.compare.suggestion import Suggestion
 from engine.compare.verdict import Evenness, Judgement, Verdict
 from engine.text import counted
 from themes.palettes import Palette, Rgb
 from tui.kit.wording import FLAG, Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
+
+if TYPE_CHECKING:
+    from engine.compare.goal import Goal
+    from engine.compare.names import Fit, Score
+    from engine.compare.sizes import Sizing
+    from engine.compare.suggestion import Suggestion
 
 
 def shares_text(verdict: Verdict) -> str:
@@ -74,6 +77,9 @@ _ROWS: Final = 12
 
 def suggestion_remarks(kind: str, answer: Suggestion, goal: Goal, *, on: bool) -> tuple[Remark, ...]:
     """A suggestion for the panel beside the screen; ``on`` is the present flag."""
+    from engine.compare.names import Fit
+    from engine.compare.sizes import Sizing
+
     if isinstance(answer, Fit):
         return tuple(_names(answer, survive=goal.survive))
     if isinstance(answer, Sizing):

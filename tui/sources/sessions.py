@@ -10,13 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from platformdirs import user_state_path
 
-from engine.cluster.journal.file import Journal, JournalFailure
 from engine.cluster.timeline import Timeline
-from engine.disk import Disk
+
+if TYPE_CHECKING:
+    from engine.cluster.journal.file import Journal
 
 KEPT: Final = 20
 SUFFIX: Final = ".journal"
@@ -101,6 +102,8 @@ def _make_private(folder: Path) -> None:
 
 def _removed(path: Path) -> bool:
     """Remove a journal unless a process holds its lock; whether it is gone."""
+    from engine.disk import Disk
+
     disk = Disk()
     try:
         descriptor = disk.open(path)
@@ -163,6 +166,8 @@ class Keeping:
 
     def _open(self, timeline: Timeline) -> str:
         """Make the file with all steps so far; the reason when it cannot be made, "" when it is made."""
+        from engine.cluster.journal.file import Journal, JournalFailure
+
         try:
             self._path = self._place()
         except OSError as error:

@@ -19,8 +19,9 @@ from engine.balance.brokers import BrokerLoad
 from engine.balance.bulk_averages import AverageColumns, Places, ShedAverages, has_one_window
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.bulk_shedding import BulkShedding, can_shed_in_bulk
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, is_shed
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected
+from engine.balance.leadership.state import Leader, LeaderState, elected
 from engine.balance.placement.model import Placement
 from engine.balance.settings import MS_PER_MINUTE
 

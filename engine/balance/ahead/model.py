@@ -21,8 +21,9 @@ from engine.balance.brokers import (
     report_needed,
     weighted_usage,
 )
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle
-from engine.balance.leadership.state import ClusterPolicies, LeaderState
+from engine.balance.leadership.state import LeaderState
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.transfer import TransferCycle
@@ -212,7 +213,7 @@ class LoadWorld:
         kept = replace(
             gave,
             bundles=tuple(name for name in giver.bundles if name != bundle),
-            stats=tuple(each for each in giver.stats if each.bundle != bundle),
+            stats=tuple(other for other in giver.stats if other.bundle != bundle),
         )
         grown = replace(took, bundles=(*taker.bundles, bundle), stats=(*taker.stats, stats))
         return LoadWorld({**self.loads, source: kept, target: grown})

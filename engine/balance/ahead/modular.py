@@ -9,8 +9,9 @@ from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedSta
 from engine.balance.averages import SETTLED_WITHIN, BundleData, TimeAverageMessageData
 from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, shed, view
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
+from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
 from engine.balance.settings import MS_PER_MINUTE, LoadSettings
 from engine.balance.shedding.model import ShedView
@@ -111,7 +112,7 @@ def other_plan(
         seen.bundles.reordered(bundles.turned_round),
         seen.recently_unloaded,
     )
-    plans = [shed_by(memory, each, settings, rules)[1].unloads for each in (seen, other)]
+    plans = [shed_by(memory, view, settings, rules)[1].unloads for view in (seen, other)]
     return plans[1] if sorted(plans[0]) != sorted(plans[1]) else None
 
 

@@ -4,44 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
 
 from engine.balance.averages import BundleData, TimeAverageMessageData, new_bundle_data
 from engine.balance.brokers import BrokerLoad, overload_usage, time_average
-from engine.balance.filters import IsolationPolicy
 from engine.balance.java_maps import MapOrder
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.placement import strategies as placements
 from engine.balance.placement.model import KnownBroker
 from engine.balance.placement.strategies import RoundRobinMemory
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding import strategies as shedders
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
-
-PolicyKind = Literal["isolation", "groups", "domains"]
-POLICY_KINDS: Final[tuple[PolicyKind, ...]] = ("isolation", "groups", "domains")
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterPolicies:
-    """What the metadata says about who may own what.
-
-    ``isolation`` in the order in which policies are tried; ``groups``: anti-affinity group by namespace; ``domains``:
-    failure domain by broker. ``non_persistent``: bundles that hold non-persistent topics. ``unknown``: the kinds that
-    nothing was read about, which are empty here and may not be there.
-    """
-
-    isolation: tuple[IsolationPolicy, ...] = ()
-    groups: Mapping[str, str] = field(default_factory=dict)
-    domains: Mapping[str, str] = field(default_factory=dict)
-    non_persistent: Collection[str] = ()
-    unknown: tuple[PolicyKind, ...] = ()
-
-    def same_group(self, namespace: str) -> frozenset[str] | None:
-        """All namespaces of a namespace's anti-affinity group, itself included; None for one without a group."""
-        group = self.groups.get(namespace)
-        if group is None:
-            return None
-        return frozenset(name for name, other in self.groups.items() if other.lower() == group.lower())
 
 
 @dataclass(frozen=True, slots=True)

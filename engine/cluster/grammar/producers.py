@@ -19,7 +19,7 @@ from engine.cluster.commands import (
 )
 from engine.cluster.grammar.words import LineReader
 from engine.cluster.producers.state import ProducerPlan
-from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
+from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
 
 PRODUCER_FORMS: Final[Mapping[str, str]] = {
     "partition": "partition fail N [on TOPIC], or partition recover N [on TOPIC]",

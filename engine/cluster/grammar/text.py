@@ -46,7 +46,7 @@ from engine.cluster.state import (
     producers_named,
     subscription_keys,
 )
-from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES
+from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
 
 _DEFAULTS: Final = ProducerPlan()
 

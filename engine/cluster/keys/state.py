@@ -10,10 +10,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING, Final
 
-from engine.keyshared.delivery_state import DeliveryState, Sent
 from engine.keyshared.model import Consumer, DeclaredRanges
-from engine.keyshared.ring import RingSelector
+
+if TYPE_CHECKING:
+    from engine.keyshared.delivery_state import DeliveryState, Sent
+
+RING_FLAG: Final = "subscriptionKeySharedUseConsistentHashing"
+POINTS_SETTING: Final = "subscriptionKeySharedConsistentHashingReplicaPoints"
+KEY_SETTINGS: Final = (
+    RING_FLAG,
+    POINTS_SETTING,
+    "subscriptionKeySharedUseClassicPersistentImplementation",
+    "keySharedLookAheadMsgInReplayThresholdPerConsumer",
+    "keySharedLookAheadMsgInReplayThresholdPerSubscription",
+    "keySharedUnblockingIntervalMs",
+    "maxUnackedMessagesPerConsumer",
+    "maxUnackedMessagesPerSubscription",
+)
+"""The broker's settings that a Key_Shared dispatcher reads when it is made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +180,8 @@ class KeySubscription:
     @property
     def mode(self) -> SharingMode:
         """Which of the four ways this is."""
+        from engine.keyshared.ring import RingSelector
+
         if self.declares:
             return SharingMode.CONSISTENT_STICKY if self.points else SharingMode.STICKY
         if isinstance(self.delivery.selector, RingSelector):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from engine.cluster.commands import ShareKeys, SubscribeKeyShared
 from engine.cluster.events import Event, SettingChanged
 from engine.cluster.keys.evolve import after, dispatcher_of, key_objection, refuse_join
 from engine.cluster.keys.state import (
+    KEY_SETTINGS,
+    RING_FLAG,
     KeyConsumerJoined,
     KeyConsumerLeft,
     KeyDispatcherStarted,
@@ -26,20 +27,6 @@ from engine.keyshared.admission import SubscriptionTerms, SubscriptionType, join
 from engine.keyshared.consistent_sticky import node_ranges
 from engine.keyshared.model import RANGE_SIZE, Consumer, DeclaredRanges
 from engine.names import TopicName, parse_topic_name, refuse_subscription
-
-RING_FLAG: Final = "subscriptionKeySharedUseConsistentHashing"
-POINTS_SETTING: Final = "subscriptionKeySharedConsistentHashingReplicaPoints"
-KEY_SETTINGS: Final = (
-    RING_FLAG,
-    POINTS_SETTING,
-    "subscriptionKeySharedUseClassicPersistentImplementation",
-    "keySharedLookAheadMsgInReplayThresholdPerConsumer",
-    "keySharedLookAheadMsgInReplayThresholdPerSubscription",
-    "keySharedUnblockingIntervalMs",
-    "maxUnackedMessagesPerConsumer",
-    "maxUnackedMessagesPerSubscription",
-)
-"""The broker's settings that a Key_Shared dispatcher reads when it is made."""
 
 
 def restarts(

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from engine.routing.producers.model import DEFAULT_MSG_SIZE_BYTES, ProducerEvent, ProducersState
+from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES
+
+if TYPE_CHECKING:
+    from engine.routing.producers.model import ProducerEvent, ProducersState
 
 
 @dataclass(frozen=True, slots=True)

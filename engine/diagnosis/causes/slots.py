@@ -11,11 +11,7 @@ from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of, defaul
 from engine.diagnosis.model import Cause, Judgement, Setting, Verdict, worst_of
 from engine.diagnosis.seen import ConsumerSeen, Dispatcher, SubscriptionSeen
 from engine.errors import Rejection
-from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 from engine.keyshared.model import RANGE_SIZE, Consumer, RangesById, Selector
-from engine.keyshared.name_indices import with_namesakes_gone
-from engine.keyshared.ownership import impact_of
-from engine.keyshared.ring import RingSelector
 from engine.ranges import HashRange, join_neighbours
 from engine.text import counted, joined
 
@@ -187,6 +183,8 @@ def ranges_differ(seen: SubscriptionSeen) -> Judgement:
     Declared ranges come from clients. Halves depend on joins and leaves, so any that tile all slots are accepted.
     Only judged where messages wait, because a ring takes time.
     """
+    from engine.keyshared.ownership import impact_of
+
     points = seen.limits.of_broker(POINTS)
 
     def decide(dispatcher: Dispatcher) -> Judgement:
@@ -255,6 +253,10 @@ def _ring(
 
     With ``namesakes`` others of the same names had connected and left, as those ranges show.
     """
+    from engine.keyshared.admission import KeySharedMode, assemble
+    from engine.keyshared.name_indices import with_namesakes_gone
+    from engine.keyshared.ring import RingSelector
+
     behaviour = behaviour_of(release) if release else seen.behaviour
     assert not isinstance(behaviour, Rejection), release
     settings: BrokerSettings = seen.limits.settings or default_settings(behaviour)
@@ -274,6 +276,8 @@ def _ring_of(
     consumers: tuple[Consumer, ...], settings: BrokerSettings, behaviour: ReleaseBehaviour
 ) -> RangesById | None:
     """The same for the topics of one subscription, which mostly have the same consumers. Shared: do not change it."""
+    from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
+
     selector = assemble(consumers, KeySharedMode.AUTO_SPLIT, settings, behaviour)
     return None if isinstance(selector, Rejection | JoinRefused) else _joined(selector)
 

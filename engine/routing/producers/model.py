@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Literal
 
 from engine.errors import Rejection
 from engine.routing.producers.settings import ProducerSettings
@@ -18,9 +18,6 @@ from engine.routing.routers import Router
 
 HandlerState = Literal["Uninitialized", "Ready", "Closed", "Fenced", "Terminated", "Failed"]
 """The state of a partitioned producer. Pulsar's Connecting and Closing pass at once in simulated time."""
-
-DEFAULT_MSG_SIZE_BYTES: Final = 100
-"""The size of a message where the caller names none."""
 
 
 class OpenReason(Enum):

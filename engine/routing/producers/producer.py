@@ -14,7 +14,6 @@ from typing import Final
 from engine.errors import Rejection
 from engine.routing.keys import Message
 from engine.routing.producers.model import (
-    DEFAULT_MSG_SIZE_BYTES,
     CreateStep,
     HandlerState,
     OpenReason,
@@ -23,7 +22,7 @@ from engine.routing.producers.model import (
     SendResult,
     UpdateResult,
 )
-from engine.routing.producers.settings import ProducerSettings, queue_limit
+from engine.routing.producers.settings import DEFAULT_MSG_SIZE_BYTES, ProducerSettings, queue_limit
 from engine.routing.producers.topic import PartitionedTopic, connect, connect_all, disconnect
 from engine.routing.routers import PartialRoundRobinRouter, Router, checked_partition, route
 

@@ -6,24 +6,23 @@ Source: ``ProducerBuilderImpl`` and ``ProducerConfigurationData`` of the Java cl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from engine.errors import Rejection
 from engine.hashing import murmur3_32
 from engine.routing.keys import HashingScheme
-from engine.routing.routers import (
-    BatchRoundRobinRouter,
-    Router,
-    SinglePartitionRouter,
-    partial_round_robin,
-    round_robin,
-)
+
+if TYPE_CHECKING:
+    from engine.routing.routers import Router
 
 AccessMode = Literal["Shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive"]
 RouterKind = Literal["SinglePartition", "RoundRobinPartition", "PartialRoundRobin"]
 
 ACCESS_MODES: Final[tuple[AccessMode, ...]] = ("Shared", "Exclusive", "ExclusiveWithFencing", "WaitForExclusive")
 ROUTER_KINDS: Final[tuple[RouterKind, ...]] = ("SinglePartition", "RoundRobinPartition", "PartialRoundRobin")
+
+DEFAULT_MSG_SIZE_BYTES: Final = 100
+"""The size of a message where the caller names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +137,8 @@ def new_router(routing: Routing, client: Client, partitions: int, seed: str, now
     >>> new_router(Routing("SinglePartition"), JAVA, 1, "any")
     SinglePartitionRouter(index=0, hashing='JavaStringHash')
     """
+    from engine.routing.routers import BatchRoundRobinRouter, SinglePartitionRouter, partial_round_robin, round_robin
+
     hashing = routing.hashing or client.hashings[0]
     if hashing not in client.hashings:
         message = f"the {client.name} client does not hash with {hashing}; it has {' and '.join(client.hashings)}"
@@ -168,6 +169,8 @@ def checked_limit(limit: int, partitions: int, *, allow_above: bool = False) -> 
     >>> checked_limit(3, 6), str(checked_limit(9, 6)).split(":")[0], checked_limit(9, 6, allow_above=True)
     (3, 'numPartitionsLimit', 9)
     """
+    from engine.routing.routers import partial_round_robin
+
     if limit < 1:
         router = partial_round_robin(limit)
         assert isinstance(router, Rejection)

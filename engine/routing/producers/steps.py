@@ -13,7 +13,6 @@ from engine.errors import Rejection
 from engine.routing.producers import producer as one
 from engine.routing.producers import topic as topics
 from engine.routing.producers.model import (
-    DEFAULT_MSG_SIZE_BYTES,
     Closed,
     Created,
     CreateStep,
@@ -28,7 +27,14 @@ from engine.routing.producers.model import (
     Sent,
     Updated,
 )
-from engine.routing.producers.settings import ProducerSettings, Routing, checked_limit, checked_settings, new_router
+from engine.routing.producers.settings import (
+    DEFAULT_MSG_SIZE_BYTES,
+    ProducerSettings,
+    Routing,
+    checked_limit,
+    checked_settings,
+    new_router,
+)
 from engine.routing.producers.topic import PartitionedTopic, partitioned_topic
 
 PARTITION_DOWN = "the partition is not served"

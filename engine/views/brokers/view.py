@@ -13,8 +13,9 @@ from engine.balance.ahead.broker_changes import broker_dies, broker_joins
 from engine.balance.ahead.forecast import shed_ahead
 from engine.balance.ahead.model import AheadCycle, ShedAhead, ShedStart
 from engine.balance.brokers import BrokerLoad, weighted_usage
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle
-from engine.balance.leadership.state import ClusterPolicies, Leader, namespace_of
+from engine.balance.leadership.state import Leader, namespace_of
 from engine.balance.placement.strategies import MODULAR_PLACEMENTS
 from engine.balance.settings import LoadSettings, default_load_settings
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS, OVERLOAD, THRESHOLD, TRANSFER

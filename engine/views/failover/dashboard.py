@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.cluster.state import NO_STATISTICS, subscription_keys
@@ -13,14 +13,16 @@ from engine.compare.verdict import Verdict, flag_change, preview
 from engine.errors import Rejection
 from engine.failover.ring import POINTS_PER_CONSUMER, colliding_names
 from engine.memo import LazyRows
-from engine.views.failover.explanations import TopicExplanation, explain_topic
 from engine.views.failover.model import BundleTopic, DashboardView, Notice, PartitionRow, StatusView
 from engine.views.failover.ring import flag_known, ring_view, rule_text
 from engine.views.failover.slice import Slice, changes_between, slice_by_key, slice_of, subscription_at
-from engine.views.failover.splits import SplitPreviewView, split_preview
 from engine.views.failover.table import busiest_partition, consumer_rows, partition_rows, table_foot
 from engine.views.failover.tree import EMPTY, hashed_topics, namespace_nodes
 from engine.views.timeline import colour_numbers, event_lines, state_before, timeline_view
+
+if TYPE_CHECKING:
+    from engine.views.failover.explanations import TopicExplanation
+    from engine.views.failover.splits import SplitPreviewView
 
 NAMES_COLLIDE: Final = "names-collide"
 DUPLICATE_NAMES: Final = "duplicate-names"
@@ -195,11 +197,15 @@ def topics_of_bundle(
 
 def split_previews(timeline: Timeline, namespace: str, range_text: str) -> SplitPreviewView:
     """Every split algorithm's answer for one bundle of the state at the cursor (see ``split_preview``)."""
+    from engine.views.failover.splits import split_preview
+
     return split_preview(timeline.state, namespace, range_text)
 
 
 def topic_explanation(timeline: Timeline, subscription: int, topic_text: str) -> TopicExplanation | Rejection:
     """Why a topic has its active consumer, and its bundle; refused with the nearest names (see ``explain_topic``)."""
+    from engine.views.failover.explanations import explain_topic
+
     earlier, now = _slices(timeline, subscription)
     return explain_topic(now, topic_text, earlier)
 

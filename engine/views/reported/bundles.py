@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
-from engine.admin.load_reports import all_bundles
-from engine.balance.brokers import ResourceUsage
-from engine.balance.limits import BundleStats
 from engine.bundles.boundaries import BundleRange, namespace_bundles, parse_range
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.views.failover.model import BundleNode, DashboardView, NamespaceNode
 from engine.views.reported.model import ReportedBroker, ReportedLoad
 from engine.views.reported.view import Reported
+
+if TYPE_CHECKING:
+    from engine.balance.brokers import ResourceUsage
+    from engine.balance.limits import BundleStats
 
 
 def with_load_reports(view: DashboardView, reported: Reported, moment: int) -> DashboardView:
@@ -76,6 +78,8 @@ def _bundle(node: BundleNode, loads: Mapping[str, ReportedLoad]) -> BundleNode:
 
 
 def _broker(written: WrittenLoad) -> ReportedBroker:
+    from engine.admin.load_reports import all_bundles
+
     load = written.load
     sums = _load(load.broker, load.stats)
     return ReportedBroker(

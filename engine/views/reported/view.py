@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from operator import is_
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from engine.admin.between import Change, changes_between
 from engine.admin.facts import ConsumerFacts, Snapshot
 from engine.admin.moments import Moment, combined
 from engine.cluster.keys.state import KeySubscription
@@ -29,8 +28,6 @@ from engine.diagnosis.seen import (
 )
 from engine.keyshared.model import Selector
 from engine.views.failover.model import DashboardView
-from engine.views.keys.model import KeysView
-from engine.views.reported.changes import concerning, disagreement_events, seen_events
 from engine.views.reported.comparison import compare_actives, compare_ranges, is_settled
 from engine.views.reported.model import (
     CONSUMER_LIMIT,
@@ -46,6 +43,10 @@ from engine.views.reported.model import (
     SeenTime,
     WaitingPair,
 )
+
+if TYPE_CHECKING:
+    from engine.admin.between import Change
+    from engine.views.keys.model import KeysView
 
 OBSTACLES: Final = (SUBSCRIPTION_LIMIT, CONSUMER_LIMIT, NO_PERMITS, DRAINING)
 """The worst first."""
@@ -244,6 +245,10 @@ class Reported:
 
     def _events(self, moment: int, seen: SubscriptionSeen) -> tuple[SeenEvent, ...]:
         """What happened up to a moment as far as it concerns a subscription."""
+        if not moment and not self.agreements:
+            return ()
+        from engine.views.reported.changes import concerning, disagreement_events, seen_events
+
         topics = frozenset((*seen.topics, *(dispatcher.topic for dispatcher in seen.dispatchers)))
         events: list[SeenEvent] = []
         unknown = len(self.moments) - len(self.agreements)
@@ -269,6 +274,8 @@ class Reported:
             return known
         if one.snapshot.topics is other.snapshot.topics and one.snapshot.owners == other.snapshot.owners:
             return ()
+        from engine.admin.between import changes_between
+
         return changes_between(self.known(later - 1), other.snapshot)
 
 

@@ -9,21 +9,23 @@ from typing import Any
 
 import pytest
 
-from engine.admin import (
-    decode_broker_stats_topics,
+from engine.admin.files import read_file
+from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
-    decode_named_stats,
-    decode_partitioned_stats,
     decode_policies,
     decode_runtime_configuration,
     decode_topic_list,
-    decode_topic_stats,
-    read_answers,
 )
-from engine.admin.files import read_file
 from engine.admin.reading import Intake, Source
+from engine.admin.snapshot import read_answers
 from engine.admin.text import plain_json
+from engine.admin.topics import (
+    decode_broker_stats_topics,
+    decode_named_stats,
+    decode_partitioned_stats,
+    decode_topic_stats,
+)
 from engine.errors import InputError, Problem
 
 A, B, C = (f"persistent://t/n/{name}" for name in "abc")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from engine.admin import read_answers
 from engine.admin.facts import Snapshot
 from engine.admin.namespaces import decode_hash_positions, decode_owned, decode_topic_list
 from engine.admin.requests import parse_request
+from engine.admin.snapshot import read_answers
 from engine.admin.topics import decode_broker_stats_topics
 from engine.errors import InputError
 from engine.names import refuse_bundle, refuse_namespace, refuse_subscription, topic_fault

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin import read_answers
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.requests import request_of_path
-from engine.balance.leadership.state import ClusterPolicies
+from engine.admin.snapshot import read_answers
+from engine.balance.leadership.policies import ClusterPolicies
 
 MIRROR = "2026-11-22T09-48-07.231Z/admin/v2"
 DOMAINS = f"{MIRROR}/clusters/c/failureDomains.json"

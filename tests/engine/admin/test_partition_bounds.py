@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.cluster.journal.lines import header_line, read_lines
 from engine.cluster.limits import MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
 from engine.cluster.timeline import Timeline

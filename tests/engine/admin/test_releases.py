@@ -8,18 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin import (
-    AnswerKind,
+from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.load_reports import decode_load_report
+from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_topic_list
+from engine.admin.snapshot import read_answers
+from engine.admin.topics import (
     decode_broker_stats_topics,
-    decode_bundles,
-    decode_hash_positions,
-    decode_load_report,
     decode_named_stats,
     decode_partitioned_stats,
-    decode_topic_list,
     decode_topic_stats,
-    read_answers,
-    recognise,
 )
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"

@@ -12,7 +12,7 @@ from engine.balance.ahead.extensible import candidates_of
 from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.filters import IsolationPolicy
-from engine.balance.leadership.state import ClusterPolicies
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings
 from engine.errors import Rejection

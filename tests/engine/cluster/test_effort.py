@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.cluster.commands import AddConsumer, AddTopic, SetSetting, ShareKeys, SplitBundle
 from engine.cluster.effort import effort_of, pieces_of
-from engine.cluster.keys.subscriptions import POINTS_SETTING
+from engine.cluster.keys.state import POINTS_SETTING
 from engine.cluster.timeline import Timeline
 from tests.tui.key_scenes import in_mode
 from tests.tui.screens_under_test import NAMESPACE, cluster

@@ -20,8 +20,14 @@ from engine.cluster.commands import (
 )
 from engine.cluster.decide import decide
 from engine.cluster.events import SettingChanged
-from engine.cluster.keys.state import KeyConsumerJoined, KeyConsumerLeft, KeyDispatcherStarted, KeyTimePassed
-from engine.cluster.keys.subscriptions import KEY_SETTINGS, RING_FLAG
+from engine.cluster.keys.state import (
+    KEY_SETTINGS,
+    RING_FLAG,
+    KeyConsumerJoined,
+    KeyConsumerLeft,
+    KeyDispatcherStarted,
+    KeyTimePassed,
+)
 from engine.cluster.state import ClusterState
 from engine.keyshared.autosplit import AutoSplitSelector
 from engine.keyshared.delivery_state import OrderRule

@@ -7,7 +7,8 @@ import zlib
 import numpy as np
 import pytest
 
-from engine.compare.sizes import Goal, Sizing
+from engine.compare.goal import Goal
+from engine.compare.sizes import Sizing
 from engine.compare.suggestion import MOST_BUNDLES, bundles_for
 from engine.errors import Rejection
 

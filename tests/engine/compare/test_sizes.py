@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engine.cluster.state import ClusterState
-from engine.compare.sizes import Goal, Sizing, consumers_needed, grown, partitions_needed
+from engine.compare.goal import Goal
+from engine.compare.sizes import Sizing, consumers_needed, grown, partitions_needed
 from engine.compare.verdict import evenness
 from engine.errors import Rejection
 from tests.engine.views.states import cluster

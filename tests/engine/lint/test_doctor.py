@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.admin import read_answers
 from engine.admin.publishers import client_facts
+from engine.admin.snapshot import read_answers
 from engine.cluster.bundles import topic_loads
 from engine.cluster.state import ClusterState, Namespace, Subscription
 from engine.cluster.tables.topics import Load, Topic

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from engine.admin import read_answers
 from engine.admin.publishers import client_facts
+from engine.admin.snapshot import read_answers
 from engine.errors import InputError
 from engine.lint import Finding, Severity, lint
 from engine.scenarios.embedded import SCENES, embedded

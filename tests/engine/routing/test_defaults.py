@@ -9,7 +9,6 @@ from engine.routing.explain import explain_route
 from engine.routing.keys import Message, boost_hash, mix
 from engine.routing.producers.costs import Workload, counts_over_partitions
 from engine.routing.producers.model import (
-    DEFAULT_MSG_SIZE_BYTES,
     OpenReason,
     PartitionedProducer,
     PartitionProducer,
@@ -18,6 +17,7 @@ from engine.routing.producers.model import (
 from engine.routing.producers.producer import create
 from engine.routing.producers.settings import (
     CPP,
+    DEFAULT_MSG_SIZE_BYTES,
     JAVA,
     PYTHON,
     Client,

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.scenarios.opening import Opened, open_snapshot
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"

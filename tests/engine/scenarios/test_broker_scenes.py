@@ -9,7 +9,7 @@ import pytest
 from engine.balance.ahead.model import AheadMove
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.errors import InputError, Rejection
-from engine.scenarios.embedded import BROKER_SCENES, broker_scene
+from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
 from engine.views.brokers.model import BrokersQuestion, BrokersView
 from engine.views.brokers.view import brokers_input, brokers_view, compared_shedders
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.cluster.commands import SetSetting
 from engine.cluster.journal.invariants import faults
 from engine.cluster.keys.state import KeySubscription, SharingMode

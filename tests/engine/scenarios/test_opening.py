@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.cluster.journal.invariants import faults
 from engine.cluster.owners import active_consumers
 from engine.config import CURRENT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.cluster.journal.invariants import faults
 from engine.cluster.owners import active_consumers
 from engine.cluster.timeline import Timeline

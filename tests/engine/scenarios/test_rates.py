@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from engine.cluster.commands import AddConsumer, KillConsumer, RemoveTopic
 from engine.cluster.journal.codec import parse_state, serialise_state
 from engine.cluster.journal.invariants import faults

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from engine.errors import Rejection
-from engine.scenarios.embedded import embedded_brokers
+from engine.scenarios.broker_scenes import embedded_brokers
 from engine.views.brokers.heirs import BrokerHeirsView, broker_heirs, broker_losses
 from engine.views.brokers.model import BrokersInput, BrokersQuestion, Change
 from engine.views.brokers.view import brokers_input, brokers_view

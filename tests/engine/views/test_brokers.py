@@ -12,7 +12,7 @@ from engine.admin.shed_inputs import ShedInputs
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.limits import BundleStats
 from engine.errors import Rejection
-from engine.scenarios.embedded import broker_scene, embedded_brokers
+from engine.scenarios.broker_scenes import broker_scene, embedded_brokers
 from engine.views.brokers.model import BrokersInput, BrokersQuestion, BrokersView, Change, LeftAlone
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, compared_shedders
 

@@ -7,8 +7,9 @@ from typing import Any
 from engine.balance.brokers import BrokerLoad, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import shed
-from engine.balance.leadership.state import ClusterPolicies, Leader, LeaderState, elected, reports_read
+from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.placement.model import Placement
 from engine.balance.settings import MODULAR_CLASS
 from engine.errors import Rejection

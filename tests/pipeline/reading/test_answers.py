@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from engine.admin import read_answers
+from engine.admin.snapshot import read_answers
 from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, FileContext, take_file
 from pipeline.reading.contexts import contexts_of
 from pipeline.reading.files import find_answers

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from engine.balance.thresholds import thresholds_of
-from engine.scenarios.embedded import embedded_brokers
+from engine.scenarios.broker_scenes import embedded_brokers
 from engine.views.brokers.model import BrokersView
 from engine.views.brokers.view import SHEDDERS, brokers_input
 from tests.tui.broker_scenes import brokers_app, brokers_screen, settled

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
+from engine.compare.goal import Goal
 from engine.compare.names import Fit
-from engine.compare.sizes import Goal
 from engine.compare.suggestion import suggestion
 from engine.errors import Rejection
 from tests.tui.screens_under_test import app_of, main_screen, run

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec import structs
 
-from engine.admin import read_answers
 from engine.admin.facts import BundleList, Snapshot
+from engine.admin.snapshot import read_answers
 from engine.cluster.journal.invariants import faults
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState

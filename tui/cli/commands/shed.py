@@ -120,7 +120,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
         if reason is not None:
             raise InputError(reason)
         return read_shed_inputs(path, max_input), path
-    from engine.scenarios.embedded import BROKER_SCENES, broker_scene
+    from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
 
     shown = BROKER_SCENES[0] if scene is None else broker_scene(scene)
     return shown.inputs(), f"scene {shown.name}"
@@ -128,7 +128,7 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
 
 def scene_lines() -> list[str]:
     """The shipped clusters, a line each."""
-    from engine.scenarios.embedded import BROKER_SCENES
+    from engine.scenarios.broker_scenes import BROKER_SCENES
 
     widest = max(len(scene.name) for scene in BROKER_SCENES)
     return [f"{scene.name:<{widest}}  {scene.about}" for scene in BROKER_SCENES]
@@ -149,7 +149,8 @@ class _Question:
         """The forecast under this shedder; refused where no broker of the release starts with it."""
         from engine.balance.ahead.forecast import shed_ahead
         from engine.balance.ahead.model import ShedStart
-        from engine.balance.leadership.state import ClusterPolicies, Leader
+        from engine.balance.leadership.policies import ClusterPolicies
+        from engine.balance.leadership.state import Leader
 
         settings, policies = self._with(shedder), self.inputs.policies
         modular = shedder != TRANSFER
@@ -261,7 +262,7 @@ def _total_lines(forecast: ShedAhead) -> list[str]:
 def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
     from engine.views.brokers.view import shedder_of
 
-    heading = ("shedder", "unloads", "an hour", "topics", "back", "quiet", "usage", "dev.", "messages", "bytes")
+    heading = ("shedder", "unloads", "/h", "topics", "back", "quiet", "usage", "dev.", "msgs", "bytes")
     rows = [
         (
             shedder_of(row),
@@ -270,18 +271,24 @@ def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
             str(sum(move.topics for move in row.moves)),
             str(sum(move.returns for move in row.moves)),
             "-" if row.quiet_after is None else str(row.quiet_after),
-            _short(row.after.usage.max_over_mean),
-            _short(row.after.usage.deviation_over_mean),
-            _short(row.after.msgs.max_over_mean),
-            _short(row.after.bytes.max_over_mean),
+            _ratio(row.after.usage.max_over_mean),
+            _ratio(row.after.usage.deviation_over_mean),
+            _ratio(row.after.msgs.max_over_mean),
+            _ratio(row.after.bytes.max_over_mean),
         )
         for row in compared
     ]
     return [
-        *table([heading, *rows], _COMPARED),
-        "quiet: cycles until nothing is unloaded any more; usage, messages and bytes: the fullest",
-        "broker over the mean, at the end; dev.: standard deviation of the usage, over the mean",
+        *table([heading, *rows], _COMPARED, gap=" "),
+        *wrapped(
+            "/h: unloads an hour; quiet: cycles until nothing is unloaded any more; usage, msgs and bytes: the fullest"
+            " broker over the mean, at the end; dev.: standard deviation of the usage, over the mean"
+        ),
     ]
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
 
 
 def _short(value: float) -> str:

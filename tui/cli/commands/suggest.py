@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from engine.cluster.keys.state import KeySubscription
     from engine.cluster.state import ClusterState, Subscription
+    from engine.compare.goal import Goal, SuggestionKind
     from engine.compare.names import Fit, RingKind, Work
-    from engine.compare.sizes import Goal, Size, Sizing
-    from engine.compare.suggestion import SuggestionKind
+    from engine.compare.sizes import Size, Sizing
     from engine.compare.verdict import Verdict
     from engine.config import BrokerSettings
 
@@ -149,7 +149,7 @@ def suggest_names(
 
 
 def _sized(kind: SuggestionKind, path: str | None, up_to: int | None, what_if: WhatIf, how: dict[str, Any]) -> int:
-    from engine.compare.sizes import Goal
+    from engine.compare.goal import Goal
     from engine.compare.suggestion import sizing_document, sizing_for
 
     state, key = _state_and_key(path, what_if)
@@ -238,7 +238,7 @@ def suggest_bundles(
     import numpy as np
 
     from engine.cluster.bundles import topic_loads
-    from engine.compare.sizes import Goal
+    from engine.compare.goal import Goal
     from engine.compare.suggestion import bundles_for, sizing_document
     from tui.cli.session import namespace_of, session_of
 
