@@ -147,7 +147,7 @@ def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
 def spread_text(frame: BrokersFrame) -> str:
     """How even the brokers are."""
     value = frame.evenness.usage.max_over_mean
-    return "no weighted usage" if not math.isfinite(value) else f"max/mean usage {value:.2f}"
+    return "no weighted usage" if not math.isfinite(value) else f"max/mean {value:.2f}"
 
 
 def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
