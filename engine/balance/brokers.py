@@ -97,20 +97,20 @@ def report_of(broker: str, stats: Iterable[BundleStats], **members: object) -> B
     """A report whose totals are the sums of its bundles in their order, as a broker writes it."""
     listed = tuple(stats)
     sums = [0.0, 0.0, 0.0, 0.0]
-    for each in listed:
-        sums[0] += each.msg_rate_in
-        sums[1] += each.msg_rate_out
-        sums[2] += each.throughput_in_bytes_per_sec
-        sums[3] += each.throughput_out_bytes_per_sec
+    for bundle in listed:
+        sums[0] += bundle.msg_rate_in
+        sums[1] += bundle.msg_rate_out
+        sums[2] += bundle.throughput_in_bytes_per_sec
+        sums[3] += bundle.throughput_out_bytes_per_sec
     return BrokerLoad(
         broker,
         msg_rate_in=sums[0],
         msg_rate_out=sums[1],
         throughput_in_bytes_per_sec=sums[2],
         throughput_out_bytes_per_sec=sums[3],
-        bundles=tuple(each.bundle for each in listed),
+        bundles=tuple(bundle.bundle for bundle in listed),
         stats=listed,
-        topics=sum(each.topics for each in listed),
+        topics=sum(bundle.topics for bundle in listed),
         **members,  # type: ignore[arg-type]
     )
 

@@ -134,7 +134,7 @@ def permitted(
     if not policies:
         return tuple(broker for broker, load in brokers.items() if ":" in broker and _takes_topics(load, persistent))
     hosts = {broker: broker.rpartition(":")[0] for broker in brokers if ":" in broker}
-    policy = next((each for each in policies if _matches(each.namespaces, namespace)), None)
+    policy = next((policy for policy in policies if _matches(policy.namespaces, namespace)), None)
     if policy is not None:
         primaries = [broker for broker, host in hosts.items() if _matches(policy.primary, host)]
         if len(primaries) >= policy.min_limit:
@@ -145,7 +145,7 @@ def permitted(
     return tuple(
         broker
         for broker, host in hosts.items()
-        if not any(_matches(each.primary, host) for each in policies) and _takes_topics(brokers[broker], persistent)
+        if not any(_matches(policy.primary, host) for policy in policies) and _takes_topics(brokers[broker], persistent)
     )
 
 

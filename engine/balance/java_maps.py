@@ -91,8 +91,8 @@ class MapOrder:
     def _with_one(self, key: str) -> MapOrder | None:
         """The map with one key more; None where the table grows with it."""
 
-        def bucket_of(each: str) -> int:
-            return spread_hash(each) & (self.capacity - 1)
+        def bucket_of(name: str) -> int:
+            return spread_hash(name) & (self.capacity - 1)
 
         bucket, size = bucket_of(key), len(self.keys) + 1
         end = bisect_right(self.keys, bucket, key=bucket_of)

@@ -140,7 +140,7 @@ def limit_measures(
     """All numbers a decider compares, in its order; the sessions only while their limit is above 0.
 
     >>> measures = limit_measures(BundleStats("t/n/0x0_0x9", topics=1001), 15000.0, 0.0, BrokerSettings())
-    >>> [(each.reason, each.over_by, round(each.share_of_limit, 3)) for each in measures[:3]]
+    >>> [(measure.reason, measure.over_by, round(measure.share_of_limit, 3)) for measure in measures[:3]]
     [('Topics', 1.0, 1.001), ('Sessions', -1000.0, 0.0), ('MsgRate', -15000.0, 0.5)]
     """
     found = [LimitMeasure("Topics", float(stats.topics), float(settings.loadBalancerNamespaceBundleMaxTopics))]

@@ -67,10 +67,10 @@ def _broker(number: int, stats: list[BundleStats]) -> BrokerLoad:
 
 _MESSAGE_BYTES: Final = 1_000
 _BUNDLES: Final = 16
-"""Of a namespace: its hash space in equal parts."""
+"""Bundles of each namespace, which have equal parts of its hash space."""
 _WRITTEN_MS: Final = 1_700_000_000_000
 _GBIT: Final = 1_000_000.0
-"""Of a network card, in the unit of the reports: 1,000 bits a second."""
+"""The speed of a network card in kbit/s, the unit of load reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def _comes_back() -> Sequence[BrokerLoad]:
 
 
 def _endless() -> Sequence[BrokerLoad]:
-    # One bundle is more than the difference that is looked for: whoever has it sheds it.
+    # One bundle carries more than the difference that triggers shedding, so every broker that gets it sheds it.
     return [
         _four_cores(1, [_stats("shop/orders", at, rate) for at, rate in enumerate((60_000.0, 900.0, 900.0))], 58.0),
         _four_cores(2, [_stats("shop/orders", at, 900.0) for at in range(3, 7)], 8.0),

@@ -144,7 +144,7 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
 
 
 def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:
-    """The bundles that load reports name, by namespace; what lies between them counts as one bundle."""
+    """The bundles that load reports name, by namespace; a gap between them counts as one bundle."""
     from engine.admin.load_reports import all_bundles
 
     ends: dict[str, set[int]] = {}
@@ -229,7 +229,7 @@ def _namespaces(
         if reported is not None:
             namespaces[name] = Namespace(name, reported.boundaries)
         elif listed.get(name):
-            # broker-stats lists the bundles that hold loaded topics; what lies between them counts as one bundle.
+            # broker-stats lists the bundles that hold loaded topics; a gap between them counts as one bundle.
             ends = {end for piece in listed[name] for end in (piece.lower, piece.upper)}
             namespaces[name] = Namespace(name, tuple(sorted({FULL_LOWER_BOUND, *ends, FULL_UPPER_BOUND})))
         else:
@@ -325,7 +325,7 @@ def _check(part: FleetPart) -> None:
 
 
 def _tells_flag(groups: Sequence[Group]) -> bool:
-    """Whether a recorded active consumer of a partition speaks for one of the two rules."""
+    """Whether a recorded active consumer of a partition is explained by only one of the two rules."""
     for group in groups:
         actives = {key: active for key, active in group.actives.items() if key[1] >= 0}
         if infer_priority_levels(group.names, actives).rule is not None:

@@ -1,4 +1,4 @@
-"""What a text points at on the screen: a consumer, a bundle, or a topic."""
+"""Find what a text selects on the screen: a consumer, a bundle, or a topic."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _of_producers(topic: ProducerTopic, text: str) -> Selection | Rejection:
 
 
 def _of_keys(subscription: KeySubscription, text: str) -> Selection | Rejection:
-    """A consumer by its name, else any key: also one that was never sent has its place."""
+    """A consumer by its name, else a key: a key that was never sent has an owner too."""
     for consumer in subscription.consumers:
         if consumer.name == text:
             return Selection("consumer", consumer_id=consumer.consumer_id)

@@ -132,12 +132,12 @@ def subscriptions_of(
 
 
 def unacked_of(facts: SubscriptionFacts) -> int:
-    """What waits for an acknowledgement; a Failover subscription has it at its consumers only, others twice."""
+    """Unacknowledged messages; a Failover subscription reports them only by consumer, others also as a total."""
     return max(facts.unacked_messages, sum(consumer.unacked_messages for consumer in facts.consumers))
 
 
 def _is_alone(topic: TopicFacts) -> bool:
-    """Whether all that goes out goes to one subscription, which then has no other numbers than the topic."""
+    """Whether all outgoing traffic goes to one subscription, whose numbers are then those of the topic."""
     return len(topic.subscriptions) == 1 and topic.subscriptions[0].msg_rate_out_msgs_per_sec == (
         topic.msg_rate_out_msgs_per_sec
     )

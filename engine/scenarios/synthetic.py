@@ -229,8 +229,8 @@ def named_topic(
 ) -> Opened:
     """A cluster of one topic with one Failover subscription, in a namespace as the release makes it by default.
 
-    ``topic`` is any form that Pulsar takes; the name of a partition stands for its topic with so many partitions at
-    least. ``consumers`` join in this order, all at priority level 0. ``partitions`` None: as many as the name says.
+    ``topic`` is any form that Pulsar takes; the name of a partition means its topic with at least that many
+    partitions. ``consumers`` join in this order, all at priority level 0. ``partitions`` None: as many as in the name.
     Raises ``InputError`` for a name that Pulsar refuses, and for numbers beyond their limits.
 
     >>> named_topic("orders-partition-3", None, ["a", "b"]).state.topics["persistent://public/default/orders"].partitions

@@ -78,12 +78,12 @@ class Answers:
 
 
 def read_folder(path: Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Answers:
-    """Read a folder or one file, at most ``limit_bytes`` of it. Raises ``InputError`` when there is nothing to read."""
+    """Read a folder or one file, at most ``limit_bytes`` of it. Raises ``InputError`` when it has no answers."""
     return answers_of(read_files(path, Intake(limit_bytes)), str(path))
 
 
 def answers_of(read: FilesRead, path: str, earlier: EarlierAnswers | None = None) -> Answers:
-    """Files that were read already; ``path`` says where they are from. What ``earlier`` has is not decoded again."""
+    """Decode files that were read already; ``path`` is their origin. Answers in ``earlier`` are not decoded again."""
     problems = list(read.problems)
     answers: list[Answer] = []
     scenario = ScenarioFacts()
@@ -151,7 +151,7 @@ def _version(scenario: ScenarioFacts, printed: str, answers: list[Answer]) -> tu
 
 
 def _reported_version(answers: list[Answer]) -> str | None:
-    """The release that the first load report that names one names."""
+    """The release of the first load report that has one."""
     for answer in answers:
         if answer.kind is AnswerKind.LOAD_REPORT:
             report = decode_load_report(answer.data, answer.file).good

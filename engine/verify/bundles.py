@@ -25,14 +25,14 @@ LOADED_RULE: Final = "it has loaded topics"
 
 
 def compare_list(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceBundles | None:
-    """Compare that a list of boundaries is one that a namespace can have; the bundles, None if it is not."""
+    """Check that a list of boundaries is valid for a namespace; return its bundles, or None."""
     bundles = namespace_bundles(subject, answer.boundaries)
     ledger.compare(FactKind.VALID_LIST, subject or "the namespace", validity(answer, bundles), "valid", VALID_RULE)
     return None if isinstance(bundles, Rejection) else bundles
 
 
 def compare_policies(ledger: Ledger, subject: str, answer: BundleList) -> NamespaceBundles | None:
-    """The same for the list in the policies of a namespace; a valid one is not a fact of its own."""
+    """Check the list in the policies of a namespace too; only an invalid list counts as a fact."""
     bundles = namespace_bundles(subject, answer.boundaries)
     if validity(answer, bundles) != "valid":
         ledger.compare(FactKind.VALID_LIST, subject, validity(answer, bundles), "valid", VALID_RULE)
@@ -138,7 +138,7 @@ def _compare_loaded(ledger: Ledger, lists: Mapping[str, BundleList], stats: Brok
 
 
 def _was_split(bundle: str, bundles: BundleList) -> bool:
-    """Whether several bundles of the list make up this one."""
+    """Whether this bundle is the union of several bundles in the list."""
     place = parse_range(bundle)
     if bundle in bundles.ranges or not isinstance(place, BundleRange):
         return False

@@ -57,7 +57,7 @@ NOT_MODELLED: Final = {
     AnswerKind.RUNTIME_CONFIGURATION: "run-time configurations",
 }
 _LAST_FIRST_CONNECTED: Final = "2.11.0"
-"""The last release whose topics without partitions keep the first connected consumer: the only other rule there is."""
+"""The last release whose non-partitioned topics keep the first connected consumer; later ones have another rule."""
 T = TypeVar("T")
 
 
@@ -156,20 +156,20 @@ def fit_of(rules: Rules, ledger: Ledger) -> Fit:
 
 @dataclass(slots=True)
 class _Compared:
-    """What came of comparing one answer by itself, for as long as ``inputs`` are the same."""
+    """The result of comparing one answer by itself; valid while ``inputs`` are the same."""
 
     inputs: object = None
     ledger: Ledger = field(default_factory=Ledger)
     problems: tuple[Problem, ...] = ()
 
     def keep(self, decoded: Decoded[T]) -> T:
-        """What was decoded; what of it could not be read is a problem."""
+        """The decoded topics; parts that could not be read are added to the problems."""
         self.problems += tuple(decoded.problems)
         return decoded.good
 
 
 class _ComparedTopics:
-    """What came of comparing the topics of one answer, which may have other bytes at the next reading."""
+    """The results for the topics of one answer, kept although its bytes may change at the next reading."""
 
     def __init__(self) -> None:
         self._inputs: object = None
@@ -177,7 +177,7 @@ class _ComparedTopics:
         self._now: dict[str, tuple[TopicFacts, Ledger]] = {}
 
     def begin(self, inputs: object) -> None:
-        """Begin another reading; what was compared with other inputs is forgotten."""
+        """Begin another reading and forget results that belong to other inputs."""
         self._before, self._now = self._now if inputs == self._inputs else {}, {}
         self._inputs = inputs
 

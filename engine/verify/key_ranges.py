@@ -88,7 +88,7 @@ def _counted(hashes: int, messages: int) -> str:
 
 
 def where_they_differ(recorded: Pairs, modelled: Pairs) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Both sides as texts: what only one of them has, or all of both when only the order differs or nothing does."""
+    """Both sides as texts: the items that only one of them has; all items where only the order differs, or nothing."""
     if set(recorded) != set(modelled):
         one_side = tuple(pair for pair in recorded if pair not in set(modelled))
         modelled = tuple(pair for pair in modelled if pair not in set(recorded))

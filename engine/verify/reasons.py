@@ -56,7 +56,7 @@ def with_reasons(
 
 
 def _other_rules(rules: Rules) -> Iterator[tuple[LikelyReason, Rules]]:
-    """The other value of the flag, and the releases whose rules for these facts are others."""
+    """The other value of the flag, and the releases that have different rules for these facts."""
     if rules.behaviour.knows_failover_consistent_hashing:
         flag = not rules.consistent_hashing
         text = f"{FLAG} is {str(flag).lower()} at the broker, not {str(not flag).lower()}"

@@ -14,7 +14,7 @@ from engine.failover.choose import Rule, rule_in_force
 
 
 class FactKind(Enum):
-    """Kinds of facts that answers of one moment hold; each kind is counted separately."""
+    """The kinds of facts in answers of one moment; each kind is counted separately."""
 
     ACTIVE_PARTITION = "active consumer of a partition"
     ACTIVE_NONPARTITIONED = "active consumer of a topic without partitions"
@@ -46,7 +46,7 @@ class FactKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LikelyReason:
-    """Why a difference may be there: a code for programs, and a sentence."""
+    """A possible reason of a difference: a code for programs, and a sentence."""
 
     code: str
     text: str
@@ -154,7 +154,7 @@ class Ledger:
             self.skipped[reason] += count
 
     def add(self, other: Ledger) -> None:
-        """Add what another one collected."""
+        """Add the facts that another collector has."""
         # ``Counter.update`` takes several times as long for few kinds, and there is a ledger for each topic.
         for kind, count in other.compared.items():
             self.compared[kind] += count
@@ -184,7 +184,7 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is taken as given while facts are compared."""
+    """The assumptions under which facts are compared."""
 
     behaviour: ReleaseBehaviour
     settings: BrokerSettings

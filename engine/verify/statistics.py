@@ -57,7 +57,7 @@ def decode_statistics(
 
 
 def placeholder_name(data: bytes, file: str) -> str:
-    """A name for a topic that nothing names; the partition that the file name may have is kept for the modulo.
+    """A substitute name for a topic without one; it keeps the partition index of the file name, for the modulo rule.
 
     Only statistics of non-persistent topics have a rate of dropped messages.
     """
@@ -237,7 +237,7 @@ def _lines_that_differ(recorded: Sequence[str], modelled: Sequence[str]) -> tupl
 
 HALF_A_REPORT: Final = "load reports of the instant in which a broker counted its bundles anew"
 RELATIVE: Final = 1e-9
-"""Sums of the same numbers may differ by this part: another serialiser may cut the last digits."""
+"""Sums within this relative distance count as equal: serialisers may cut the last digits."""
 _MOST_BUCKETS: Final = 2**16
 
 

@@ -9,8 +9,11 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyspark
 import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -195,3 +198,15 @@ def test_a_table_is_the_same_to_spark_and_to_arrow(spark: SparkSession) -> None:
 
 def _plain(kind: object) -> str:
     return str(kind).replace("element:", "item:").replace(" not null", "")
+
+
+def test_workers_import_the_installed_pyspark(spark: SparkSession) -> None:
+    """Not the archive of Spark's home, which each process would compile anew."""
+
+    def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyspark
+
+        yield from (pa.RecordBatch.from_pydict({"place": [pyspark.__file__]}) for _ in batches)
+
+    (row,) = spark.range(0, 1, 1, 1).mapInArrow(where, "place string").collect()
+    assert row.place == pyspark.__file__

@@ -37,14 +37,14 @@ def room_of(longest: int, width: int) -> Room:
     name = min(longest + 2, 40 if width >= 160 else 24 if numbers else 16)
     left = width - name
     bar = 6 if not numbers else 8 if width < 150 else 12
-    each = bar + 1 + (_PERCENT if numbers else 0)
-    return Room(name, bar, numbers, max(_LEAST_BLOCKS, left - 5 * each))
+    cells = bar + 1 + (_PERCENT if numbers else 0)
+    return Room(name, bar, numbers, max(_LEAST_BLOCKS, left - 5 * cells))
 
 
 def broker_columns(room: Room) -> Columns:
     """The name, each resource, and the bundles, which are sorted by their bytes."""
-    each = room.bar + 1 + (_PERCENT if room.numbers else 0)
-    resources = (Column(name, RESOURCE_TEXTS[name], each, left=True) for name in RESOURCES)
+    cells = room.bar + 1 + (_PERCENT if room.numbers else 0)
+    resources = (Column(name, RESOURCE_TEXTS[name], cells, left=True) for name in RESOURCES)
     return (
         Column("broker", "broker", room.name, left=True),
         *resources,

@@ -134,20 +134,20 @@ def hint_text(view: BrokersView, frame: BrokersFrame) -> str:
     """What the page shows in one sentence: whether it is reported or computed, and what comes of it."""
     seen = "as reported" if not frame.cycle and not view.changes else "computed"
     if not frame.cycle:
-        when = "now" if not view.changes else "before the first cycle"
+        when = "now" if not view.changes else "before cycle 1"
     else:
         when = f"after cycle {frame.cycle} of {view.question.cycles}"
     quiet = view.ahead.quiet_after
-    ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
+    ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}" if quiet else "quiet"
     unloads = sum(cell.unloads for cell in view.strip)
     loops = f", {counted(len(view.loops), 'bundle')} in loops" if view.loops else ""
-    return f"{when}, {seen}; forecast: {counted(unloads, 'unload')}, {ends}{loops}; {spread_text(frame)}"
+    return f"{when}, {seen}; {spread_text(frame)}; forecast: {counted(unloads, 'unload')}, {ends}{loops}"
 
 
 def spread_text(frame: BrokersFrame) -> str:
     """How even the brokers are."""
     value = frame.evenness.usage.max_over_mean
-    return "no weighted usage" if not math.isfinite(value) else f"max/mean usage {value:.2f}"
+    return "no weighted usage" if not math.isfinite(value) else f"max/mean {value:.2f}"
 
 
 def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:

@@ -16,19 +16,19 @@ from tui.kit.table_screens import TableDialog
 from tui.kit.wording import fit, safe_name
 
 NARROW: Final = 90
-"""Cells of a list beside which not everything has room."""
+"""Width in cells below which a row leaves out its details."""
 
 
 def nothing_compared(subscription: str, *, steps: int) -> str:
-    """Why there is nothing to list; ``subscription``: "" for a whole cluster."""
+    """Say why the list is empty; ``subscription`` is "" for a whole cluster."""
     if steps:
-        return "After a step of the simulation there is nothing to compare: home goes back to what brokers reported."
+        return "A simulated state cannot be compared: press home to go back to what brokers reported."
     of = f" of {subscription}" if subscription else ""
     return f"Brokers reported no active consumer and no hash ranges{of} to compare."
 
 
 class DifferencesScreen(TableDialog):
-    """A row a fact that differs."""
+    """One row for each fact that differs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("V", "dismiss('')", "Close", show=False)]
     filename = "differences.csv"

@@ -26,7 +26,7 @@ BEGUN = (
 
 
 class WhatIfScreen(TableDialog):
-    """A row a step; ``y`` copies the lines for a shell. Ringside itself changes nothing in a cluster."""
+    """One row for each step; ``y`` copies the lines for a shell. Ringside itself changes nothing in a cluster."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("W", "dismiss('')", "Close", show=False)]
     filename = "what-if.csv"
@@ -51,7 +51,7 @@ class WhatIfScreen(TableDialog):
         self.table.focus()
 
     def action_copy(self) -> None:
-        """Copy what would do all steps; what ``pulsar-admin`` cannot do is a comment."""
+        """Copy the command lines of all steps; a step that ``pulsar-admin`` cannot do becomes a comment."""
         self.app.copy_to_clipboard(pasted(self._admin_lines))
         able = sum(bool(line.line) for line in self._admin_lines)
         rest = len(self._admin_lines) - able

@@ -32,8 +32,8 @@ def opened(
 ) -> Opened:
     """Open a file or folder of answers, ``-`` for standard input, or without a path the embedded cluster.
 
-    ``release`` stands in for the version that answers rarely tell, ``topic`` for the name that statistics of one topic
-    never tell; no more than ``limit_bytes`` are read, unpacked. Raises ``InputError`` when nothing can be used.
+    Answers rarely name the version, which ``release`` does, and statistics of one topic never name it, which ``topic``
+    does. At most ``limit_bytes`` are read, unpacked. Raises ``InputError`` when nothing can be used.
     """
     if topic is not None:
         return _opened_about(topic, path, release, limit_bytes)
@@ -82,10 +82,10 @@ def moments_of(path: str | None, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple
 def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes: int) -> Opened:
     answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
     try:
-        found = open_moments(read_dump(answer, limit_bytes=limit_bytes), release=release)
+        opened_answer = open_moments(read_dump(answer, limit_bytes=limit_bytes), release=release)
     except InputError as error:
         raise InputError(str(error), (*problems, *error.problems)) from error
-    return replace(found, problems=(*problems, *found.problems), source=source)
+    return replace(opened_answer, problems=(*problems, *opened_answer.problems), source=source)
 
 
 def answer_about(

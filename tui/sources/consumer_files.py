@@ -44,8 +44,8 @@ def names_of_text(text: str, place: str) -> tuple[str, ...]:
 
 def named_ranges(text: str, place: str) -> NamedRanges:
     """``NAME=START-END,...``; the last ``=`` counts, so a name may have one. Raises ``InputError``."""
-    name, found, ranges = text.rpartition("=")
-    if not found:
+    name, separator, ranges = text.rpartition("=")
+    if not separator:
         raise InputError(
             f"{place}: {_short(text)} has no ranges; write NAME=START-END,... such as c-1=0-16383,20000-29999"
         )
@@ -82,7 +82,7 @@ def _of_json(lines: Sequence[tuple[int, str]], path: str) -> tuple[NamedRanges, 
         raise InputError(f"{path}: no list of consumers: too deeply nested") from error
     if not document:
         raise InputError(f"{path}: no consumer in it; the list is empty")
-    return tuple(_consumer(each, f"{path} at $[{at}]") for at, each in enumerate(document))
+    return tuple(_consumer(entry, f"{path} at $[{at}]") for at, entry in enumerate(document))
 
 
 def _consumer(value: Any, place: str) -> NamedRanges:
@@ -113,7 +113,7 @@ def _pair(value: Any, place: str) -> tuple[int, int]:
     if (
         not isinstance(value, list)
         or len(value) != 2
-        or not all(isinstance(each, int) and not isinstance(each, bool) for each in value)
+        or not all(isinstance(bound, int) and not isinstance(bound, bool) for bound in value)
     ):
         raise InputError(f"{place}: {_short(json.dumps(value))} is not a range; write [start, end], such as [0, 16383]")
     start, end = value
@@ -140,13 +140,13 @@ def _short(text: str) -> str:
 
 
 def without_duplicates(named: Sequence[NamedRanges], place: str) -> dict[str, DeclaredRanges | None]:
-    """By name. Raises ``InputError`` for a name that stands twice."""
-    found: dict[str, DeclaredRanges | None] = {}
+    """The declared ranges of each name. Raises ``InputError`` for a name that is listed twice."""
+    by_name: dict[str, DeclaredRanges | None] = {}
     for name, declared in named:
-        if name in found:
-            raise InputError(f"{place}: {_short(name)} stands there twice; put all its ranges behind one =")
-        found[name] = declared
-    return found
+        if name in by_name:
+            raise InputError(f"{place}: {_short(name)} is listed twice; write all its ranges after one =")
+        by_name[name] = declared
+    return by_name
 
 
 HEAD_BYTES: Final = 1 << 16

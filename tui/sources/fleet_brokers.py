@@ -38,15 +38,15 @@ def brokers_of(folder: ResultFolder, cluster: str) -> tuple[BrokersInput, Broker
     inputs = shed_inputs_of_answers(answers)
     if not inputs.written:
         raise InputError(f"{folder}: no load report of {cluster or 'the top folder'} can be read")
-    asked = _question(folder)
+    options = _question(folder)
     question = BrokersQuestion(
-        shedder=asked.shedder,
-        placement=asked.placement,
-        settings=tuple(asked.settings.items()),
-        cycles=asked.cycles,
-        seed=asked.seed,
+        shedder=options.shedder,
+        placement=options.placement,
+        settings=tuple(options.settings.items()),
+        cycles=options.cycles,
+        seed=options.seed,
     )
-    return brokers_input(inputs, asked.release, cluster), question
+    return brokers_input(inputs, options.release, cluster), question
 
 
 def _question(folder: ResultFolder) -> _Question:

@@ -18,8 +18,8 @@ WIDE: Final = 1000.0
 class Histogram:
     """``counts`` (bars,) of the pieces between ``edges`` (bars + 1,).
 
-    ``by_factors``: each piece is so many times as wide as the one before; then numbers that are not above 0 stand in
-    the first one. ``without_number`` counts the rows that have none.
+    ``by_factors``: each piece is wider than the one before by the same factor; numbers of 0 or less are then counted
+    in the first piece. ``without_number`` counts the rows that have none.
     """
 
     counts: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Histogram:
     without_number: int
 
     def bar_of(self, value: float | None) -> int | None:
-        """The piece that a number lies in."""
+        """The index of the piece that contains a number."""
         if value is None or not np.isfinite(value) or not self.counts.any():
             return None
         at = int(np.searchsorted(self.edges, value, side="right")) - 1

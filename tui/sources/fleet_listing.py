@@ -48,21 +48,21 @@ class Columns:
 
     def keys(self, name: str) -> NDArray[np.uint64]:
         """Words (n,) that ascend with these numbers, those without one last; their low bits have room for a place."""
-        return self._once("keys", name, lambda each: _sort_keys(self.numbers(each)))
+        return self._once("keys", name, lambda column: _sort_keys(self.numbers(column)))
 
     def histogram(self, name: str, bars: int) -> Histogram:
         """How all rows are spread over a column."""
-        return self._once(f"histogram {bars}", name, lambda each: histogram_of(self.numbers(each), bars))
+        return self._once(f"histogram {bars}", name, lambda column: histogram_of(self.numbers(column), bars))
 
     def highest(self, name: str) -> float:
         """The largest number of a column, 0.0 for none."""
-        return self._once("highest", name, lambda each: _highest(self.numbers(each)))
+        return self._once("highest", name, lambda column: _highest(self.numbers(column)))
 
     def find(self, name: str, text: str) -> NDArray[np.bool_]:
         """Which rows (n,) have ``text`` in a column of texts."""
         words, codes = self._once("words", name, self._words)
-        found: NDArray[np.bool_] = words.find(text)
-        return found if codes is None else found[codes]
+        matches: NDArray[np.bool_] = words.find(text)
+        return matches if codes is None else matches[codes]
 
     def is_text(self, name: str) -> bool:
         """Whether a column holds texts."""
@@ -84,8 +84,8 @@ class Columns:
         with lock:
             if key not in self._made:
                 self._made[key] = make(name)
-            made: T = self._made[key]
-            return made
+            value: T = self._made[key]
+            return value
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
         column = self.table.column(name)
@@ -97,8 +97,8 @@ class Columns:
             return of_rows
         if pa.types.is_timestamp(column.type):
             column = pc.cast(pc.cast(column, pa.timestamp("us", column.type.tz), safe=False), pa.int64())
-        made: NDArray[np.float64] = _one(pc.cast(column, pa.float64())).to_numpy(zero_copy_only=False)
-        return made
+        numbers: NDArray[np.float64] = _one(pc.cast(column, pa.float64())).to_numpy(zero_copy_only=False)
+        return numbers
 
     def _words(self, name: str) -> tuple[Haystack, NDArray[np.int32] | None]:
         words, codes = self._coded(name)
@@ -156,7 +156,7 @@ class Listing:
 
 
 def whole(columns: Columns) -> Listing:
-    """All rows as they stand in the table."""
+    """All rows in the order of the table."""
     return Listing(columns, np.arange(len(columns), dtype=np.int64))
 
 
@@ -182,9 +182,9 @@ def half_typed(every: Listing, text: str, labels: Mapping[str, str]) -> str | No
     """The first word that asks for a number and has none: ``filtered`` lets everything through it."""
     for word in text.split():
         for sign in "><=":
-            label, found, value = word.partition(sign)
+            label, separator, value = word.partition(sign)
             name = labels.get(label.lower())
-            known = bool(found) and name is not None and name in every.columns.names
+            known = bool(separator) and name is not None and name in every.columns.names
             if known and name is not None and not every.columns.is_text(name):
                 if _number(value) is None:
                     return word
@@ -194,9 +194,9 @@ def half_typed(every: Listing, text: str, labels: Mapping[str, str]) -> str | No
 
 def _mask(columns: Columns, word: str, labels: Mapping[str, str]) -> NDArray[np.bool_]:
     for sign in "><=":
-        label, found, value = word.partition(sign)
+        label, separator, value = word.partition(sign)
         name = labels.get(label.lower())
-        if not found or name is None or name not in columns.names:
+        if not separator or name is None or name not in columns.names:
             continue
         if columns.is_text(name):
             if sign == "=":
@@ -258,5 +258,5 @@ def _highest(numbers: NDArray[np.float64]) -> float:
 
 def _one(column: Any) -> Any:
     """A column as one array."""
-    made = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return pa.concat_arrays(made.chunks) if isinstance(made, pa.ChunkedArray) else made
+    combined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

@@ -41,11 +41,11 @@ def part_of(
     refusal = refuse_namespace(namespace)
     if refusal is not None:
         raise InputError(f"{folder.name}: {refusal.message}")
-    wanted: list[tuple[str, str, Any]] = [("namespace", "=", namespace)]
-    mine = [*wanted, ("subscription", "=", subscription)] if subscription else wanted
+    conditions: list[tuple[str, str, Any]] = [("namespace", "=", namespace)]
+    mine = [*conditions, ("subscription", "=", subscription)] if subscription else conditions
     dispatchers = read_table(folder, "subscriptions", _DISPATCHER, mine)
     dispatchers = dispatchers.sort_by([("partitioned_topic", "ascending"), ("partition_index", "ascending")])
-    topics = read_table(folder, "topics", _TOPIC, wanted)
+    topics = read_table(folder, "topics", _TOPIC, conditions)
     left_out = 0
     if subscription and len(topics) > MANY_TOPICS:
         own = topics.filter(pc.is_in(topics.column("topic"), pc.unique(dispatchers.column("topic"))))
@@ -54,7 +54,7 @@ def part_of(
     facts, bundle_of_topic = _topics(topics, _subscriptions(folder, namespace, dispatchers))
     faults = {name: fault for name in facts if (fault := topic_fault(name))}
     if faults:
-        facts = {name: each for name, each in facts.items() if name not in faults}
+        facts = {name: topic_facts for name, topic_facts in facts.items() if name not in faults}
     problems = tuple(
         Problem(f"{folder.name}/topics", "$", fault, "this one is set aside; the rest is kept")
         for fault in faults.values()
@@ -74,18 +74,18 @@ def part_of(
 def _topics(
     rows: Any, subscriptions: Mapping[str, tuple[SubscriptionFacts, ...]]
 ) -> tuple[dict[str, TopicFacts], dict[str, str]]:
-    found: dict[str, TopicFacts] = {}
+    by_topic: dict[str, TopicFacts] = {}
     ranges: dict[str, str] = {}
     for row in zip(*(rows.column(name).to_pylist() for name in _TOPIC), strict=True):
         topic, domain, namespace, index, *numbers, publishers, bundle, kind, file = row
         rate_in, rate_out, bytes_in, bytes_out, stored, waiting = numbers
-        found[topic] = TopicFacts(
+        by_topic[topic] = TopicFacts(
             topic, domain, namespace, index, rate_in, rate_out, bytes_in, bytes_out, stored, waiting, publishers,
             subscriptions.get(topic, ()), kind, file,
         )  # fmt: skip
         if bundle is not None:
             ranges[topic] = bundle
-    return found, ranges
+    return by_topic, ranges
 
 
 def _subscriptions(folder: ResultFolder, namespace: str, rows: Any) -> dict[str, tuple[SubscriptionFacts, ...]]:

@@ -110,13 +110,13 @@ class FleetResults:
 
     def _set_aside(self) -> Any:
         """The quarantines of all jobs, each row with its job."""
-        found = []
+        tables = []
         for job, name in QUARANTINES.items():
             if parts_of(self.folder, name):
                 table = read_table(self.folder, name, repeated=REPEATED)
-                found.append(table.append_column("job", pa.array([job] * len(table), pa.string())))
-        if found:
-            return pa.concat_tables(found)
+                tables.append(table.append_column("job", pa.array([job] * len(table), pa.string())))
+        if tables:
+            return pa.concat_tables(tables)
         return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[SET_ASIDE], "kind", "job")})
 
 

@@ -47,14 +47,14 @@ class RunTables:
     def has(self, name: str) -> bool:
         return bool(parts_of(self.folder, name))
 
-    def read(self, name: str, columns: Iterable[str], wanted: Sequence[Any] = ()) -> Any:
+    def read(self, name: str, columns: Iterable[str], conditions: Sequence[Any] = ()) -> Any:
         """Columns of a table as a ``pyarrow.Table``.
 
         Raises ``InputError``: it cannot be read, is of another release, or has several runs and none is named.
         """
         columns = [*columns, "run_id"]
         self._check(name, columns)
-        filters = [*wanted, ("run_id", "=", self.run_id)] if self.run_id else [*wanted]
+        filters = [*conditions, ("run_id", "=", self.run_id)] if self.run_id else [*conditions]
         table = read_table(self.folder, name, columns, filters or None, [name for name in columns if name in _FEW])
         if not self.run_id and len(runs := _values(table.column("run_id"))) > 1:
             raise InputError(

@@ -42,24 +42,24 @@ class Haystack:
         [True, False, False]
         """
         letters = text.lower().encode("utf-8", "surrogatepass")
-        found = np.zeros(self._count, dtype=bool)
+        matches = np.zeros(self._count, dtype=bool)
         if not letters:
-            return ~found
+            return ~matches
         if b"\n" in letters or len(letters) > len(self._data):
-            return found
+            return matches
         if len(letters) == 1 and text.lower() in _KNOWN:
             return self._rows_with(_KNOWN.index(text.lower()))
         places = self._places(letters)
         if len(places) * _MANY < self._count:
-            found[np.searchsorted(self._starts, places, side="right") - 1] = True
-            return found
+            matches[np.searchsorted(self._starts, places, side="right") - 1] = True
+            return matches
         marks = np.zeros(len(self._data), dtype=np.uint8)
         marks[places] = 1
         return np.maximum.reduceat(marks, self._starts).view(bool)
 
     def _places(self, letters: bytes) -> NDArray[np.int64]:
         """Where a text begins. One that goes on from one of before, letter by letter, costs its places and no more."""
-        known = max((each for each in self._kept if letters.startswith(each)), key=len, default=b"")
+        known = max((searched for searched in self._kept if letters.startswith(searched)), key=len, default=b"")
         if known:
             places = self._kept[known]
             # An end follows every text, so there is always something to look at.
@@ -75,24 +75,24 @@ class Haystack:
         # The rarest letter first: it leaves the fewest places to look at for the others.
         first, *others = sorted(range(len(letters)), key=lambda at: int(self._frequency[letters[at]]))
         room = len(self._data) - len(letters) + 1
-        found = []
+        positions = []
         for start in range(0, room, _PIECE):
             end = min(start + _PIECE, room)
             places = np.flatnonzero(self._data[first + start : first + end] == letters[first]) + start
             for at in others:
                 places = places[self._data[places + at] == letters[at]]
-            found.append(places)
-        return np.concatenate(found)
+            positions.append(places)
+        return np.concatenate(positions)
 
     def _rows_with(self, letter: int) -> NDArray[np.bool_]:
         if self._letters is None:
             bits = np.zeros(256, dtype=np.uint64)
-            bits[[ord(each) for each in _KNOWN]] = np.uint64(1) << np.arange(len(_KNOWN), dtype=np.uint64)
+            bits[[ord(letter) for letter in _KNOWN]] = np.uint64(1) << np.arange(len(_KNOWN), dtype=np.uint64)
             pieces = [np.zeros(0, dtype=np.uint64)]
             for first in range(0, self._count, _ROWS):
                 starts = self._starts[first : first + _ROWS]
                 end = self._starts[first + _ROWS] if first + _ROWS < self._count else len(self._data)
                 pieces.append(np.bitwise_or.reduceat(bits[self._data[starts[0] : end]], starts - starts[0]))
             self._letters = np.concatenate(pieces)
-        found: NDArray[np.bool_] = (self._letters & (np.uint64(1) << np.uint64(letter))) != 0
-        return found
+        has_letter: NDArray[np.bool_] = (self._letters & (np.uint64(1) << np.uint64(letter))) != 0
+        return has_letter

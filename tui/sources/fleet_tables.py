@@ -75,7 +75,7 @@ class StoredResults(Protocol):
         """Files in the order of their names; ``input_file`` opens one for pyarrow."""
 
     def document(self, name: str) -> bytes:
-        """What was written beside the tables."""
+        """The bytes of a JSON document of the result folder."""
 
 
 ResultFolder: TypeAlias = Path | StoredResults

@@ -1,4 +1,4 @@
-"""Known keys and consumers from files, and keys from traces of fleets: good lines are kept beside bad ones."""
+"""Known keys and consumers from files, and keys from traces of fleets: bad lines are reported and the others kept."""
 
 from __future__ import annotations
 
@@ -105,15 +105,15 @@ def read_text_lines(path: str) -> tuple[tuple[int, str], ...]:
     reason = missing(path, kind="file")
     if reason is not None:
         raise InputError(reason)
-    found: list[tuple[int, str]] = []
+    numbered: list[tuple[int, str]] = []
     for number, line in enumerate(_lines(path, limit=MAX_TEXT_BYTES, line_limit=MAX_TEXT_BYTES), start=1):
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{path}:{number}: no UTF-8 text ({error.reason})") from error
         if text.strip():
-            found.append((number, text))
-    return tuple(found)
+            numbered.append((number, text))
+    return tuple(numbered)
 
 
 class _Problems:

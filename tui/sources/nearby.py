@@ -36,7 +36,7 @@ def missing(path: str, names: Iterable[str] = (), kind: str = "command") -> str 
 
 
 def _neighbours(path: str) -> Iterator[str]:
-    """The names beside a missing path, written as it was written."""
+    """The paths of the files in the same folder, relative or absolute as ``path`` is."""
     try:
         for entry in Path(path).parent.iterdir():
             yield str(Path(path).with_name(entry.name))

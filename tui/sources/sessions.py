@@ -173,8 +173,8 @@ class Keeping:
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             return f"{where}{error.strerror or error}"
-        made = Journal.create(self._path, timeline)
-        if isinstance(made, JournalFailure):
-            return str(made)
-        self._journal = made
+        journal = Journal.create(self._path, timeline)
+        if isinstance(journal, JournalFailure):
+            return str(journal)
+        self._journal = journal
         return ""

@@ -108,7 +108,7 @@ class _Before:
 
 def _modular(before: _Before, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) -> BrokerDeath:
     start, leader, known = before.start, before.leader, before.known
-    stats = {each.bundle: each for each in dead.stats}
+    stats = {bundle.bundle: bundle for bundle in dead.stats}
     state = broker_gone(leader, known, before.sampled, rest, dead)
     # Averages outlive the broker: the leader reads them from the metadata again.
     kept = {bundle: known.data[bundle] for bundle in dict.fromkeys(dead.bundles) if bundle in known.data}
@@ -142,7 +142,7 @@ def _modular(before: _Before, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) ->
 
 def _extensible(start: ShedStart, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) -> BrokerDeath:
     """Each owner is drawn among the least loaded by what brokers have published, which does not change meanwhile."""
-    stats = {each.bundle: each for each in dead.stats}
+    stats = {bundle.bundle: bundle for bundle in dead.stats}
     placed = ExtensibleAhead(replace(start, loads=rest))
     landings = []
     for number, bundle in enumerate(dict.fromkeys(dead.bundles), 1):

@@ -103,7 +103,7 @@ def explain_bundle(start: ShedStart, bundle: str) -> BundleExplained | Rejection
     >>> name = "t/n/0x00000000_0xffffffff"
     >>> reports = report_of("b:1", [BundleStats(name, 1, msg_rate_in=9.0)]), report_of("b:2", [])
     >>> found = explain_bundle(ShedStart(reports), name)
-    >>> found.owner, [(each.broker, each.chance) for each in found.brokers if each.chance]
+    >>> found.owner, [(broker.broker, broker.chance) for broker in found.brokers if broker.chance]
     ('b:1', [('b:2', 1.0)])
     """
     owner = next((load.broker for load in start.loads if bundle in load.bundles), None)
@@ -144,8 +144,8 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
     decision = first.decision
     assert isinstance(decision, SheddingCycle), "the modular leader decides"
     judged = [verdict for verdict in decision.plan.verdicts if verdict.broker == owner]
-    mine = next((each.outcome for one in judged for each in one.bundles if each.bundle == bundle), None)
-    unload = next((each.outcome for each in decision.unloads if each.bundle == bundle), None)
+    mine = next((seen.outcome for verdict in judged for seen in verdict.bundles if seen.bundle == bundle), None)
+    unload = next((unload.outcome for unload in decision.unloads if unload.bundle == bundle), None)
     last = judged[-1] if judged else None
     return BundleExplained(
         bundle,
@@ -283,7 +283,7 @@ def _in_pairs(
     for pair in decision.pairs:
         if owner not in (pair.fuller, pair.emptier):
             continue
-        verdict = next((each.outcome for each in pair.bundles if each.bundle == bundle), None)
+        verdict = next((seen.outcome for seen in pair.bundles if seen.bundle == bundle), None)
         if pair.fuller == owner:
             looked_at = pair.outcome in ("moves", "nothing-to-move")
             mine = verdict or ("not-reported" if looked_at else None)

@@ -146,15 +146,15 @@ class ExtensibleAhead:
         moves: list[AheadMove] = []
         if settings.loadBalancerEnabled and settings.loadBalancerSheddingEnabled and len(self.world.loads) > 1:
             decision = self._shed()
-        for each in decision.decisions:
-            chances = {each.target: 1.0} if each.target is not None else self.placement(each.bundle).chances
-            moves.append(self._moved(each.bundle, each.source, each.target or self._draw(chances), chances))
-            self.memory = self.memory.after_unload(each, at_ms)
+        for unload in decision.decisions:
+            chances = {unload.target: 1.0} if unload.target is not None else self.placement(unload.bundle).chances
+            moves.append(self._moved(unload.bundle, unload.source, unload.target or self._draw(chances), chances))
+            self.memory = self.memory.after_unload(unload, at_ms)
         even = evenness(tuple(self.world.loads.values()), settings, self.start.rules)
         return AheadCycle(number, at_ms, decision, tuple(moves), self.world.loads, even)
 
     def _shed(self) -> TransferCycle:
-        loads = {broker: each.load for broker, each in self.published.items() if each.load is not None}
+        loads = {broker: data.load for broker, data in self.published.items() if data.load is not None}
         seen = TransferView(
             tuple(loads[broker] for broker in concurrent_order(self.published) if broker in loads),
             tuple(self.world.loads),
@@ -195,7 +195,7 @@ class ExtensibleAhead:
         return known.top
 
     def _largest(self, broker: str) -> tuple[BundleStats, ...]:
-        stats = {each.bundle: MeasuredBundle(each) for each in self.world.loads[broker].stats}
+        stats = {reported.bundle: MeasuredBundle(reported) for reported in self.world.loads[broker].stats}
         measured = [stats[bundle] for bundle in concurrent_order(stats)]
         namespaces = {namespace_of(bundle) for bundle in stats}
         barred = frozenset(namespace for namespace in namespaces if self._has_policy(namespace))
@@ -218,7 +218,7 @@ class ExtensibleAhead:
     @property
     def published_loads(self) -> dict[str, float]:
         """The load of every broker that has published one."""
-        return {broker: each.load.load for broker, each in self.published.items() if each.load is not None}
+        return {broker: data.load.load for broker, data in self.published.items() if data.load is not None}
 
     def placement(self, bundle: str) -> Placement:
         """Who may get a bundle that nobody owns (``selectAsync``).

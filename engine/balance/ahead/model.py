@@ -213,7 +213,7 @@ class LoadWorld:
         kept = replace(
             gave,
             bundles=tuple(name for name in giver.bundles if name != bundle),
-            stats=tuple(each for each in giver.stats if each.bundle != bundle),
+            stats=tuple(other for other in giver.stats if other.bundle != bundle),
         )
         grown = replace(took, bundles=(*taker.bundles, bundle), stats=(*taker.stats, stats))
         return LoadWorld({**self.loads, source: kept, target: grown})

@@ -112,7 +112,7 @@ def other_plan(
         seen.bundles.reordered(bundles.turned_round),
         seen.recently_unloaded,
     )
-    plans = [shed_by(memory, each, settings, rules)[1].unloads for each in (seen, other)]
+    plans = [shed_by(memory, view, settings, rules)[1].unloads for view in (seen, other)]
     return plans[1] if sorted(plans[0]) != sorted(plans[1]) else None
 
 

@@ -184,7 +184,7 @@ def falling(
             allowed.append(bundle)
     allowed = view.bundles.in_order(allowed)
     values = list(zip(allowed, view.bundles.short_term(allowed, measure), strict=True))
-    values.sort(key=lambda each: double_key(each[1]), reverse=True)
+    values.sort(key=lambda pair: double_key(pair[1]), reverse=True)
     return values, passed
 
 
@@ -210,5 +210,5 @@ def shed_verdict(
 ) -> BrokerVerdict:
     """The verdict on a broker that should lose traffic, from what became of its bundles."""
     judged = tuple(bundles)
-    sheds = any(each.outcome == "unloaded" for each in judged)
+    sheds = any(bundle.outcome == "unloaded" for bundle in judged)
     return BrokerVerdict(load.broker, "sheds" if sheds else "nothing-to-take", figure, limit, need, judged)

@@ -126,7 +126,7 @@ def shed_uniform(
         octets.highest / octets.lowest,
         settings.loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold,
     )
-    reason = next((each for each in (by_msgs, by_bytes) if each.counts), None)
+    reason = next((difference for difference in (by_msgs, by_bytes) if difference.counts), None)
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
     source = None if reason is None else reason.spread.busiest
     verdicts = [

@@ -248,7 +248,7 @@ def _shares(balance: Balance) -> tuple[ChildShare, ...]:
 
 
 def _first(cycles: tuple[BalanceCycle, ...], *, real: bool) -> ForecastAttempt | None:
-    for each in cycles:
-        for attempt in each.splits if real else each.attempts:
-            return ForecastAttempt(each.number, each.at_ms, attempt)
+    for step in cycles:
+        for attempt in step.splits if real else step.attempts:
+            return ForecastAttempt(step.number, step.at_ms, attempt)
     return None

@@ -128,18 +128,18 @@ class Averages:
         long = [data.long_term for data in known.values()]
         mean = [
             (
-                each.msg_rate_in,
-                each.msg_rate_out,
-                each.throughput_in_bytes_per_sec,
-                each.throughput_out_bytes_per_sec,
+                average.msg_rate_in,
+                average.msg_rate_out,
+                average.throughput_in_bytes_per_sec,
+                average.throughput_out_bytes_per_sec,
             )
-            for each in long
+            for average in long
         ]
         return cls(
             {name: at for at, name in enumerate(known)},
             np.array(mean, dtype=np.float64).reshape(-1, 4).T.copy(),
-            np.array([each.num_samples for each in long], dtype=np.float64),
-            np.array([each.max_samples for each in long], dtype=np.float64),
+            np.array([average.num_samples for average in long], dtype=np.float64),
+            np.array([average.max_samples for average in long], dtype=np.float64),
         )
 
     def of_names(self, names: Iterable[str]) -> Averages:

@@ -145,7 +145,7 @@ class TopicColumns(ListedTopics):
         producers, consumers = self.sessions[:, rows].sum(axis=1).tolist()
         every = [rate[known] for rate in loads.rates]
         if factor != 1.0:
-            every = [_times(each, factor) for each in every]
+            every = [_times(rates, factor) for rates in every]
         first, second, third, fourth = map(sum_in_order, every)
         return len(rows), producers, consumers, first, second, third, fourth
 

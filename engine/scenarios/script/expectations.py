@@ -101,7 +101,7 @@ def parse_expectation(text: str) -> Expectation | Rejection:
     if kind in _WORDS:
         value = " ".join(rest)
         if value not in _WORDS[kind]:
-            return _refuse(f"{value!r} is no {kind}; write one of {', '.join(_WORDS[kind])}", value)
+            return _refuse(f"{value!r} is not a {kind}; write one of {', '.join(_WORDS[kind])}", value)
         return Expectation(text, kind, (value,))
     if kind == "refused":
         if len(rest) > 1:

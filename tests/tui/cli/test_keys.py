@@ -162,7 +162,7 @@ def test_a_recorded_subscription_is_read_with_its_ranges(run: Run, tmp_path: Pat
         (["--ranges", "a="], "Ranges for KeyShared policy must not be empty."),
         (["--ranges", "a=0-9,5-12"], "Ranges for KeyShared policy with overlap between [0, 9] and [5, 12]"),
         (["--ranges", "a=0-9", "--ranges", "b=9-12"], "'b' cannot join: Range conflict with consumer"),
-        (["--ranges", "a=0-9", "--ranges", "a=20-29"], "'a' stands there twice"),
+        (["--ranges", "a=0-9", "--ranges", "a=20-29"], "'a' is listed twice"),
         (["--ranges", "a=0-9", "--mode", "auto-split"], "--ranges: consumers declare none in the mode auto-split"),
         (["--ranges", "z=0-9", *ABC], "--ranges: 'z' is none of the consumers"),
         (["--mode", "sticky", *ABC], "'a' cannot join: Ranges for KeyShared policy must not be empty."),

@@ -201,6 +201,14 @@ def test_the_seed_decides_a_draw_and_nothing_else(run: Run, reports: Path) -> No
     assert shown(run, str(reports), *settings, "--seed", "1") == shown(run, str(reports), *settings, "--seed", "1")
 
 
+@pytest.mark.parametrize("words", [("shed", "--cycles", "600", "--compare"), ("brokers", "--once")])
+def test_the_printed_tables_fit_eighty_columns(run: Run, words: tuple[str, ...]) -> None:
+    for scene in ("uneven", "comes-back", "endless"):
+        ran = run(*words, "--scene", scene)
+        assert ran.code == 0
+        assert max(map(len, ran.out.splitlines())) <= 80
+
+
 def test_brokers_without_a_terminal_name_what_prints_the_same(run: Run) -> None:
     ran = run("brokers")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)

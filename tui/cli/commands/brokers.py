@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from engine.errors import InputError, Rejection
+from engine.text import counted
 from tui.cli.commands.shed import SCENES_LISTED, inputs_of, scene_lines
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
 from tui.cli.plain import table, wrapped
-from tui.kit.wording import safe_name
+from tui.kit.wording import quantity, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +114,6 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         compare_lines,
         hint_text,
         next_lines,
-        row_text,
         status_text,
         strip_words,
     )
@@ -121,27 +121,33 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     frame = brokers_frame(view, 0)
     name = f"{safe_name(view.given.source)}, " if view.given.source else ""
     lines = [*wrapped(f"brokers: {name}{status_text(view)}"), *wrapped(hint_text(view, frame)), ""]
-    heading = ("broker", *(RESOURCE_TEXTS[resource] for resource in RESOURCES), "has")
+    heading = ("broker", *(RESOURCE_TEXTS[resource] for resource in RESOURCES), "bundles", "topics", "msg/s", "B/s")
     rows = [
         (
             safe_name(row.broker),
             *(_share(bar) for bar in row.bars),
-            row_text(row.msgs_per_sec, row.bytes_per_sec, row.topics, row.bundles),
+            str(row.bundles),
+            str(row.topics),
+            quantity(row.msgs_per_sec),
+            quantity(row.bytes_per_sec),
         )
         for row in frame.rows
     ]
-    lines += [*table([heading, *rows], ("<", ">", ">", ">", ">", ">", "<")), "/: from there on the shedder acts", ""]
+    lines += table([heading, *rows], ("<", *">" * (len(heading) - 1)), gap=" ")
+    lines += ["usage in % of what there is; /: from there on the shedder acts", ""]
     for text, role in next_lines(view, frame):
         lines += [text] if role == "head" else wrapped(text, first="  ", rest="    ")
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
     lines += ["", f"all cycles: {unloads} unloads, {topics} topics interrupted, {msgs} msg/s moved"]
-    lines += [f"  cycle {cell.number}: {cell.unloads} unloads, {cell.topics} topics" for cell in busy]
+    lines += [
+        f"  cycle {cell.number}: {counted(cell.unloads, 'unload')}, {counted(cell.topics, 'topic')}" for cell in busy
+    ]
     return [*lines, "", *(text for text, _ in compare_lines(compared, view.question.cycles, 78))]
 
 
 def _share(bar: Bar) -> str:
     if math.isnan(bar.share):
         return "no limit" if bar.fault == "no-limit" else "NaN"
-    limit = f"/{bar.threshold:.0%}" if bar.threshold is not None else ""
-    return f"{bar.share:.0%}{limit}"
+    limit = f"/{bar.threshold * 100:.0f}" if bar.threshold is not None else ""
+    return f"{bar.share * 100:.0f}{limit}"

@@ -262,7 +262,7 @@ def _total_lines(forecast: ShedAhead) -> list[str]:
 def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
     from engine.views.brokers.view import shedder_of
 
-    heading = ("shedder", "unloads", "an hour", "topics", "back", "quiet", "usage", "dev.", "messages", "bytes")
+    heading = ("shedder", "unloads", "/h", "topics", "back", "quiet", "usage", "dev.", "msgs", "bytes")
     rows = [
         (
             shedder_of(row),
@@ -271,18 +271,24 @@ def _compared_lines(compared: Sequence[ShedAhead]) -> list[str]:
             str(sum(move.topics for move in row.moves)),
             str(sum(move.returns for move in row.moves)),
             "-" if row.quiet_after is None else str(row.quiet_after),
-            _short(row.after.usage.max_over_mean),
-            _short(row.after.usage.deviation_over_mean),
-            _short(row.after.msgs.max_over_mean),
-            _short(row.after.bytes.max_over_mean),
+            _ratio(row.after.usage.max_over_mean),
+            _ratio(row.after.usage.deviation_over_mean),
+            _ratio(row.after.msgs.max_over_mean),
+            _ratio(row.after.bytes.max_over_mean),
         )
         for row in compared
     ]
     return [
-        *table([heading, *rows], _COMPARED),
-        "quiet: cycles until nothing is unloaded any more; usage, messages and bytes: the fullest",
-        "broker over the mean, at the end; dev.: standard deviation of the usage, over the mean",
+        *table([heading, *rows], _COMPARED, gap=" "),
+        *wrapped(
+            "/h: unloads an hour; quiet: cycles until nothing is unloaded any more; usage, msgs and bytes: the fullest"
+            " broker over the mean, at the end; dev.: standard deviation of the usage, over the mean"
+        ),
     ]
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
 
 
 def _short(value: float) -> str:
