@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
 
-NO_LOAD_REPORT = (
-    "no load report was read, so nothing is known of brokers: save GET /admin/v2/broker-stats/load-report"
-    " of every broker beside these files (ringside record does)"
-)
+NOTHING_KNOWN = "no load report was read, so nothing is known of brokers: "
 PREVIEWED_AT_ONCE: Final = 100_000
 """Topics; what each algorithm would make of a bundle among more takes longer than a key may."""
 EMBEDDED = f"scene {DEFAULT_SCENE}"
@@ -188,6 +185,8 @@ class Navigator:
 
     def show_brokers(self) -> str:
         """Show the brokers that load reports are about; what is missing where there is none, else ""."""
+        from engine.admin.shed_inputs import EXTENSIBLE_REPORTS_NOTHING, NO_LOAD_REPORT
+        from engine.balance.settings import EXTENSIBLE_CLASS
         from engine.scenarios.broker_scenes import embedded_brokers
         from engine.views.brokers.view import brokers_input
         from tui.brokers.screen import BrokersScreen
@@ -199,7 +198,10 @@ class Navigator:
             given = brokers_input(embedded_brokers(), source=EMBEDDED_BROKERS)
             self._brokers = BrokersScreen(given, self._colours, ascii_only=self._ascii_only)
         else:
-            return NO_LOAD_REPORT
+            managers = {snapshot.configuration.get("loadManagerClassName") for snapshot in snapshots}
+            if EXTENSIBLE_CLASS in managers:
+                return NOTHING_KNOWN + EXTENSIBLE_REPORTS_NOTHING
+            return f"{NOTHING_KNOWN}{NO_LOAD_REPORT} beside these files (ringside record does)"
         self._brokers_of = snapshots
         self._app.push_screen(self._brokers)
         self._store.announce()

@@ -25,6 +25,12 @@ from engine.balance.leadership.state import Leader, LeaderState, elected, report
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings
 from engine.errors import InputError, Problem, Rejection
 
+NO_LOAD_REPORT: Final = "save GET /admin/v2/broker-stats/load-report of every broker"
+EXTENSIBLE_REPORTS_NOTHING: Final = (
+    "these brokers run the extensible load manager, which refuses to give a load report:"
+    " it keeps usage in system topics, which are not read"
+)
+_EXTENSIBLE_REFUSAL: Final = b"ExtensibleLoadManagerWrapper.generateLoadReport"
 _BROKER_ID: Final = re.compile(r"[^\s/]{1,300}:\d{1,5}")
 
 
@@ -32,7 +38,8 @@ _BROKER_ID: Final = re.compile(r"[^\s/]{1,300}:\d{1,5}")
 class ShedInputs:
     """Every load report once, the oldest first; ``settings`` are the brokers' texts by name.
 
-    ``policies`` is None where no answer is about ownership. ``version`` is the release in the reports.
+    ``policies`` is None where no answer is about ownership. ``version`` is the release in the reports. ``refused``:
+    a broker with the extensible load manager was asked for a report.
     """
 
     written: tuple[WrittenLoad, ...]
@@ -40,6 +47,7 @@ class ShedInputs:
     policies: ClusterPolicies | None = None
     version: str | None = None
     problems: tuple[Problem, ...] = ()
+    refused: bool = False
 
     @property
     def loads(self) -> tuple[BrokerLoad, ...]:
@@ -95,10 +103,8 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
     read = read_files(Path(path), Intake(limit_bytes))
     inputs = shed_inputs_of_answers(read.files, read.problems)
     if not inputs.written:
-        raise InputError(
-            f"{path}: no answer is a load report; save GET /admin/v2/broker-stats/load-report of every broker",
-            inputs.problems,
-        )
+        what_to_do = EXTENSIBLE_REPORTS_NOTHING if inputs.refused or inputs.is_extensible else NO_LOAD_REPORT
+        raise InputError(f"{path}: no answer is a load report; {what_to_do}", inputs.problems)
     return inputs
 
 
@@ -122,6 +128,7 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
         collector.ownership.gathered,
         versions[-1] if versions else None,
         tuple(collector.problems),
+        collector.refused,
     )
 
 
@@ -153,6 +160,7 @@ class _Collector:
     settings: dict[str, str] = field(default_factory=dict)
     ownership: OwnershipPolicies = field(default_factory=OwnershipPolicies)
     alive: tuple[str, frozenset[str]] | None = None
+    refused: bool = False
 
     @property
     def report_interval_ms(self) -> int:
@@ -165,6 +173,7 @@ class _Collector:
     def take(self, file: AnswerFile) -> None:
         if self.ownership.take(file.name, file.data):
             return
+        self.refused |= _EXTENSIBLE_REFUSAL in file.data
         data, problems = plain_json(file.data, file.name)
         data = quoted_numbers(data)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from engine.admin.shed_inputs import ShedInputs, read_shed_inputs
+from engine.admin.shed_inputs import EXTENSIBLE_REPORTS_NOTHING, NO_LOAD_REPORT, ShedInputs, read_shed_inputs
 from engine.balance.settings import EXTENSIBLE_CLASS
-from engine.errors import Problem, Rejection
+from engine.errors import InputError, Problem, Rejection
 from engine.views.brokers.document import brokers_document
 from engine.views.brokers.model import BrokersQuestion
 from engine.views.brokers.view import SHEDDERS, brokers_input, brokers_view, compared_shedders
@@ -214,3 +214,20 @@ def test_a_forecast_goes_on_with_numbers_that_are_none(tmp_path: Path, shedder: 
     assert not isinstance(view, Rejection)
     document = brokers_document(view, compared_shedders(view))
     assert json.loads(json.dumps(document, allow_nan=False))["shedder"] == shedder
+
+
+def test_the_extensible_load_manager_has_no_report_to_ask_for(tmp_path: Path) -> None:
+    stack = "java.lang.UnsupportedOperationException\n\tat x.ExtensibleLoadManagerWrapper.generateLoadReport(X.java:1)"
+    (tmp_path / "load-report.json").write_text(json.dumps({"reason": stack}))
+    with pytest.raises(InputError) as refused:
+        read_shed_inputs(tmp_path)
+    assert EXTENSIBLE_REPORTS_NOTHING in str(refused.value)
+    (tmp_path / "load-report.json").write_text(json.dumps({"reason": "no permission"}))
+    (tmp_path / "runtime.json").write_text(json.dumps({"loadManagerClassName": EXTENSIBLE_CLASS, "clusterName": "c"}))
+    with pytest.raises(InputError) as refused:
+        read_shed_inputs(tmp_path)
+    assert EXTENSIBLE_REPORTS_NOTHING in str(refused.value)
+    (tmp_path / "runtime.json").unlink()
+    with pytest.raises(InputError) as refused:
+        read_shed_inputs(tmp_path)
+    assert NO_LOAD_REPORT in str(refused.value)
