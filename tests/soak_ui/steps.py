@@ -79,7 +79,8 @@ def pasted(text: str) -> str:
     >>> pasted("kill a")
     'paste=kill%20a'
     """
-    return "paste=" + quote(text, safe="/,#-._()[]{}@!$&*+;:<>|~")
+    # A name may have half a character.
+    return "paste=" + quote(text, safe="/,#-._()[]{}@!$&*+;:<>|~", errors="surrogatepass")
 
 
 def key_of(character: str) -> str:
@@ -122,7 +123,7 @@ def messages_of(step: str) -> Iterator[Message]:
     elif step.startswith("paste:"):
         yield events.Paste(TEXTS[step.removeprefix("paste:")])
     elif step.startswith("paste="):
-        yield events.Paste(unquote(step.removeprefix("paste=")))
+        yield events.Paste(unquote(step.removeprefix("paste="), errors="surrogatepass"))
     elif step == "blur":
         yield events.AppBlur()
     elif step == "focus":

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import inf
 
 import pytest
+from textual.events import Paste
 
 from tests.soak_ui import __main__ as command
 from tests.soak_ui import judging, loop
@@ -16,7 +17,7 @@ from tests.soak_ui.judging import Finding, judged
 from tests.soak_ui.playing import Outcome, play, replay
 from tests.soak_ui.shrinking import FEW
 from tests.soak_ui.soaking import sessions
-from tests.soak_ui.steps import session_of
+from tests.soak_ui.steps import messages_of, pasted, session_of
 from tests.soak_ui.twin import disagreement
 from tui.failover.dialogs import AddConsumerScreen
 from tui.failover.screen import MainScreen
@@ -38,6 +39,12 @@ def test_the_same_seed_presses_the_same_keys() -> None:
     first, second = (random_session("again", 40) for _ in range(2))
     assert first.session == second.session
     assert [moment.screen for moment in first.moments] == [moment.screen for moment in second.moments]
+
+
+@pytest.mark.parametrize("text", ["kill a", "half \ud800 a character", "ümläut / @ ~"])
+def test_a_pasted_text_is_replayed_as_it_was(text: str) -> None:
+    (message,) = messages_of(pasted(text))
+    assert isinstance(message, Paste) and message.text == text
 
 
 def test_a_planted_exception_is_found_shrunk_and_replayed(
