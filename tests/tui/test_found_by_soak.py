@@ -112,6 +112,10 @@ from tui.kit.themed_app import ParsedOnce, theme_name
             "small+ascii 80x24 h ~ a ~ comma comma comma enter ~ =", id="rows without the column of the order"
         ),
         pytest.param(
+            "producers-few 20x5 colon ~ paste:long ~ double@14,1 down@17,0 ~",
+            id="the mouse on a part of a widget that is being removed",
+        ),
+        pytest.param(
             "one 120x40 colon ~ paste=add%20 paste:surrogate enter ~ x ~ enter ~ =",
             id="half a character in the middle of the ring",
         ),

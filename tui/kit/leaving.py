@@ -6,6 +6,7 @@ from typing import Final, Generic
 
 from textual import events
 from textual.await_complete import AwaitComplete
+from textual.dom import NoScreen
 from textual.geometry import Offset
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
@@ -39,8 +40,11 @@ class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
         return super().check_action(action, parameters)
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
-        """Find no widget that is being removed: Textual would ask where its parent is."""
-        widget, offset = super().get_widget_and_offset_at(x, y)
+        """Find no widget that is being removed, alone or with what it is part of: Textual would ask where it is."""
+        try:
+            widget, offset = super().get_widget_and_offset_at(x, y)
+        except NoScreen:
+            return None, None
         return (None, None) if widget is not None and widget is not self and widget.parent is None else (widget, offset)
 
     def check_message_enabled(self, message: Message) -> bool:
