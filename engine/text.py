@@ -11,6 +11,8 @@ from typing import Final
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 BLANK_LETTERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 """Characters that count as letters, marks or symbols and show nothing."""
+_SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+"""They choose another form of the character before them, of another width in some terminals, and show nothing."""
 _MARKS_AT_MOST: Final = 4
 """So many combining marks may share a cell with their letter; piles of them cover the lines above and below."""
 
@@ -24,10 +26,11 @@ def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
 def visible(text: str) -> str:
     """Return the text on one line: control, format, private, unassigned and blank characters as Python escapes.
 
-    So nothing in it moves a cursor, ends a line, reverses the writing or stays unseen. O(length).
+    So are those that choose another form of a character. Nothing in the text then moves a cursor, ends a line, reverses
+    the writing or stays unseen. O(length).
 
-    >>> visible("a\\x1b[2J"), visible("[/x]"), visible("\\u202eb\\u200b")
-    ('a\\\\x1b[2J', '[/x]', '\\\\u202eb\\\\u200b')
+    >>> visible("a\\x1b[2J"), visible("[/x]"), visible("\\u202eb\\u200b"), visible("\u2764\\ufe0f")
+    ('a\\\\x1b[2J', '[/x]', '\\\\u202eb\\\\u200b', '\u2764\\\\ufe0f')
     """
     if text.isascii() and text.isprintable():
         return text
@@ -36,7 +39,7 @@ def visible(text: str) -> str:
     for char in text:
         category = unicodedata.category(char)
         marks = marks + 1 if category in ("Mn", "Me") else 0
-        hidden = category in _HIDDEN or char in BLANK_LETTERS or marks > _MARKS_AT_MOST
+        hidden = category in _HIDDEN or char in BLANK_LETTERS or char in _SELECTORS or marks > _MARKS_AT_MOST
         shown.append(char.encode("unicode_escape").decode("ascii") if hidden else char)
     return "".join(shown)
 

@@ -185,8 +185,7 @@ class Navigator:
 
     def show_brokers(self) -> str:
         """Show the brokers that load reports are about; what is missing where there is none, else ""."""
-        from engine.admin.shed_inputs import EXTENSIBLE_REPORTS_NOTHING, NO_LOAD_REPORT
-        from engine.balance.settings import EXTENSIBLE_CLASS
+        from engine.admin.shed_inputs import without_reports
         from engine.scenarios.broker_scenes import embedded_brokers
         from engine.views.brokers.view import brokers_input
         from tui.brokers.screen import BrokersScreen
@@ -198,10 +197,7 @@ class Navigator:
             given = brokers_input(embedded_brokers(), source=EMBEDDED_BROKERS)
             self._brokers = BrokersScreen(given, self._colours, ascii_only=self._ascii_only)
         else:
-            managers = {snapshot.configuration.get("loadManagerClassName") for snapshot in snapshots}
-            if EXTENSIBLE_CLASS in managers:
-                return NOTHING_KNOWN + EXTENSIBLE_REPORTS_NOTHING
-            return f"{NOTHING_KNOWN}{NO_LOAD_REPORT} beside these files (ringside record does)"
+            return NOTHING_KNOWN + without_reports(snapshots[-1].configuration if snapshots else {})
         self._brokers_of = snapshots
         self._app.push_screen(self._brokers)
         self._store.announce()

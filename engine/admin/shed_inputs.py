@@ -25,7 +25,9 @@ from engine.balance.leadership.state import Leader, LeaderState, elected, report
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings
 from engine.errors import InputError, Problem, Rejection
 
-NO_LOAD_REPORT: Final = "save GET /admin/v2/broker-stats/load-report of every broker"
+NO_LOAD_REPORT: Final = (
+    "save GET /admin/v2/broker-stats/load-report of every broker beside these files (ringside record does)"
+)
 EXTENSIBLE_REPORTS_NOTHING: Final = (
     "these brokers run the extensible load manager, which refuses to give a load report:"
     " it keeps usage in system topics, which are not read"
@@ -103,9 +105,15 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
     read = read_files(Path(path), Intake(limit_bytes))
     inputs = shed_inputs_of_answers(read.files, read.problems)
     if not inputs.written:
-        what_to_do = EXTENSIBLE_REPORTS_NOTHING if inputs.refused or inputs.is_extensible else NO_LOAD_REPORT
-        raise InputError(f"{path}: no answer is a load report; {what_to_do}", inputs.problems)
+        why = without_reports(inputs.settings, refused=inputs.refused)
+        raise InputError(f"{path}: no answer is a load report; {why}", inputs.problems)
     return inputs
+
+
+def without_reports(settings: Mapping[str, str], *, refused: bool = False) -> str:
+    """Say what to save where there is no load report, or that brokers with these settings give none."""
+    is_extensible = refused or settings.get("loadManagerClassName") == EXTENSIBLE_CLASS
+    return EXTENSIBLE_REPORTS_NOTHING if is_extensible else NO_LOAD_REPORT
 
 
 def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Problem] = ()) -> ShedInputs:
@@ -173,7 +181,6 @@ class _Collector:
     def take(self, file: AnswerFile) -> None:
         if self.ownership.take(file.name, file.data):
             return
-        self.refused |= _EXTENSIBLE_REFUSAL in file.data
         data, problems = plain_json(file.data, file.name)
         data = quoted_numbers(data)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER
@@ -186,6 +193,8 @@ class _Collector:
                 self.written.append((file.name, decoded.good))
         elif (listed := living_brokers(file.name, data)) is not None:
             self.alive = (file.name, listed)
+        elif kind is AnswerKind.ERROR:
+            self.refused |= _EXTENSIBLE_REFUSAL in data
         elif kind is AnswerKind.NO_JSON:
             self.problems += raw_object(data, file.name)[1]
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:

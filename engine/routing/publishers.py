@@ -61,7 +61,7 @@ def all_of() -> Any:
 def added_up(start: _Record, records: Sequence[_Record]) -> _Record:
     """The aggregate of records added to one another in their order, each field by its rule.
 
-    Linear in records times fields. A field at a time, which takes a fifth of the time of a record at a time.
+    Linear in records times fields. A field at a time, so that no record is made for every sum on the way.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)

@@ -213,7 +213,6 @@ class _Comparison:
                 actives.setdefault(group, {}).update(seen)
         levels = infer_levels(actives)
         for answer, decoded, own_groups in zip(self._answers.answers, statistics, groups, strict=True):
-            self.ledger.moment, self.ledger.file = answer.moment, answer.file
             if decoded is None:
                 self._add(self._compared_other(answer))
             else:

@@ -48,9 +48,6 @@ def _unpainted(app: App[Any], picture: Picture) -> str:
     # How many cells joined characters take is asked again for each piece of a line that is painted alone.
     fields = [field for screen in app.screen_stack for field in screen.query(Input)]  # dialogs show what is below them
     unsure = {row for field in fields if "\u200d" in field.value for row in field.region.line_range}
-    # Of a line below a dialog pieces are painted, too, and one may cut a character that is drawn as a picture.
-    for below in app.screen_stack[:-1]:
-        unsure |= {y for y, line in enumerate(below._compositor.render_strips()) if "\ufe0f" in line.text}
     for y, (there, due) in enumerate(zip(picture.rows, now.rows, strict=True)):
         if there == due or y in unsure:
             continue

@@ -52,11 +52,6 @@ class Freshness:
     def is_stale(self) -> bool:
         return bool(self.trouble)
 
-    @property
-    def waits(self) -> bool:
-        """Whether a newer reading is there that is not shown, since somebody works on an earlier picture."""
-        return self.newest_ms > self.shown_ms
-
 
 def age_text(seconds: float) -> str:
     """An age in the largest unit that says enough.
@@ -94,7 +89,7 @@ def freshness_parts(freshness: Freshness, now_ms: float) -> tuple[tuple[str, str
             f"{origin} has not answered for {age_text(silent_s)}",
             "$bad",
         )
-    if freshness.waits or freshness.stays:
+    if freshness.stays:
         at, of = freshness.moment
         held = f"moment {at} of {of}," if at < of else f"what-if, {counted(freshness.steps, 'step')} on a picture"
         return (

@@ -288,19 +288,19 @@ def test_what_happened_between_readings_can_be_gone_back_to(at: Callable[[float]
 
 
 @pytest.mark.parametrize(
-    ("newest_s", "trouble", "steps", "now_s", "sign"),
+    ("newest_s", "trouble", "stays", "now_s", "sign"),
     [
-        (0, "", 0, 5, "*"),
-        (0, "", 0, 31, "!"),
-        (0, "away", 0, 5, "!"),
-        (10, "", 1, 12, "="),
-        (10, "", 0, 12, "="),
-        (0, "", 1, 5, "*"),
-        (10, "away", 1, 12, "!"),
+        (0, "", False, 5, "*"),
+        (0, "", False, 31, "!"),
+        (0, "away", False, 5, "!"),
+        (0, "", True, 5, "="),
+        (0, "", True, 31, "!"),
+        (10, "", True, 12, "="),
+        (10, "away", True, 12, "!"),
     ],
 )
-def test_the_sign_says_what_the_colour_says(newest_s: int, trouble: str, steps: int, now_s: int, sign: str) -> None:
-    freshness = Freshness(ORIGIN, 10.0, BEGAN_MS, BEGAN_MS + 1000 * newest_s, trouble, steps)
+def test_the_sign_says_what_the_colour_says(newest_s: int, trouble: str, stays: bool, now_s: int, sign: str) -> None:
+    freshness = Freshness(ORIGIN, 10.0, BEGAN_MS, BEGAN_MS + 1000 * newest_s, trouble, stays=stays)
     assert freshness_parts(freshness, BEGAN_MS + 1000 * now_s)[0][0].startswith(sign)
 
 
