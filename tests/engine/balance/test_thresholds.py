@@ -65,7 +65,8 @@ def test_steps_are_those_of_a_ruler_and_meet_the_default_and_both_ends(name: str
     """A one or a five with zeros; seconds go by half minutes or minutes."""
     threshold = EVERY[name]
     step = threshold.step / scale(threshold)
-    assert f"{step:e}"[0] in "15" and float(f"{step:.0e}") == step or (threshold.unit == "s" and step in (30, 60))
+    on_a_ruler = f"{step:e}"[0] in "15" and float(f"{step:.0e}") == step
+    assert on_a_ruler or (threshold.unit == "s" and step in (30, 60))
     default = float(LOAD_SETTING_DEFAULTS[name])  # type: ignore[arg-type]
     for place in (default, threshold.high):
         steps = (place - threshold.low) / threshold.step
