@@ -10,6 +10,7 @@ import pytest
 
 from engine.balance.brokers import BrokerLoad
 from engine.balance.java_maps import MapOrder
+from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, shed_average
 from engine.balance.shedding.model import ShedPlan
@@ -184,3 +185,26 @@ def test_by_how_much_brokers_differ(
             shed_uniform(MapOrder("hash"), loads, shown, LoadRules(uniform_source=source))[1].verdicts[0].figure
         )
     assert figures == pytest.approx([percent, times], rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_source_sheds_what_is_exactly_worth_an_unload(place: int) -> None:
+    """Half the difference of messages/s, or of bytes/s; each measure has a minimum of its own."""
+    settings = replace(SETTINGS, maxUnloadPercentage=0.5, maxUnloadBundleNumPerShedding=2)
+    unit = (settings.minUnloadMessage, settings.minUnloadMessageThroughput)[place]
+
+    def with_traffic(at: int, value: float) -> BundleStats:
+        return stats(name(at), value, 0.0) if place == 0 else stats(name(at), 0.0, value)
+
+    full = broker(
+        "b:1", 10, [with_traffic(at, part) for at, part in enumerate((1.25 * unit + 1, unit / 2, unit / 4, 0))]
+    )
+    sheds, too_little = (
+        shed_uniform(MapOrder("hash"), view([full, broker("b:2", 10, [with_traffic(9, rest)])]), settings)[1].verdicts[
+            0
+        ]
+        for rest in (1, 3)
+    )
+    assert (sheds.outcome, sheds.need) == ("sheds", unit)
+    assert [bundle.outcome for bundle in sheds.bundles] == ["too-large", "unloaded", "unloaded", "maximum-reached"]
+    assert (too_little.outcome, too_little.need) == ("below-minimum-traffic", unit - 1)
