@@ -34,7 +34,8 @@ def test_a_broker_exactly_at_the_lower_boundary_is_not_below_it(below: float, sh
 
 def test_where_nobody_has_any_usage_all_are_below_the_threshold() -> None:
     plan = shed_threshold(ThresholdMemory(), view([broker("b:1", 0.0), broker("b:2", 0.0)]), LoadSettings())[1]
-    assert [(each.outcome, each.figure, each.limit) for each in plan.verdicts] == [("below-threshold", 0.0, 0.1)] * 2
+    found = [(each.outcome, each.figure, each.limit, each.need) for each in plan.verdicts]
+    assert found == [("below-threshold", 0.0, 0.1, 0.0)] * 2
 
 
 def test_a_bundle_without_averages_stays_and_is_named() -> None:
@@ -45,8 +46,8 @@ def test_a_bundle_without_averages_stays_and_is_named() -> None:
     del known[heartbeat.bundle]
     plan = shed_threshold(ThresholdMemory(), view(loads, data=known), LoadSettings())[1]
     (sheds,) = [verdict for verdict in plan.verdicts if verdict.outcome == "sheds"]
-    assert [(each.bundle, each.outcome) for each in sheds.bundles] == [
-        (name(1), "unloaded"), (heartbeat.bundle, "no-averages"),
+    assert [(each.bundle, each.outcome, each.value) for each in sheds.bundles] == [
+        (name(1), "unloaded", 90 * MB), (heartbeat.bundle, "no-averages", 0.0),
     ]  # fmt: skip
 
 
