@@ -38,7 +38,6 @@ from pipeline.schemas import (
     CONSUMER_SETS,
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
-    check_folder,
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
@@ -253,10 +252,7 @@ def _place(key: tuple[str, str]) -> str:
 def _summary(
     draft: Draft, asked: AssignOptions, fleet: _Fleet, accounts: Sequence[OwnerAccount], subscriptions: Sequence[Row]
 ) -> dict[str, object]:
-    tables = {
-        table.name: check_folder(table, draft.folder / table.name)
-        for table in (ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
-    }
+    tables = draft.rows(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
     assert tables[ASSIGNMENTS.name] == sum(account.rows for account in accounts), (
         "rows were lost between writing and reading"
     )

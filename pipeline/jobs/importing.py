@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.parquet as pq
-
 from engine.admin.kinds import AnswerKind
 from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
@@ -36,7 +34,8 @@ from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE,
 from pipeline.sink import write_by_engine
 from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp
-from pipeline.storage import Place, for_arrow
+from pipeline.storage import Place
+from pipeline.tables import counts_of, rows_of
 from pipeline.writing import Draft, PartWriter, replacing, write_json
 
 if TYPE_CHECKING:
@@ -82,8 +81,7 @@ class _Import:
             self.files.update({file.position: file for file in reader.files})
             self.counts.update(reader.counts)
         self.left_out = left_out_rows(accounts)
-        for table in WRITTEN:
-            draft.fill(table)
+        draft.fill(*WRITTEN)
 
     def forget(self) -> None:
         """Remove all tables."""
@@ -173,10 +171,8 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
     if not any(kind is AnswerKind.TOPIC_STATS for _, kind in waiting):
         return names
     for table in (TOPICS, LISTED):
-        for part in parts_of(this.draft.table(table)):
-            columns = pq.read_table(for_arrow(part), columns=["topic", "file"])
-            for topic, file in zip(columns["topic"].to_pylist(), columns["file"].to_pylist(), strict=True):
-                names.setdefault(file.rpartition("/")[0], set()).add(topic)
+        for topic, file in rows_of(this.draft.table(table), "topic", "file"):
+            names.setdefault(file.rpartition("/")[0], set()).add(topic)
     return names
 
 
@@ -220,19 +216,12 @@ _COUNTED: Final = (
 
 def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
     """Counts by table, checked: what came in is in a table or in the quarantine."""
-    tables = dict.fromkeys(sorted(this.draft.tables), 0)
-    by_name = {table.name: table for table in (*WRITTEN, BUNDLES, FILES)}
-    for name in tables:
-        tables[name] = check_folder(by_name[name], this.draft.folder / name)
+    tables = dict(sorted(this.draft.rows(*WRITTEN, BUNDLES, FILES).items()))
+    quarantine = this.draft.table(QUARANTINE)
+    by_kind = counts_of(quarantine, "table", "kind", summed="rows")
     aside: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    bad_rows = 0
-    for part in parts_of(this.draft.folder / QUARANTINE.name):
-        rows = pq.read_table(for_arrow(part), columns=["table", "rows", "kind"]).to_pydict()
-        for table, count, kind in zip(rows["table"], rows["rows"], rows["kind"], strict=True):
-            aside[table] += count
-            kinds[kind] += 1
-            bad_rows += count if kind == BAD else 0
+    for (table, _), rows in by_kind.items():
+        aside[table] += rows
     outcomes = Counter(file.outcome for file in this.files.values())
     # An unusable file is also listed in the table of files; it does not count as a row that came out.
     rows_out = Counter(tables) - Counter({"files": outcomes[QUARANTINED]})
@@ -247,8 +236,8 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
         "rows_in": {name: rows_in[name] for name in sorted(rows_in)},
         "rows_out": {name: rows_out[name] for name in sorted(rows_in)},
         "quarantined": {name: aside[name] for name in sorted(aside)},
-        "problems": dict(sorted(kinds.items())),
-        "problem_rows": bad_rows,
+        "problems": {kind: count for (kind,), count in sorted(counts_of(quarantine, "kind").items())},
+        "problem_rows": sum(rows for (_, kind), rows in by_kind.items() if kind == BAD),
         "files": {
             "found": len(this.sources.files),
             "passed_over": this.sources.passed_over,

@@ -50,13 +50,13 @@ from pipeline.schemas import (
     KEY_QUARANTINE,
     KEY_SLOTS,
     KEY_SPREADS,
-    check_folder,
     parts_of,
 )
 from pipeline.sink import write_by_engine
 from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
+from pipeline.tables import rows_of
 from pipeline.writing import Draft, PartWriter, replacing, write_json
 
 if TYPE_CHECKING:
@@ -215,10 +215,8 @@ class _Keys:
         parts = parts_of(folder / FOLDED.name)
         self.folds = by_space([pq.read_table(for_arrow(part), read_dictionary=["space"]) for part in parts])
         heaviest: dict[str, list[tuple[int, bytes, int]]] = {}
-        for part in parts_of(folder / HOTTEST.name):
-            rows = pq.read_table(for_arrow(part), columns=list(HOTTEST.names)).to_pydict()
-            for space, key, hash_value, msgs in zip(*rows.values(), strict=True):
-                heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
+        for space, key, hash_value, msgs in rows_of(folder / HOTTEST.name, *HOTTEST.names):
+            heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
         self.hottest = {
             space: [HotKey(key, hash_value, -msgs) for msgs, key, hash_value in sorted(keys)[: self.asked.top]]
             for space, keys in heaviest.items()
@@ -275,7 +273,6 @@ class _Keys:
 
 
 def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
-    tables = {table.name: check_folder(table, this.draft.folder / table.name) for table in _WRITTEN}
     spreads = [dict(zip(KEY_SPREADS.names, row, strict=True)) for row in this.rows[KEY_SPREADS.name]]
     modes = {
         policy.value: {
@@ -294,7 +291,7 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
     }
     return {
         "job": JOB,
-        "tables": tables,
+        "tables": this.draft.rows(*_WRITTEN),
         "rows_in": this.account["rows"],
         "rows_out": this.account["good"],
         "quarantined": this.account["quarantined"],

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.parquet as pq
-
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
@@ -32,10 +30,9 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
     check_folder,
-    parts_of,
 )
-from pipeline.storage import Place, for_arrow
-from pipeline.tables import load, need_tables
+from pipeline.storage import Place
+from pipeline.tables import counts_of, load, need_tables, rows_of
 from pipeline.transforms.bundle_topics import boundaries_of_namespaces, topics_by_namespace
 from pipeline.transforms.findings import (
     CausePlan,
@@ -47,7 +44,7 @@ from pipeline.transforms.findings import (
     row_linter,
 )
 from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
-from pipeline.writing import replacing, write_json
+from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -69,14 +66,11 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         rows = _subscription_findings(spark, source, world).unionByName(_namespace_findings(spark, source, world))
         rows = rows.unionByName(_causes(spark, source, world))
-        folder = draft.table(FINDINGS)
         order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
-        rows = draft.stamp.on_frame(rows)
-        rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(str(folder))
-        draft.fill(FINDINGS)
-        summary = _summary(folder, world)
+        draft.write_frame(FINDINGS, rows.orderBy(fn.desc("severity_level"), *order))
+        summary = _summary(draft, world)
         write_json(draft.folder, f"{JOB}.json", summary)
     options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
     return JobResult(JOB, summary)
@@ -93,10 +87,7 @@ def world_of(source: Place, given: Mapping[str, str]) -> World:
 
 def _reported_manager(source: Place) -> LoadManager | None:
     """The load manager that the brokers' settings name; brokers whose settings leave it out do not count."""
-    names: set[str] = set()
-    for part in parts_of(source / SETTINGS.name):
-        rows = pq.read_table(for_arrow(part), columns=["name", "value"]).to_pydict()
-        names |= {value for name, value in zip(*rows.values(), strict=True) if name == LOAD_MANAGER}
+    names = (value for name, value in rows_of(source / SETTINGS.name, "name", "value") if name == LOAD_MANAGER)
     return load_manager_of(max(names, default=None))
 
 
@@ -107,9 +98,7 @@ def _behaviour(source: Place, asked: str | None) -> ReleaseBehaviour:
         if isinstance(behaviour, Rejection):
             raise InputError(behaviour.message)
         return behaviour
-    versions: set[str] = set()
-    for part in parts_of(source / BROKERS.name):
-        versions.update(pq.read_table(for_arrow(part), columns=["version"])["version"].to_pylist())
+    versions = {version for (version,) in rows_of(source / BROKERS.name, "version")}
     known = [behaviour_of(version) for version in sorted(versions)]
     only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
     return CURRENT if isinstance(only, Rejection) else only
@@ -138,26 +127,22 @@ def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
     """Findings about the moment of the answers that the import kept; one task per namespace."""
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
-    everywhere: list[tuple[str, bytes]] = []
-    for part in parts_of(source / ANSWERS.name):
-        shared = pq.read_table(for_arrow(part), filters=[("namespace", "=", EVERYWHERE)]).to_pydict()
-        everywhere += zip(shared["file"], shared["body"], strict=True)
+    everywhere = rows_of(source / ANSWERS.name, "file", "body", filters=[("namespace", "=", EVERYWHERE)])
     rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
     sorted_rows = rows.repartition("namespace").sortWithinPartitions("namespace", "file")
     plan = CausePlan(tuple(sorted(everywhere)), world.behaviour.label)
     return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
 
 
-def _summary(folder: Place, world: World) -> dict[str, object]:
+def _summary(draft: Draft, world: World) -> dict[str, object]:
     rules: Counter[str] = Counter()
     severities: Counter[str] = Counter()
-    for part in parts_of(folder):
-        rows = pq.read_table(for_arrow(part), columns=["rule", "severity"]).to_pydict()
-        rules.update(rows["rule"])
-        severities.update(rows["severity"])
+    for (rule, severity), count in counts_of(draft.table(FINDINGS), "rule", "severity").items():
+        rules[rule] += count
+        severities[severity] += count
     return {
         "job": JOB,
-        "tables": {FINDINGS.name: check_folder(FINDINGS, folder)},
+        "tables": draft.rows(FINDINGS),
         "release": world.behaviour.label,
         "rules": dict(sorted(rules.items())),
         "severities": dict(sorted(severities.items())),
