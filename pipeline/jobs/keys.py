@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.admin.inference import RulesInForce, rules_in_force
-from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Problem, Rejection
+from engine.config import BrokerSettings, ReleaseBehaviour
+from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
 from pipeline.blocks import parts_together
 from pipeline.broker_groups import broker_groups, settings_of
@@ -33,11 +33,11 @@ from pipeline.jobs.keys_judging import (
     space_words,
 )
 from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
-from pipeline.jobs.options import OWN
+from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
+from pipeline.reading.consumer_lists import KeyLists, read_key_consumers
 from pipeline.reading.files import time_of_files
-from pipeline.reading.key_consumers import KeyLists, read_key_consumers
 from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "keys"
-KNOWN: Final = OWN["keys"]
 _BYTES_PER_PART: Final = 32 * 1024**2
 _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE)
 
@@ -100,15 +99,13 @@ class KeyOptions:
 
 def read_options(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
     """Read the options; ``setting`` looks up those of Spark. Raises ``InputError`` for a bad value."""
-    own = {name: value for name, value in given.items() if name in KNOWN}
+    check_options(JOB, given)
+    own = {name: value for name, value in given.items() if name in OWN[JOB]}
     tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
-    settings = settings_of(tables, {name: value for name, value in given.items() if name not in KNOWN})
-    given_release = behaviour_of(own["pulsar"]) if "pulsar" in own else None
-    if isinstance(given_release, Rejection):
-        raise InputError(given_release.message)
-    rules = rules_in_force([], broker_groups(tables).releases.get("", ()), given_release=given_release)
+    settings = settings_of(tables, {name: value for name, value in given.items() if name not in own})
+    rules = rules_in_force([], broker_groups(tables).releases.get("", ()), given_release=release_of(own))
     top = own.get("top", "20")
-    if not top.isdecimal() or not 1 <= int(top) <= 10_000:
+    if int(top) == 0:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
     lists = consumers_of_tables(tables)
     several = counts_of_lists(tables)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Rejection
+from engine.errors import Rejection
 from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.broker_groups import settings_of
-from pipeline.jobs.options import OWN
+from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import LOAD_MANAGER
 from pipeline.reading.kept_answers import EVERYWHERE
@@ -50,9 +50,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "lint"
-KNOWN: Final = OWN["lint"]
 _NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS)
-_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -78,11 +76,10 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 def world_of(source: Place, given: Mapping[str, str]) -> World:
     """The settings, release and load manager of all brokers. Raises ``InputError`` for an unknown one."""
-    settings = settings_of(source, {name: value for name, value in given.items() if name not in KNOWN})
-    manager = next((known for known in _MANAGERS if known == given.get("load-manager")), None)
-    if "load-manager" in given and manager is None:
-        raise InputError(f"load-manager is one of {', '.join(_MANAGERS)}, not {given['load-manager']!r}")
-    return World(settings, _behaviour(source, given.get("pulsar")), manager or _reported_manager(source))
+    check_options(JOB, given)
+    settings = settings_of(source, {name: value for name, value in given.items() if name not in OWN[JOB]})
+    manager = next((known for known in LOAD_MANAGERS if known == given.get("load-manager")), None)
+    return World(settings, release_of(given) or _reported_release(source), manager or _reported_manager(source))
 
 
 def _reported_manager(source: Place) -> LoadManager | None:
@@ -91,13 +88,8 @@ def _reported_manager(source: Place) -> LoadManager | None:
     return load_manager_of(max(names, default=None))
 
 
-def _behaviour(source: Place, asked: str | None) -> ReleaseBehaviour:
-    """The release asked for, else the one that all brokers run, else the newest that is known."""
-    if asked is not None:
-        behaviour = behaviour_of(asked)
-        if isinstance(behaviour, Rejection):
-            raise InputError(behaviour.message)
-        return behaviour
+def _reported_release(source: Place) -> ReleaseBehaviour:
+    """The release that all brokers run, else the newest that is known."""
     versions = {version for (version,) in rows_of(source / BROKERS.name, "version")}
     known = [behaviour_of(version) for version in sorted(versions)]
     only = known[0] if len(set(map(repr, known))) == 1 else CURRENT

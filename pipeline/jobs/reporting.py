@@ -32,6 +32,7 @@ from engine.views.fleet.summary import (
     summary_text,
 )
 from pipeline.broker_groups import settings_of
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import document_of, has_table
 from pipeline.schemas import (
@@ -96,14 +97,12 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     missing table or a bad option.
     """
     need_tables(source, (TOPICS, SUBSCRIPTIONS))
-    unknown = [name for name in options.settings if name != "top"]
-    top = options.settings.get("top", "20")
-    if unknown or not top.isdecimal():
-        raise InputError(f"report knows the option top, a number, and not {unknown[0] if unknown else top!r}")
+    check_options(JOB, options.settings)
+    top = int(options.settings.get("top", "20"))
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         this = _Report(spark, source, draft, options)
         this.write_worst()
-        summary = this.summary(int(top))
+        summary = this.summary(top)
         (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
         summary_of_job = {"job": JOB, "tables": draft.rows(*_OWN)}
         write_json(draft.folder, f"{JOB}.json", summary_of_job)

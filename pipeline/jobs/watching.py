@@ -78,9 +78,6 @@ def read_options(options: JobOptions) -> WatchOptions:
     """Read the options. Raises ``InputError`` for an unknown option or a bad value."""
     given = options.settings
     check_options(JOB, given)
-    for name in ("every", "files"):
-        if name in given and not (given[name].isdecimal() and int(given[name]) > 0):
-            raise InputError(f"{name} is a whole number above 0, not {given[name]!r}")
     every = int(given["every"]) if "every" in given else None
     assign = {name: given[name] for name in ("flag", "pulsar") if name in given}
     reading = {name: given[name] for name in (MAX_INPUT,) if name in given}
