@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 from engine.admin.kinds import AnswerKind
 from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
-from pipeline.blocks import parts_together
+from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.jobs.import_reading import (
-    BLOCK_COLUMNS,
     BOUNDARY_LISTS,
     NAMED_BUNDLES,
     AnswerShare,
@@ -32,7 +31,6 @@ from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
 from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table, check_folder, parts_of
 from pipeline.sink import write_by_engine
-from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import counts_of, rows_of
@@ -47,8 +45,6 @@ JOB: Final = "import"
 _PACKED: Final = 8
 """How much larger packed answers are than their files, as a rule."""
 _BYTES_PER_TASK: Final = 96 * 1024**2
-_PARTS_PER_TASK: Final = 4
-"""Spark deals parts to tasks by hash; with several each, tasks are of about equal size."""
 
 
 @dataclass
@@ -68,16 +64,13 @@ class _Import:
         draft = self.draft
         self.forget()
         size = sum(file.size_bytes * (_PACKED if is_packed(file.name) else 1) for file in self.sources.files)
-        tasks = max(1, size // _BYTES_PER_TASK)
-        parts = _PARTS_PER_TASK * tasks if tasks > 1 else 1
+        tasks = WritingTasks.over(size, _BYTES_PER_TASK)
         shares = [
             AnswerShare(files, {file.name: contexts[file.name] for file in files}) for files in deal(self.sources.files)
         ]
-        blocks = read_by_engine(self.spark, shares, ReadAnswers(parts, self.limit_bytes), BLOCK_COLUMNS)
-        accounts = write_by_engine(parts_together(blocks, tasks), draft, WriteTables(), TableAccount, aside=UNFINISHED)
-        readers = [reader for account in accounts for reader in account.readers]
-        assert len(readers) == len(shares), f"{len(readers)} of {len(shares)} readers gave an account"
-        for reader in readers:
+        blocks = read_by_engine(self.spark, shares, ReadAnswers(tasks.parts, self.limit_bytes), tasks.count)
+        accounts = write_by_engine(blocks, draft, WriteTables(), TableAccount, aside=UNFINISHED)
+        for reader in readers_of(accounts, len(shares)):
             self.files.update({file.position: file for file in reader.files})
             self.counts.update(reader.counts)
         self.left_out = left_out_rows(accounts)

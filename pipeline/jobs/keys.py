@@ -20,7 +20,7 @@ from engine.admin.inference import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
-from pipeline.blocks import parts_together
+from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
 from pipeline.jobs.keys_judging import (
     EXACT_SPACES,
@@ -32,16 +32,16 @@ from pipeline.jobs.keys_judging import (
     inseparable_rows,
     space_words,
 )
-from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
+from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.reading.consumer_lists import KeyLists, read_key_consumers
-from pipeline.reading.files import time_of_files
+from pipeline.reading.files import deal, time_of_files
 from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
-from pipeline.reading.traces import TracePiece, deal_pieces, find_traces, has_traces
+from pipeline.reading.traces import TracePiece, find_traces, has_traces
 from pipeline.schemas import (
     FILES,
     HOT_KEYS,
@@ -53,7 +53,6 @@ from pipeline.schemas import (
     parts_of,
 )
 from pipeline.sink import write_by_engine
-from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
 from pipeline.tables import rows_of
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "keys"
-_BYTES_PER_PART: Final = 32 * 1024**2
+_BYTES_PER_TASK: Final = 32 * 1024**2
 _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE)
 
 
@@ -183,17 +182,13 @@ class _Keys:
         """Read the trace, merge equal keys and fold them to slots: one pass for all modes."""
         if not pieces:
             return
-        cores = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 4)
-        hands = deal_pieces(pieces, 2 * cores)
-        spread = self.asked.behaviour.keyless_messages == "spread"
-        parts = max(cores // 2, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
-        blocks = read_by_engine(self.spark, hands, ReadTraces(parts, spread), BLOCK_COLUMNS)
+        tasks = WritingTasks.over(sum(piece.size_bytes for piece in pieces), _BYTES_PER_TASK)
+        read = ReadTraces(tasks.parts, self.asked.behaviour.keyless_messages == "spread")
+        shares = deal(pieces)
+        blocks = read_by_engine(self.spark, shares, read, tasks.count)
         fold = FoldWork(self.functions, self.asked.top)
-        accounts = write_by_engine(
-            parts_together(blocks, parts), self.draft, fold, FoldAccount, aside=(FOLDED, HOTTEST)
-        )
-        readers = [reader for account in accounts for reader in account.readers]
-        assert len(readers) == len(hands), f"{len(readers)} of {len(hands)} readers gave an account"
+        accounts = write_by_engine(blocks, self.draft, fold, FoldAccount, aside=(FOLDED, HOTTEST))
+        readers = readers_of(accounts, len(shares))
         for account in accounts:
             self.account.update(folded_rows=account.rows, keys=account.keys)
         for reader in readers:
