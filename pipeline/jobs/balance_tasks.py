@@ -22,7 +22,7 @@ from engine.text import natural_key
 from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuestion, BrokersView
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
 from pipeline.batches import whole_groups
-from pipeline.clusters import related_to
+from pipeline.clusters import related_to, root_of
 from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
 from pipeline.schemas import (
     BALANCE_ANSWERS,
@@ -35,7 +35,6 @@ from pipeline.schemas import (
     Table,
 )
 from pipeline.sink import Parts
-from pipeline.transforms.findings import root_of
 
 WRITTEN: Final = (
     BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE
