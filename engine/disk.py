@@ -221,8 +221,13 @@ class Exported:
 
 def export_records(records: Sequence[Record], path: Path) -> Exported:
     """Write records with the same keys as CSV or JSON, by the name's ending. Raises ``InputError``."""
-    writer: Callable[[Sequence[Record], IO[bytes]], int] = chosen(path, {".csv": _csv, ".json": _json})
+    writer = record_writer(path)
     return Exported(len(records), saved(path, lambda file: writer(records, file)))
+
+
+def record_writer(path: Path) -> Writer:
+    """What writes records to a file of this name. Raises ``InputError`` for an ending that is neither CSV nor JSON."""
+    return chosen(path, {".csv": _csv, ".json": _json})
 
 
 def path_typed(text: str) -> Path:

@@ -7,16 +7,15 @@ such reports, every folder right in it is a group of its own, for which all thes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-import pyarrow.parquet as pq
-
 from engine.config import DEFAULTS, FLAG, BrokerSettings
 from engine.errors import InputError, Rejection
-from pipeline.schemas import BROKERS, SETTINGS, parts_of
-from pipeline.storage import Place, for_arrow
+from pipeline.schemas import BROKERS, SETTINGS
+from pipeline.storage import Place
+from pipeline.tables import rows_of
 
 _T = TypeVar("_T")
 
@@ -61,11 +60,11 @@ class BrokerGroups:
 def broker_groups(source: Place) -> BrokerGroups:
     """What brokers reported, from the tables ``brokers`` and ``settings`` of an import under ``source``. O(reports)."""
     releases: dict[str, set[str]] = {}
-    for version, file in _pairs(source / BROKERS.name, "version"):
+    for version, file in rows_of(source / BROKERS.name, "version", "file"):
         if version:
             _add(releases, file, version)
     flags: dict[str, set[bool]] = {}
-    for name, value, file in _rows(source / SETTINGS.name, ("name", "value", "file")):
+    for name, value, file in rows_of(source / SETTINGS.name, "name", "value", "file"):
         if name == FLAG and value in ("true", "false"):
             _add(flags, file, value == "true")
     return BrokerGroups(
@@ -77,11 +76,7 @@ def broker_groups(source: Place) -> BrokerGroups:
 def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
     """The settings that brokers reported, with those given on top. Raises ``InputError`` for one that cannot be set."""
     settings = BrokerSettings()
-    reported: dict[str, str] = {}
-    for part in parts_of(source / SETTINGS.name):
-        table = pq.read_table(for_arrow(part), columns=["name", "value"])
-        reported |= dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))
-    for name, value in reported.items():
+    for name, value in dict(rows_of(source / SETTINGS.name, "name", "value")).items():
         changed = settings.with_setting(name, value) if name in DEFAULTS else settings
         settings = settings if isinstance(changed, Rejection) else changed
     for name, value in given.items():
@@ -112,12 +107,3 @@ def _folders_of(file: str) -> Iterator[str]:
         yield folder
         folder = folder.rpartition("/")[0]
     yield ""
-
-
-def _pairs(folder: Place, column: str) -> Iterable[tuple[str, str]]:
-    return ((value, file) for value, file in _rows(folder, (column, "file")))
-
-
-def _rows(folder: Place, columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for part in parts_of(folder):
-        yield from zip(*pq.read_table(for_arrow(part), columns=list(columns)).to_pydict().values(), strict=True)

@@ -7,16 +7,46 @@ owner, whereas another cluster with the same namespaces has the same bundles aga
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from engine.admin.files import moment_ms
 from engine.text import natural_key
-from pipeline.transforms.findings import root_of
+from pipeline.schemas import BUNDLE_REPORTS, LOAD_ANSWERS
+from pipeline.storage import Place
+from pipeline.tables import rows_of
 
 Grouping = Literal["by-bundles", "folders", "one"]
 GROUPINGS: Final[tuple[Grouping, ...]] = ("by-bundles", "folders", "one")
 """How folders are grouped: by the rule above, one cluster per folder, or all in one cluster."""
 _SYSTEM: Final = ("pulsar/", "sla-monitor/")
+_MIRRORED: Final = re.compile(r"(?:^|/)(?:admin|lookup)/v2/")
+
+
+def root_of(name: str) -> str:
+    """The folder of the dump that a file belongs to, ending in a slash: its path without time and request.
+
+    >>> root_of("eu/2026-11-22T09-48-07Z/admin/v2/brokers/version.json"), root_of("eu/b/topics.json"), root_of("x.json")
+    ('eu/', 'eu/b/', '')
+    """
+    path = _MIRRORED.split(name)[0] if _MIRRORED.search(name) else name.rpartition("/")[0]
+    parts = [part for part in path.split("/") if part]
+    if parts and moment_ms(parts[-1]) is not None:
+        parts.pop()
+    return "".join(f"{part}/" for part in parts)
+
+
+def clusters_of_reports(tables: Place, grouping: Grouping = "by-bundles") -> dict[str, str]:
+    """The cluster of every folder with load reports in an import; reads bundles only where they decide it."""
+    reports = [(broker, file) for broker, file in rows_of(tables / LOAD_ANSWERS.name, "broker", "file") if broker]
+    deciding = {file: root for root, file in single_brokers(reports).items()} if grouping == "by-bundles" else {}
+    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
+    chosen = [("file", "in", list(deciding))]
+    for bundle, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "file", filters=chosen) if deciding else ():
+        bundles[deciding[file]].add(bundle)
+    roots = {root_of(file) for _, file in reports}
+    return clusters_of(roots, {root: frozenset(own) for root, own in bundles.items()}, grouping)
 
 
 def single_brokers(reports: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -21,16 +21,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import RingsideError
 from pipeline.manifests import RUNS, begin_run, publish, withdraw_runs
-from pipeline.schemas import Table
+from pipeline.schemas import Table, check_folder
 from pipeline.stamps import COLUMNS, Stamp
 from pipeline.storage import File, Place, StorePath, file_at, first_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ROWS_PER_GROUP: Final = 1 << 18
 _SUFFIX: Final = ".parquet"
@@ -63,9 +66,19 @@ class Draft:
         """Write a small table in one part."""
         write_rows(table, self.table(table), rows, self.stamp)
 
-    def fill(self, table: Table) -> None:
-        """Give a table without parts an empty one, so that readers find its columns."""
-        ensure_part(table, self.table(table), self.stamp)
+    def write_frame(self, table: Table, rows: DataFrame) -> None:
+        """Write a table with Spark, in the order of the rows."""
+        self.stamp.on_frame(rows).write.mode("overwrite").parquet(str(self.table(table)))
+        self.fill(table)
+
+    def fill(self, *tables: Table) -> None:
+        """Give tables without parts an empty one, so that readers find their columns."""
+        for table in tables:
+            ensure_part(table, self.table(table), self.stamp)
+
+    def rows(self, *tables: Table) -> dict[str, int]:
+        """How many rows were written of each table. Raises ``InputError`` where its columns are not as declared."""
+        return {table.name: check_folder(table, self.folder / table.name) for table in tables}
 
     def aside(self, name: str) -> Place:
         """A folder for working files of this run; it is removed at the end."""
@@ -334,10 +347,3 @@ def move_part(part: Place, folder: Place) -> None:
         part.rename(folder / part.name)
     else:
         shutil.move(str(part), str(folder / part.name))
-
-
-def keep_only(folder: Place, names: set[str]) -> None:
-    """Remove the parts of failed attempts: those that no finished task named."""
-    for part in folder.glob(f"*{_SUFFIX}"):
-        if part.name not in names:
-            part.unlink()

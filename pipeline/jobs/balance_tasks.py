@@ -22,7 +22,7 @@ from engine.text import natural_key
 from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuestion, BrokersView, Numbers
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
 from pipeline.batches import whole_groups
-from pipeline.clusters import related_to
+from pipeline.clusters import related_to, root_of
 from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
 from pipeline.schemas import (
     BALANCE_ANSWERS,
@@ -35,7 +35,6 @@ from pipeline.schemas import (
     Table,
 )
 from pipeline.sink import Parts
-from pipeline.transforms.findings import root_of
 
 WRITTEN: Final = (
     BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE
@@ -194,7 +193,7 @@ def _reported_broker_rows(cluster: str, given: BrokersInput) -> list[Row]:
         (cluster, load.broker, _finite(weighted_usage(load, given.settings, given.rules, heap=True)), None,
          fullest_resource(load, given.settings, given.rules), len(load.bundles), len(load.bundles), load.topics,
          _finite(load.msgs_per_sec) or 0.0, _finite(load.bytes_per_sec) or 0.0, 0, 0, 0, 0, 0, NO_FORECAST, None,
-         None, "")
+         None, None, "")
         for load in given.inputs.loads
     ]  # fmt: skip
 

@@ -20,7 +20,6 @@ from pipeline.schemas import (
     LISTED,
     SUBSCRIPTIONS,
     TOPICS,
-    check_folder,
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
@@ -58,8 +57,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
                 f"bundles: {nowhere:,} topics belong to namespaces whose bundles no answer lists; save what"
                 " 'pulsar-admin namespaces bundles' prints for each, and import again"
             )
-        for table in WRITTEN:
-            draft.fill(table)
+        draft.fill(*WRITTEN)
         draft.write(BROKER_LOADS, _broker_rows(accounts))
         summary = _summary(draft, accounts, settings)
         write_json(draft.folder, f"{JOB}.json", summary)
@@ -78,7 +76,7 @@ def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
 
 
 def _summary(draft: Draft, accounts: list[BundleAccount], settings: BrokerSettings) -> dict[str, object]:
-    tables = {table.name: check_folder(table, draft.folder / table.name) for table in (*WRITTEN, BROKER_LOADS)}
+    tables = draft.rows(*WRITTEN, BROKER_LOADS)
     placed = sum(account.rows for account in accounts)
     assert tables["bundle_topics"] == placed, "rows were lost between writing and reading"
     outcomes = Counter[str]()

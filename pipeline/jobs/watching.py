@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-import pyarrow.parquet as pq
-
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.summary import FILE_NAME
 from pipeline.jobs.options import MAX_INPUT, check_options
@@ -46,11 +44,10 @@ from pipeline.schemas import (
     FILES,
     IMBALANCE_HISTORY,
     QUARANTINE,
-    check_folder,
-    parts_of,
 )
 from pipeline.stamps import Stamp
-from pipeline.storage import Place, for_arrow
+from pipeline.storage import Place
+from pipeline.tables import counts_of, rows_of
 from pipeline.writing import Draft, alone, current_run, replacing, write_json
 
 if TYPE_CHECKING:
@@ -81,9 +78,6 @@ def read_options(options: JobOptions) -> WatchOptions:
     """Read the options. Raises ``InputError`` for an unknown option or a bad value."""
     given = options.settings
     check_options(JOB, given)
-    for name in ("every", "files"):
-        if name in given and not (given[name].isdecimal() and int(given[name]) > 0):
-            raise InputError(f"{name} is a whole number above 0, not {given[name]!r}")
     every = int(given["every"]) if "every" in given else None
     assign = {name: given[name] for name in ("flag", "pulsar") if name in given}
     reading = {name: given[name] for name in (MAX_INPUT,) if name in given}
@@ -183,11 +177,10 @@ class _Watch:
             return []
         since = (current / _STATE).stat().st_mtime_ns
         changed: list[str] = []
-        for part in parts_of(current / FILES.name):
-            for name in pq.read_table(for_arrow(part), columns=["file"])["file"].to_pylist():
-                with suppress(OSError):
-                    if (self.source / name).stat().st_mtime_ns > since:
-                        changed.append(name)
+        for (name,) in rows_of(current / FILES.name, "file"):
+            with suppress(OSError):
+                if (self.source / name).stat().st_mtime_ns > since:
+                    changed.append(name)
         return sorted(changed)
 
     def take(self, rows: DataFrame, batch: int) -> None:
@@ -271,7 +264,7 @@ class _Watch:
     def _report(self, draft: Draft, assigned: Path, scratch: Path) -> None:
         """Write what ``fleet open`` reads: the current assignments and the summary."""
         _adopt(draft, assigned, "assign.json")
-        read = {table.name: check_folder(table, draft.folder / table.name) for table in ABOUT}
+        read = draft.rows(*ABOUT)
         bad = _bad_rows(draft.folder)
         imported = {"job": "import", "tables": read, "rows_out": read, "problem_rows": sum(bad.values())}
         imported["rows_in"] = {name: count + bad[name] for name, count in read.items()}
@@ -294,12 +287,8 @@ def _adopt(draft: Draft, result: Path, *documents: str) -> None:
 
 def _bad_rows(folder: Place) -> Counter[str]:
     """Numbers of bad records in the quarantine, by the table that lacks them."""
-    rows: Counter[str] = Counter()
-    for part in parts_of(folder / QUARANTINE.name):
-        columns = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
-        for table, kind, count in zip(*columns.values(), strict=True):
-            rows[table] += count if kind == BAD else 0
-    return rows
+    rows = counts_of(folder / QUARANTINE.name, "table", "kind", summed="rows")
+    return Counter({table: count for (table, kind), count in rows.items() if kind == BAD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,5 +347,4 @@ def _local(path: str) -> str:
 
 
 def _summary(draft: Draft, batch: int) -> dict[str, object]:
-    tables = {table.name: check_folder(table, draft.folder / table.name) for table in (*ABOUT, *HISTORIES)}
-    return {"job": JOB, "batches": batch + 1, "tables": tables}
+    return {"job": JOB, "batches": batch + 1, "tables": draft.rows(*ABOUT, *HISTORIES)}

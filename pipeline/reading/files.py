@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from engine.admin.files import moment_ms
 from engine.admin.requests import request_of_path
@@ -175,14 +175,22 @@ def _relative(path: Place, root: Place) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def deal(files: Sequence[FoundFile]) -> list[list[FoundFile]]:
-    """Group files into tasks: one large file each, or neighbours up to some size and number. O(files).
+class _Sized(Protocol):
+    @property
+    def size_bytes(self) -> int: ...
+
+
+_File = TypeVar("_File", bound=_Sized)
+
+
+def deal(files: Sequence[_File]) -> list[list[_File]]:
+    """Group files, or pieces of them, into tasks: a large one each, or neighbours up to some size and number. O(files).
 
     >>> sizes = [10, 20, BYTES_PER_TASK, 5]
     >>> [len(group) for group in deal([FoundFile(str(at), "", size, at) for at, size in enumerate(sizes)])]
     [2, 1, 1]
     """
-    groups: list[list[FoundFile]] = []
+    groups: list[list[_File]] = []
     size = 0
     for file in files:
         if not groups or size + file.size_bytes > BYTES_PER_TASK or len(groups[-1]) >= FILES_PER_TASK:

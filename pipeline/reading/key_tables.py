@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.keyshared.model import Consumer
-from pipeline.reading.key_consumers import KeyLists
+from pipeline.reading.consumer_lists import KeyLists
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS, parts_of
 from pipeline.storage import Place, for_arrow
 

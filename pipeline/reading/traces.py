@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -38,7 +37,7 @@ class TracePiece:
     form: str
     first: int
     last: int
-    size: int
+    size_bytes: int
 
 
 def form_of(name: str) -> str | None:
@@ -111,14 +110,3 @@ def _row_groups(name: str, path: Place) -> list[TracePiece]:
             pieces.append(TracePiece(name, for_tasks(path), PARQUET, first, group + 1, size))
             first, rows, size = group + 1, 0, 0
     return pieces
-
-
-def deal_pieces(pieces: Sequence[TracePiece], at_most: int) -> list[list[TracePiece]]:
-    """Deal pieces to at most ``at_most`` tasks of about equal size, the largest first. O(pieces x tasks)."""
-    hands: list[list[TracePiece]] = [[] for _ in range(max(1, min(at_most, len(pieces))))]
-    sizes = [0] * len(hands)
-    for piece in sorted(pieces, key=lambda piece: (-piece.size, piece.name, piece.first)):
-        least = sizes.index(min(sizes))
-        hands[least].append(piece)
-        sizes[least] += piece.size + 1
-    return hands

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
 from engine.admin.facts import ConsumerFacts
-from engine.admin.files import AnswerFile, moment_ms
+from engine.admin.files import AnswerFile
 from engine.admin.inference import levels_of
 from engine.admin.moments import read_moments
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
@@ -25,11 +24,11 @@ from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Su
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups
+from pipeline.clusters import root_of
 from pipeline.schemas import FINDINGS
 
 ANSWERS_TOGETHER: Final = 256
 """Answers in one table: few, since one of them can be the statistics of a whole namespace."""
-_MIRRORED: Final = re.compile(r"(?:^|/)(?:admin|lookup)/v2/")
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
@@ -151,19 +150,6 @@ def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile
         # The import has reported what is wrong with them.
         return ()
     return findings_of(why(moments), namespace=namespace)
-
-
-def root_of(name: str) -> str:
-    """The folder of the dump that a file belongs to, ending in a slash: its path without time and request.
-
-    >>> root_of("eu/2026-11-22T09-48-07Z/admin/v2/brokers/version.json"), root_of("eu/b/topics.json"), root_of("x.json")
-    ('eu/', 'eu/b/', '')
-    """
-    path = _MIRRORED.split(name)[0] if _MIRRORED.search(name) else name.rpartition("/")[0]
-    parts = [part for part in path.split("/") if part]
-    if parts and moment_ms(parts[-1]) is not None:
-        parts.pop()
-    return "".join(f"{part}/" for part in parts)
 
 
 def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:

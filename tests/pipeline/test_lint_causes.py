@@ -13,11 +13,12 @@ from engine.admin.moments import read_moments
 from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.why import why
 from engine.lint.model import Severity
+from pipeline.clusters import root_of
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.schemas import ANSWERS, FINDINGS
-from pipeline.transforms.findings import finding_row, root_of
+from pipeline.transforms.findings import finding_row
 from tests.engine.diagnosis.samples import NAMES, dump, sample
 
 RULES = {rule.id for rule in CAUSE_RULES}

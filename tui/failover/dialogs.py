@@ -133,14 +133,18 @@ def partition_columns(rows: Sequence[PartitionRow], width: int) -> Columns:
 
 def partition_value(row: PartitionRow, key: str) -> Value:
     """Return what a column is sorted by and exported with."""
-    values: dict[str, Value] = {
-        "name": row.name,
-        "hash": f"{row.topic_hash:08x}",
-        "rate": row.msgs_per_sec,
-        "unacked": row.unacked_messages,
-        "bundle": row.bundle,
-    }
-    return values.get(key)
+    match key:
+        case "name":
+            return row.name
+        case "hash":
+            return f"{row.topic_hash:08x}"
+        case "rate":
+            return row.msgs_per_sec
+        case "unacked":
+            return row.unacked_messages
+        case "bundle":
+            return row.bundle
+    return None
 
 
 def partition_cell(row: PartitionRow, column: Column, colours: Palette) -> Text:

@@ -213,7 +213,7 @@ class OwnedKeysScreen(TableDialog):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
             with Horizontal():
-                yield RowsTable(id="owned")
+                yield RowsTable(id="owned", beside=True)
                 yield LineTable(id="pieces")
             yield PlainStatic(id="said")
             yield Prompt()

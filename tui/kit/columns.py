@@ -125,22 +125,33 @@ def heading(columns: Sequence[Column], order: Order = AS_THEY_COME) -> Text:
 Row = TypeVar("Row")
 
 
-def in_order(rows: Sequence[Row], order: Order, value: Callable[[Row, str], Value]) -> Sequence[Row]:
-    """Sort rows by a column; equal ones stay in their order, those without a value come last. O(n log n).
+def places_in_order(
+    rows: Sequence[Row], order: Order, value: Callable[[Row, str], Value], fits: Callable[[Row], bool] | None = None
+) -> Sequence[int]:
+    """Places of the rows that fit, sorted by a column. O(n log n), and each row is asked for once.
 
-    >>> in_order([("b-10", 1), ("b-9", 1), ("a", 2)], Order("n"), lambda row, key: row[0 if key == "name" else 1])
-    [('b-10', 1), ('b-9', 1), ('a', 2)]
-    >>> in_order(["b-10", "b-9"], Order("name"), lambda row, key: row)
-    ['b-9', 'b-10']
+    Equal ones stay in their order, those without a value come last. All fit where ``fits`` is None.
+
+    >>> pairs = [("b-10", 1), ("b-9", 1), ("a", 2)]
+    >>> places_in_order(pairs, Order("n"), lambda row, key: row[0 if key == "name" else 1])
+    [0, 1, 2]
+    >>> places_in_order(["b-10", "b-9", "c"], Order("name"), lambda row, key: row, lambda row: row != "c")
+    [1, 0]
     """
+    if not order.key and fits is None:
+        return range(len(rows))
+    keys = {at: value(row, order.key) for at, row in enumerate(rows) if fits is None or fits(row)}
     if not order.key:
-        return rows
-    known = [(known_value, row) for row in rows if (known_value := value(row, order.key)) is not None]
-    known.sort(key=lambda pair: _sort_key(pair[0]), reverse=order.descending)
-    return [row for _, row in known] + [row for row in rows if value(row, order.key) is None]
+        return list(keys)
+    known = sorted(
+        (at for at, key in keys.items() if key is not None),
+        key=lambda at: _sort_key(keys[at]),
+        reverse=order.descending,
+    )
+    return known + [at for at, key in keys.items() if key is None]
 
 
-def _sort_key(value: float | str) -> Any:
+def _sort_key(value: Value) -> Any:
     return natural_key(value.casefold()) if isinstance(value, str) else value
 
 

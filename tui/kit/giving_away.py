@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from textual.screen import Screen
 
-from engine.disk import export_records, path_typed, saved
+from engine.disk import export_records, path_typed, record_writer, saved
 from engine.errors import InputError
 from engine.text import counted, visible
+from tui.kit.background import run_beside
 from tui.kit.columns import Value
-from tui.kit.line_table import RowsTable
+from tui.kit.line_table import ARRANGED_AT_ONCE, RowsTable
 from tui.kit.prompt import Prompt
 from tui.kit.wording import safe_name
 
@@ -29,16 +32,22 @@ def export(
 ) -> None:
     """Write the rows of a table, or the screen that it is on, to the file that somebody typed into a prompt.
 
-    ``say`` is called with ``done`` and what was written, or with ``refusal`` and why a picture was not. What else is
-    refused is said in the prompt, which stays open then. A picture is taken when the prompt has gone.
+    ``say`` is called with ``done`` and what was written, or with ``refusal`` and why it could not be. What can be
+    refused at once is said in the prompt, which stays open then. A picture is taken, and very many rows are written,
+    when the prompt has gone.
     """
     try:
         path = path_typed(typed)
-        if path.suffix.lower() not in (PICTURE, PIXELS):
+        rows = path.suffix.lower() not in (PICTURE, PIXELS)
+        many = len(table.listed) > ARRANGED_AT_ONCE
+        if rows and not many:
             written = export_records(table.as_records(), path)
             say("done", written_sentence(written.rows, written.changed_cells, path))
         elif path.exists():
             raise InputError(f"{path} is there already; choose another name")
+        elif rows:
+            record_writer(path)
+            run_beside(screen, partial(_write_many, table, path, say), group="export")
         else:
             draw = _drawing() if path.suffix.lower() == PIXELS else None
             screen.call_after_refresh(_take_picture, screen, path, draw, say)
@@ -46,6 +55,16 @@ def export(
         prompt.complain(str(error))
         return
     prompt.accept(typed)
+
+
+async def _write_many(table: RowsTable[Any], path: Path, say: Callable[[str, str], object]) -> None:
+    """Write rows in a thread that a quit waits for."""
+    try:
+        written = await asyncio.to_thread(lambda: export_records(table.as_records(), path))
+    except InputError as error:
+        say("refusal", str(error))
+    else:
+        say("done", written_sentence(written.rows, written.changed_cells, path))
 
 
 def _take_picture(screen: Screen[Any], path: Path, draw: Any | None, say: Callable[[str, str], object]) -> None:

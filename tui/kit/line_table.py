@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic
+from functools import partial
+from typing import Any, ClassVar, Final, Generic
 
 from rich.segment import Segment
 from rich.style import Style
@@ -19,7 +20,10 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 
-from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, in_order
+from engine.memo import LazyRows
+from tui.kit.background import run_beside
+from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
+from tui.kit.computing import Computing
 from tui.kit.scrolled_lines import ScrolledLines
 
 
@@ -167,8 +171,10 @@ class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
         return Strip(Segment.apply_style(segments, style)).adjust_cell_length(width, style)
 
 
-ALL_COLUMNS_CELLS = 2_000
+ALL_COLUMNS_CELLS: Final = 2_000
 """A width at which no column is left out."""
+ARRANGED_AT_ONCE: Final = 1_000
+"""How many rows are filtered and sorted before the next key is read; more would keep it waiting."""
 
 
 class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
@@ -179,29 +185,83 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         Binding("semicolon", "turn_round", "Turn", key_display=";", show=False, tooltip="Turn the order round"),
     ]
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's own name
+    @dataclass
+    class Arranged(Message):
+        """The rows that fit are listed in their order."""
+
+        table: RowsTable[Any]
+
+        @property
+        def control(self) -> RowsTable[Any]:
+            return self.table
+
+    def __init__(
+        self,
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+        classes: str | None = None,
+        beside: bool = False,
+    ) -> None:
+        """``beside`` arranges very many rows beside the screen: until they are, the table shows what it shows."""
         super().__init__(id=id, classes=classes)
         self.order = AS_THEY_COME
         self.listed: Sequence[Row] = ()
         """The rows as they are shown."""
+        self._listed_of: Sequence[Row] = ()
+        self._places: Sequence[int] = range(0)
         self._rows: Sequence[Row] = ()
         self._lines_of: Callable[[Sequence[Row], Order], Lines] | None = None
         self._value: Callable[[Row, str], Value] = _nothing
+        self._fits: Callable[[Row], bool] | None = None
+        self._arranging = Computing() if beside else None
+        if self._arranging is not None:
+            self._arranging.start = partial(run_beside, self, group="arranging", exclusive=True)
 
     def show(
         self,
         rows: Sequence[Row],
         lines_of: Callable[[Sequence[Row], Order], Lines],
         value: Callable[[Row, str], Value],
+        fits: Callable[[Row], bool] | None = None,
     ) -> None:
-        """Show other rows in the order that was chosen; ``value`` is what a row has in the column of a key."""
-        self._rows, self._lines_of, self._value = rows, lines_of, value
-        self._list()
+        """Show rows, or those of them that fit, in the order that was chosen.
 
-    def _list(self) -> None:
+        ``value`` is what a row has in the column of a key.
+        """
+        self._rows, self._lines_of, self._value, self._fits = rows, lines_of, value, fits
+        self._arrange()
+
+    def _arrange(self) -> None:
         assert self._lines_of is not None
-        self.listed = in_order(self._rows, self.order, self._value)
-        self.lines = self._lines_of(self.listed, self.order)
+        compute = partial(places_in_order, self._rows, self.order, self._value, self._fits)
+        take = partial(self._take, self._rows, self._lines_of, self.order)
+        if self._arranging is None:
+            take(compute())
+        elif len(self._rows) <= ARRANGED_AT_ONCE or (not self.order.key and self._fits is None):
+            self._arranging.cancel()
+            take(compute())
+        else:
+            self._arranging.begin("the order of the rows", compute, take)
+
+    def _take(
+        self,
+        rows: Sequence[Row],
+        lines_of: Callable[[Sequence[Row], Order], Lines],
+        order: Order,
+        places: Sequence[int],
+    ) -> None:
+        """List the rows at some places; among the same rows as before the cursor stays on its row."""
+        marked = self._places[self.cursor] if rows is self._listed_of and self._places else None
+        self._listed_of, self._places = rows, places
+        as_they_come = isinstance(places, range)
+        self.listed = rows if as_they_come else LazyRows(len(places), lambda at: rows[places[at]])
+        if marked is None:
+            self.lines = lines_of(self.listed, order)
+        else:
+            with self.prevent(LineTable.Moved):
+                self.lines = lines_of(self.listed, order)
+                self.cursor = places.index(marked) if marked in places else 0
+        self.post_message(self.Arranged(self))
 
     # the order
 
@@ -237,14 +297,9 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
                 return
 
     def _sort(self, order: Order) -> None:
-        """Take an order; the cursor stays on its row."""
-        if self._lines_of is None:
-            return
-        marked = self.listed[self.cursor] if self.listed else None
         self.order = order
-        with self.prevent(LineTable.Moved):
-            self._list()
-            self.cursor = next((at for at, row in enumerate(self.listed) if row is marked), 0)
+        if self._lines_of is not None:
+            self._arrange()
 
     def _shown_columns(self) -> Sequence[Column]:
         return self.lines.columns(self.scrollable_content_region.width) if self.lines.columns is not None else ()
@@ -263,15 +318,19 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
 
         What was reported, and not computed, has names that say so.
         """
+        return self._records(self.listed)
+
+    def marked_record(self) -> dict[str, Value]:
+        """Return the values of the row with the cursor; none where there is no row."""
+        records = self._records(self.listed[self.cursor : self.cursor + 1])
+        return records[0] if records else {}
+
+    def _records(self, rows: Sequence[Row]) -> list[dict[str, Value]]:
         if self.lines.columns is None:
             return []
         columns = self._sortable(self.lines.columns(ALL_COLUMNS_CELLS))
         names = {column.key: "reported_" * column.label.startswith(REPORTED_SIGN) + column.key for column in columns}
-        return [{name: self._value(row, key) for key, name in names.items()} for row in self.listed]
-
-    def marked_record(self) -> dict[str, Value]:
-        """Return the values of the row with the cursor; none where there is no row."""
-        return self.as_records()[self.cursor] if self.listed else {}
+        return [{name: self._value(row, key) for key, name in names.items()} for row in rows]
 
 
 def _nothing(_row: Any, _key: str) -> Value:

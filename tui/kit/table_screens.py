@@ -52,7 +52,7 @@ class TableDialog(RingsideModal[str]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
             yield from self.compose_head()
-            yield RowsTable()
+            yield RowsTable(beside=True)
             yield PlainStatic(id="said")
             yield Prompt()
 
@@ -78,10 +78,17 @@ class TableDialog(RingsideModal[str]):
         if self._lines_of is None or self._value is None or self._texts_of is None:
             return
         part, texts_of = self._filter.casefold(), self._texts_of
-        rows = [row for row in self._rows if any(part in (text or "").casefold() for text in texts_of(row))]
-        self.table.show(rows if part else self._rows, self._lines_of, self._value)
-        filtered = f"{len(rows):,} of {counted(len(self._rows), 'row')} with {shorten_middle(self._filter, 40)}"
-        self._say(f"{filtered}; escape shows all" if part else "")
+
+        def fits(row: Any) -> bool:
+            return any(part in (text or "").casefold() for text in texts_of(row))
+
+        self.table.show(self._rows, self._lines_of, self._value, fits if part else None)
+
+    @on(RowsTable.Arranged)
+    def _say_how_many_fit(self) -> None:
+        """Say how many rows fit the filter."""
+        rows = f"{len(self.table.listed):,} of {counted(len(self._rows), 'row')}"
+        self._say(f"{rows} with {shorten_middle(self._filter, 40)}; escape shows all" if self._filter else "")
 
     def _say(self, text: str) -> None:
         self.query_one("#said", PlainStatic).update(text)

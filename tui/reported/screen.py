@@ -157,7 +157,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
 
     def compose_panels(self) -> ComposeResult:
         cls = ReportedScreen
-        yield RowsTable(id="ring", classes="panel")
+        yield RowsTable(id="ring", classes="panel", beside=True)
         with Vertical(id="side"):
             yield ListPanel(SUBSCRIBED, ascii_only=self.ascii_only, id="consumers").data_bind(
                 cls.selected, cls.totals, cls.colours, cls.remark, rows=cls.consumers

@@ -76,7 +76,7 @@ def shed_average(
         cycle.destinations = dict(memory.destinations)
     by_name = {load.broker: load for load in view.brokers}
     scores = memory.scores.cleared().updated(by_name)
-    usages = {broker: 100 * weighted_usage(load, settings, rules, heap=True) for broker, load in by_name.items()}
+    usages = {broker: 100 * weighted_usage(load, settings, rules) for broker, load in by_name.items()}
     ranked = list(scores)
     if rules.avg_scores_whole:
 
@@ -152,19 +152,19 @@ class _Cycle:
             self.low.pop(broker, None)
 
     def hit_often_enough(self, bottom: str, top: str) -> bool:
-        # Asking stores a 0, and the first yes ends the asking.
+        # Asking stores a 0 for the high threshold, and the first yes ends the asking; above the low one both just were.
         settings = self.settings
         return (
             self.high.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
             or self.high.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
-            or self.low.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
-            or self.low.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
+            or self.low[bottom] >= settings.loadBalancerAvgShedderHitCountLowThreshold
+            or self.low[top] >= settings.loadBalancerAvgShedderHitCountLowThreshold
         )
 
     def too_few_hits(self, bottom: str, top: str) -> BrokerVerdict:
         """The verdict on a pair that was apart too few times: by the count that fewer cycles are missing of."""
         settings = self.settings
-        low = max(self.low.get(bottom, 0), self.low.get(top, 0))
+        low = max(self.low[bottom], self.low[top])
         high = max(self.high.get(bottom, 0), self.high.get(top, 0))
         low_needed = settings.loadBalancerAvgShedderHitCountLowThreshold
         high_needed = settings.loadBalancerAvgShedderHitCountHighThreshold

@@ -12,12 +12,14 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from engine.disk import export_records
+from engine.text import natural_key
 from engine.views.failover.model import ConsumerRow
 from tests.tui.screens_under_test import app_of, cluster, main_screen, run, text_of, until
 from tui.failover.dialogs import PartitionsScreen
-from tui.kit.columns import Order, in_order
+from tui.kit.columns import Order, places_in_order
 from tui.kit.heirs_screen import HeirsScreen
-from tui.kit.line_table import LineTable, RowsTable
+from tui.kit.line_table import ARRANGED_AT_ONCE, LineTable, RowsTable
+from tui.kit.prompt import Prompt
 from tui.kit.table_screens import TableDialog
 
 NAMES = ("b-10", "b-9", "a-1")
@@ -30,14 +32,21 @@ def listed(app: App[int]) -> list[str]:
 
 def test_rows_without_a_value_come_last_in_both_directions() -> None:
     rows: list[float | None] = [2.0, None, 3.0, 1.0]
-    assert in_order(rows, Order("n"), lambda row, _: row) == [1.0, 2.0, 3.0, None]
-    assert in_order(rows, Order("n", descending=True), lambda row, _: row) == [3.0, 2.0, 1.0, None]
-    assert in_order(rows, Order(), lambda row, _: row) is rows
+    assert places_in_order(rows, Order("n"), lambda row, _: row) == [3, 0, 2, 1]
+    assert places_in_order(rows, Order("n", descending=True), lambda row, _: row) == [2, 0, 3, 1]
+    assert places_in_order(rows, Order(), lambda row, _: row) == range(4)
+
+
+def test_rows_that_do_not_fit_are_left_out_and_equal_ones_stay_in_their_order() -> None:
+    rows = [("b", 1), ("a", 2), ("c", 1), ("d", 2)]
+    kept = places_in_order(rows, Order("n", descending=True), lambda row, _: row[1], lambda row: row[0] != "c")
+    assert kept == [1, 3, 0]
+    assert places_in_order(rows, Order(), lambda row, _: row[1], lambda row: row[0] > "b") == [2, 3]
 
 
 def test_a_number_of_many_digits_in_a_name_is_sorted_like_any_other() -> None:
     names = ["a-" + "9" * 9_000, "a-10", "a-9"]
-    assert in_order(names, Order("name"), lambda row, _: row) == ["a-9", "a-10", names[0]]
+    assert places_in_order(names, Order("name"), lambda row, _: row) == [2, 1, 0]
 
 
 def test_comma_sorts_by_one_column_after_the_other_and_semicolon_turns_round() -> None:
@@ -179,6 +188,37 @@ def test_a_dialog_filters_sorts_and_gives_the_row_that_is_meant() -> None:
     run(app, story)
 
 
+def test_very_many_rows_are_arranged_beside_the_screen_and_the_cursor_stays_on_its_row() -> None:
+    app = app_of(cluster(("only",), topics=ARRANGED_AT_ONCE + 200))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, PartitionsScreen)
+        table = screen.table
+        await pilot.press("down", "down")
+        marked, as_they_came = table.listed[2].name, list(table.listed)
+        table.sort_by("name")
+        assert (table.order, list(table.listed)) == (Order("name"), as_they_came)
+        await app.workers.wait_for_complete()
+        names = [row.name for row in table.listed]
+        assert names == sorted(names, key=natural_key) != [row.name for row in as_they_came]
+        assert (names[table.cursor], table.cursor) == (marked, names.index(marked))
+        await pilot.press("slash", *"-120", "enter")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        fitting = [name for name in names if "-120" in name]
+        assert [row.name for row in table.listed] == fitting
+        assert f"{len(fitting)} of {len(names):,} rows" in text_of(app)
+        table.sort_by("rate")
+        await pilot.press("escape")  # takes the filter away before the rows that fit it are sorted
+        await app.workers.wait_for_complete()
+        assert [row.name for row in table.listed] == [row.name for row in as_they_came]
+
+    run(app, story)
+
+
 def test_a_dialog_exports_what_it_lists_and_keeps_its_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     app = app_of(cluster(NAMES))
@@ -200,6 +240,30 @@ def test_a_dialog_exports_what_it_lists_and_keeps_its_head(tmp_path: Path, monke
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, TableDialog)
+
+    run(app, story)
+
+
+def test_very_many_rows_are_written_when_the_prompt_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = app_of(cluster(("only",), topics=ARRANGED_AT_ONCE + 1))
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.press("e", "ctrl+u", *"rows.xls", "enter")
+        assert app.screen.query_one(Prompt).is_open  # an ending that nobody writes
+        await pilot.press("ctrl+u", *"rows.csv", "enter")
+        assert not app.screen.query_one(Prompt).is_open
+        await app.workers.wait_for_complete()
+        assert len(list(csv.DictReader((tmp_path / "rows.csv").open()))) == ARRANGED_AT_ONCE + 1
+        assert "1,001 rows written" in text_of(app)
+        await pilot.press("e", "ctrl+u", *"rows.csv", "enter")
+        assert app.screen.query_one(Prompt).is_open  # it is there already
+        await pilot.press("ctrl+u", *"none/rows.csv", "enter")
+        await app.workers.wait_for_complete()
+        assert not (tmp_path / "none").exists()
+        assert "cannot be written" in text_of(app)
 
     run(app, story)
 
