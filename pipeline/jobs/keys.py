@@ -20,6 +20,7 @@ from engine.admin.inference import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
+from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
 from pipeline.jobs.keys_judging import (
@@ -35,7 +36,6 @@ from pipeline.jobs.keys_judging import (
 from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.reading.consumer_lists import KeyLists, read_key_consumers
 from pipeline.reading.files import deal, time_of_files
 from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists

@@ -15,9 +15,9 @@ from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import LIKELY_BETWEEN, Weights, consumers_of, odds_of, verdict_of
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import Placement, slots_by_consumer
+from engine.keyshared.policies import KeyPolicy, selector_of, slot_space
 from pipeline.batches import codes_of
 from pipeline.jobs.keys_tasks import folded
-from pipeline.key_policies import KeyPolicy, selector_of, slot_space
 from pipeline.reading.rows import Row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 

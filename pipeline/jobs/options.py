@@ -13,9 +13,9 @@ from engine.bundles.plan import LoadManager
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.bulk_policies import policies_of
+from engine.keyshared.policies import key_policies_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
 from pipeline.clusters import GROUPINGS
-from pipeline.key_policies import key_policies_of
 
 MAX_INPUT: Final = "max-input"
 KEEP_HISTORY: Final = "keep-history"
