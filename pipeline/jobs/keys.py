@@ -38,7 +38,7 @@ from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.consumer_lists import KeyLists, read_key_consumers
 from pipeline.reading.files import deal, time_of_files
-from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists
+from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
@@ -106,8 +106,7 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
     top = own.get("top", "20")
     if int(top) == 0:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
-    lists = consumers_of_tables(tables)
-    several = counts_of_lists(tables)
+    lists, several = consumers_of_tables(tables)
     problems: list[Row] = []
     if own.get("consumers"):
         lists[("", "")] = _consumers(own["consumers"])
