@@ -99,7 +99,7 @@ def _members(
     path: Path, column: str, detail: Callable[[object], _Detail]
 ) -> tuple[dict[Key, list[tuple[str, _Detail]]], list[Row]]:
     """The consumers of each list with what ``column`` says of them."""
-    data, problems = read_answer(str(path), path.name)
+    data, problems = read_answer(path, path.name)
     if data is None:
         raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
     members: dict[Key, list[tuple[str, _Detail]]] = defaultdict(list)
