@@ -203,8 +203,9 @@ class _Keys:
         assert account["good"] == account["folded_rows"], f"rows were lost between reading and folding: {account}"
 
     def _load(self, folder: Place) -> None:
-        parts = parts_of(folder / FOLDED.name)
-        self.folds = by_space([pq.read_table(for_arrow(part), read_dictionary=["space"]) for part in parts])
+        columns = list(FOLDED.names)
+        parts = (for_arrow(part) for part in parts_of(folder / FOLDED.name))
+        self.folds = by_space([pq.read_table(part, columns=columns, read_dictionary=["space"]) for part in parts])
         heaviest: dict[str, list[tuple[int, bytes, int]]] = {}
         for space, key, hash_value, msgs in rows_of(folder / HOTTEST.name, *HOTTEST.names):
             heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
