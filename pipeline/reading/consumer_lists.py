@@ -160,7 +160,8 @@ def _json_entries(
         problem = malformed(data, source, fault)
         raise InputError(str(problem), (problem,)) from fault
     for subscription, consumers in lists.items():
-        if refuse_subscription(subscription) is not None:
+        # Events of a trace need no subscription: their consumers have an empty one.
+        if subscription and refuse_subscription(subscription) is not None:
             yield Problem(source, child("$", subscription), "names no subscription", "its list is set aside")
             continue
         for place, consumer in enumerate(consumers):
