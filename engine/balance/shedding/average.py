@@ -76,7 +76,7 @@ def shed_average(
         cycle.destinations = dict(memory.destinations)
     by_name = {load.broker: load for load in view.brokers}
     scores = memory.scores.cleared().updated(by_name)
-    usages = {broker: 100 * weighted_usage(load, settings, rules, heap=True) for broker, load in by_name.items()}
+    usages = {broker: 100 * weighted_usage(load, settings, rules) for broker, load in by_name.items()}
     ranked = list(scores)
     if rules.avg_scores_whole:
 
@@ -146,20 +146,20 @@ class _Cycle:
             self.low.pop(broker, None)
 
     def hit_often_enough(self, bottom: str, top: str) -> bool:
-        # Asking stores a 0, and the first yes ends the asking.
+        # Asking stores a 0 for the high threshold, and the first yes ends the asking; above the low one both just were.
         settings = self.settings
         return (
             self.high.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
             or self.high.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
-            or self.low.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
-            or self.low.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
+            or self.low[bottom] >= settings.loadBalancerAvgShedderHitCountLowThreshold
+            or self.low[top] >= settings.loadBalancerAvgShedderHitCountLowThreshold
         )
 
     def judge(self, bottom: BrokerLoad, top: BrokerLoad, difference: float) -> None:
         """Decide what the top broker of a pair gives to the bottom one."""
         settings = self.settings
         limit = float(settings.loadBalancerAvgShedderLowThreshold)
-        hits = float(self.low.get(top.broker, 0))
+        hits = float(self.low[top.broker])
         judged = self.verdicts.setdefault(top.broker, [])
         if bottom.broker != top.broker:
             self.verdicts.setdefault(

@@ -68,7 +68,8 @@ def shed_threshold(
     mean = cycle.updated_mean()
     if mean == 0:
         verdicts = [
-            BrokerVerdict(load.broker, "below-threshold", cycle.averages[load.broker], 0.0) for load in view.brokers
+            BrokerVerdict(load.broker, "below-threshold", cycle.averages[load.broker], cycle.threshold)
+            for load in view.brokers
         ]
         return replace(memory, averages=cycle.averages), ShedPlan((), tuple(verdicts))
     verdicts = [cycle.judge(load, mean) for load in view.brokers]
@@ -96,13 +97,13 @@ class _Cycle:
         return self.settings.loadBalancerBundleUnloadMinThroughputThreshold * BYTES_PER_MBYTE
 
     def updated_mean(self) -> float:
-        """Take one more look at every broker; the mean of all averages, added in their order."""
+        """Take one more look at every broker; the mean of all averages, added in their order, NaN without brokers."""
         total = 0.0
         for load in self.view.brokers:
             average = with_history(self.averages.get(load.broker), load, self.settings, self.rules)
             self.averages[load.broker] = average
             total += average
-        return divided(total, len(self.view.brokers)) if self.view.brokers else 0.0
+        return divided(total, len(self.view.brokers))
 
     def judge(self, load: BrokerLoad, mean: float) -> BrokerVerdict:
         average, limit = self.averages[load.broker], mean + self.threshold

@@ -161,11 +161,7 @@ def _judge(
         elif traffic <= left + rules.uniform_slack:
             bundles.append(BundleVerdict(bundle, "unloaded", traffic))
             chosen += 1
-            left = _wrapped(left + java_int(-traffic))
+            left += java_int(-traffic)
         else:
             bundles.append(BundleVerdict(bundle, "too-large", traffic))
     return shed_verdict(source, figure, limit, need, (*bundles, *passed))
-
-
-def _wrapped(value: int) -> int:
-    return (value - _LOWEST_INT) % 2**32 + _LOWEST_INT
