@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.admin.clusters import related_to, root_of
 from engine.admin.files import AnswerFile
 from engine.admin.shed_inputs import shed_inputs_of_answers
 from engine.balance.brokers import weighted_usage
@@ -22,7 +23,6 @@ from engine.text import natural_key
 from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuestion, BrokersView, Numbers
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
 from pipeline.batches import whole_groups
-from pipeline.clusters import related_to, root_of
 from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
 from pipeline.schemas import (
     BALANCE_ANSWERS,
