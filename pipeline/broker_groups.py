@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from engine.admin.clusters import Grouping, clusters_of, root_of, single_brokers
 from engine.config import DEFAULTS, FLAG, BrokerSettings
 from engine.errors import InputError, Rejection
-from pipeline.schemas import BROKERS, SETTINGS
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS, LOAD_ANSWERS, SETTINGS
 from pipeline.storage import Place
 from pipeline.tables import rows_of
 
@@ -85,6 +86,18 @@ def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
             raise InputError(str(changed))
         settings = changed
     return settings
+
+
+def clusters_of_reports(tables: Place, grouping: Grouping = "by-bundles") -> dict[str, str]:
+    """The cluster of every folder with load reports in an import; reads bundles only where they decide it."""
+    reports = [(broker, file) for broker, file in rows_of(tables / LOAD_ANSWERS.name, "broker", "file") if broker]
+    deciding = {file: root for root, file in single_brokers(reports).items()} if grouping == "by-bundles" else {}
+    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
+    chosen = [("file", "in", list(deciding))]
+    for bundle, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "file", filters=chosen) if deciding else ():
+        bundles[deciding[file]].add(bundle)
+    roots = {root_of(file) for _, file in reports}
+    return clusters_of(roots, {root: frozenset(own) for root, own in bundles.items()}, grouping)
 
 
 def _add(by_folder: dict[str, set[_T]], file: str, value: _T) -> None:

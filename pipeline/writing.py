@@ -30,7 +30,7 @@ from engine.errors import RingsideError
 from pipeline.manifests import RUNS, begin_run, publish, withdraw_runs
 from pipeline.schemas import Table, check_folder
 from pipeline.stamps import COLUMNS, Stamp
-from pipeline.storage import File, Place, StorePath, file_at, first_line
+from pipeline.storage import Place, StorePath, first_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -249,31 +249,23 @@ def write_json(folder: Place, name: str, value: Mapping[str, object]) -> None:
 class PartWriter:
     """Writes one part of a table in a task, under a name that no other attempt has, so that retries never collide."""
 
-    def __init__(
-        self, table: Table, folder: File | Path, task: int, stamp: Stamp | None = None, *,
-        kind: str = "",
-    ) -> None:  # fmt: skip
+    def __init__(self, table: Table, folder: Place, task: int, stamp: Stamp | None = None, *, kind: str = "") -> None:
         """``kind`` distinguishes several parts of one task and table.
 
         Columns with few values get statistics only if readers filter by them: they take a third of the time of writing.
         """
         self.table = table
         self._stamp = stamp
-        few = table.few
-        self._few = None if few is None else (*few, *COLUMNS.names)
+        self._few = None if table.few is None else (*table.few, *COLUMNS.names)
         self.rows = 0
-        self._path = (
-            file_at(folder if isinstance(folder, StorePath) else str(folder))
-            / f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{_SUFFIX}"
-        )
+        self._path = folder / f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{_SUFFIX}"
         self._writer: Any = None
         self._schema: Any = None
 
-    def write(self, columns: Any) -> None:
-        """Append a ``pyarrow.Table`` or ``RecordBatch`` with the table's columns; texts may be dictionaries."""
-        if columns.num_rows == 0:
+    def write(self, table: Any) -> None:
+        """Append a ``pyarrow.Table`` with the table's columns; texts may be dictionaries."""
+        if table.num_rows == 0:
             return
-        table = columns if isinstance(columns, pa.Table) else pa.Table.from_batches([columns])
         table = table if self._stamp is None else self._stamp.on(table)
         if self._schema is None:
             self._schema = _as_written(self.table, table.schema)

@@ -24,6 +24,7 @@ from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
 from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings
 from engine.errors import InputError, Problem, Rejection
+from engine.text import time_text
 
 NO_LOAD_REPORT: Final = (
     "save GET /admin/v2/broker-stats/load-report of every broker beside these files (ringside record does)"
@@ -253,12 +254,12 @@ def series_problems(written: Iterable[tuple[str, WrittenLoad]], longest_ms: int)
     for broker, known in times.items():
         for (before_ms, _), (at_ms, file) in pairwise(known):
             if at_ms < before_ms:
-                reason = f"the clock of {broker} went back by {(before_ms - at_ms) / 1000:,.0f} s since the file before"
+                reason = f"the clock of {broker} went back by {time_text(before_ms - at_ms)} since the file before"
                 problems.append(Problem(file, "$.lastUpdate", reason, "reports are taken by their times"))
         for (before_ms, _), (at_ms, file) in pairwise(sorted(known)):
             if at_ms - before_ms > longest_ms + MS_PER_MINUTE:
-                reason = f"{broker} has no report of the {(at_ms - before_ms) / MS_PER_MINUTE:,.0f} minutes before"
-                advice = f"it writes one at least every {longest_ms / MS_PER_MINUTE:g}, so averages lack samples"
+                reason = f"{broker} has no report of the {time_text(at_ms - before_ms)} before"
+                advice = f"it writes one at least every {longest_ms / MS_PER_MINUTE:g} min, so averages lack samples"
                 problems.append(Problem(file, "$.lastUpdate", reason, advice))
     return problems
 

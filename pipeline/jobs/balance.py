@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.admin.clusters import GROUPINGS, Grouping
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
-from pipeline.clusters import GROUPINGS, Grouping, clusters_of_reports
+from pipeline.broker_groups import clusters_of_reports
 from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by_cluster
 from pipeline.jobs.options import MAX_INPUT, check_options

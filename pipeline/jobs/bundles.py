@@ -23,7 +23,7 @@ from pipeline.schemas import (
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, load_if_there, need_tables
+from pipeline.tables import load, load_if_there, need_tables, rows_of
 from pipeline.transforms.bundle_topics import boundaries_of_namespaces, owners_of_namespaces, topics_by_namespace
 from pipeline.transforms.bundles import WRITTEN, BundleAccount, BundleWork
 from pipeline.writing import Draft, replacing, write_json
@@ -44,7 +44,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     settings = settings_of(source, {name: value for name, value in options.settings.items() if name != "listed"})
     brokers = load_if_there(spark, source, BROKERS)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        names = sorted(row.broker for row in brokers.select("broker").distinct().collect())
+        names = sorted({broker for (broker,) in rows_of(source / BROKERS.name, "broker")})
         listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)
         owners = owners_of_namespaces(load(spark, source, BUNDLE_REPORTS), brokers)
         known = boundaries_of_namespaces(load(spark, source, BUNDLES)).join(owners, "namespace", "full")

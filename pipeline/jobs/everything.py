@@ -104,7 +104,7 @@ class _Run:
             if job in ("import", "report"):
                 continue
             missing = ""
-            if job == "keys" and not has_traces(self.source) and not consumers_of_tables(self.target):
+            if job == "keys" and not has_traces(self.source) and not consumers_of_tables(self.target)[0]:
                 missing = "neither a trace nor a Key_Shared subscription"
             elif job == "balance" and not has_load_reports(self.target):
                 missing = "no load report"

@@ -20,6 +20,7 @@ from engine.admin.inference import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
+from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
 from pipeline.jobs.keys_judging import (
@@ -35,10 +36,9 @@ from pipeline.jobs.keys_judging import (
 from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.reading.consumer_lists import KeyLists, read_key_consumers
 from pipeline.reading.files import deal, time_of_files
-from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists
+from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
@@ -106,8 +106,7 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
     top = own.get("top", "20")
     if int(top) == 0:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
-    lists = consumers_of_tables(tables)
-    several = counts_of_lists(tables)
+    lists, several = consumers_of_tables(tables)
     problems: list[Row] = []
     if own.get("consumers"):
         lists[("", "")] = _consumers(own["consumers"])
@@ -204,8 +203,9 @@ class _Keys:
         assert account["good"] == account["folded_rows"], f"rows were lost between reading and folding: {account}"
 
     def _load(self, folder: Place) -> None:
-        parts = parts_of(folder / FOLDED.name)
-        self.folds = by_space([pq.read_table(for_arrow(part), read_dictionary=["space"]) for part in parts])
+        columns = list(FOLDED.names)
+        parts = (for_arrow(part) for part in parts_of(folder / FOLDED.name))
+        self.folds = by_space([pq.read_table(part, columns=columns, read_dictionary=["space"]) for part in parts])
         heaviest: dict[str, list[tuple[int, bytes, int]]] = {}
         for space, key, hash_value, msgs in rows_of(folder / HOTTEST.name, *HOTTEST.names):
             heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from engine.admin.clusters import root_of
 from engine.bundles.boundaries import (
     FULL_LOWER_BOUND,
     FULL_UPPER_BOUND,
@@ -12,7 +13,7 @@ from engine.bundles.boundaries import (
     parse_range,
 )
 from engine.errors import Problem
-from pipeline.clusters import clusters_of_reports, root_of
+from pipeline.broker_groups import clusters_of_reports
 from pipeline.jobs.import_reading import place_of_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row

@@ -317,7 +317,7 @@ def dumps_of(paths: Sequence[str], source: Path) -> list[Dump]:
     """The dump in each file, with its moment: the time in its path, else when the file was written."""
     names = [os.path.relpath(path, source) for path in paths]
     files = [
-        FoundFile(name, path, Path(path).stat().st_size, at)
+        FoundFile(name, Path(path), Path(path).stat().st_size, at)
         for at, (path, name) in enumerate(zip(paths, names, strict=True))
     ]
     contexts = contexts_of(files)

@@ -99,7 +99,7 @@ def _members(
     path: Path, column: str, detail: Callable[[object], _Detail]
 ) -> tuple[dict[Key, list[tuple[str, _Detail]]], list[Row]]:
     """The consumers of each list with what ``column`` says of them."""
-    data, problems = read_answer(str(path), path.name)
+    data, problems = read_answer(path, path.name)
     if data is None:
         raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
     members: dict[Key, list[tuple[str, _Detail]]] = defaultdict(list)
@@ -160,7 +160,8 @@ def _json_entries(
         problem = malformed(data, source, fault)
         raise InputError(str(problem), (problem,)) from fault
     for subscription, consumers in lists.items():
-        if refuse_subscription(subscription) is not None:
+        # Events of a trace need no subscription: their consumers have an empty one.
+        if subscription and refuse_subscription(subscription) is not None:
             yield Problem(source, child("$", subscription), "names no subscription", "its list is set aside")
             continue
         for place, consumer in enumerate(consumers):

@@ -19,9 +19,13 @@ from engine.admin.topics import (
     without_nulls,
 )
 from engine.errors import Problem
-from pipeline.reading.rows import BAD, Rows, quarantine_row
+from pipeline.reading.rows import BAD, PublisherWire, Rows, quarantine_row
 from pipeline.reading.sound import take_sound_document
-from pipeline.reading.wire import OnlyPublishers, PublisherWire
+
+
+class OnlyPublishers(msgspec.Struct):
+    publishers: tuple[msgspec.Raw, ...] | None = None
+
 
 _LEVELS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
 _RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
 from pipeline.reading.files import files_below, size_of
-from pipeline.storage import File, Place, for_arrow, for_tasks, size_bytes
+from pipeline.storage import Place, for_arrow, size_bytes
 
 PARQUET: Final = "parquet"
 CSV: Final = "csv"
@@ -33,7 +33,7 @@ class TracePiece:
     """
 
     name: str
-    path: File
+    path: Place
     form: str
     first: int
     last: int
@@ -95,8 +95,8 @@ def _pieces(name: str, path: Place, form: str) -> list[TracePiece]:
         return _row_groups(name, path)
     if form == LINES and not name.lower().endswith(_PACKED):
         bounds = [*range(0, size, BYTES_PER_PIECE), size]
-        return [TracePiece(name, for_tasks(path), form, first, last, last - first) for first, last in pairwise(bounds)]
-    return [TracePiece(name, for_tasks(path), form, 0, size, size)]
+        return [TracePiece(name, path, form, first, last, last - first) for first, last in pairwise(bounds)]
+    return [TracePiece(name, path, form, 0, size, size)]
 
 
 def _row_groups(name: str, path: Place) -> list[TracePiece]:
@@ -107,6 +107,6 @@ def _row_groups(name: str, path: Place) -> list[TracePiece]:
         rows += metadata.row_group(group).num_rows
         size += metadata.row_group(group).total_byte_size
         if rows >= ROWS_PER_PIECE or group == metadata.num_row_groups - 1:
-            pieces.append(TracePiece(name, for_tasks(path), PARQUET, first, group + 1, size))
+            pieces.append(TracePiece(name, path, PARQUET, first, group + 1, size))
             first, rows, size = group + 1, 0, 0
     return pieces

@@ -6,6 +6,7 @@ A *unit* is a subscription with one list of consumers in one group of brokers (`
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -36,21 +37,24 @@ def group_of(file: Column, groups: BrokerGroups) -> Column:
 
 
 def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
-    """Each unit with the ``names`` of its consumers (null where the set is missing) and some observed ``actives``.
-
-    ``actives`` has the first topics by name, at most ``MOST_ACTIVES``, so that the order of the rows does not matter.
-    """
-    seen = rows.where(fn.col("told_active_consumer").isNotNull())
-    active = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
-    actives = seen.groupBy(*UNIT).agg(
-        fn.min_by(active, fn.struct("topic", "partition_index"), MOST_ACTIVES).alias("actives")
-    )
+    """Each unit with the ``names`` of its consumers (null where the set is missing) and its ``actives_of``."""
     units = rows.select(*UNIT).distinct()
     return (
         units.join(consumer_sets, "consumer_set", "left")
-        .join(actives, [*UNIT], "left")
+        .join(actives_of(rows, UNIT), [*UNIT], "left")
         .select(*UNIT, "names", "actives")
     )
+
+
+def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
+    """``unit`` and ``actives``: the first topics by name whose active consumer a broker reported.
+
+    At most ``MOST_ACTIVES``, so that a unit fits into a row; the order of the rows does not matter.
+    """
+    seen = rows.where(fn.col("told_active_consumer").isNotNull())
+    active = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
+    first = fn.min_by(active, fn.struct("topic", "partition_index"), MOST_ACTIVES)
+    return seen.groupBy(*unit).agg(first.alias("actives"))
 
 
 def numbered_rows(rows: DataFrame, units: DataFrame, count: int) -> DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from engine.admin.clusters import root_of
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile
 from engine.admin.inference import levels_of
@@ -24,7 +25,6 @@ from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, Su
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import whole_groups
-from pipeline.clusters import root_of
 from pipeline.schemas import FINDINGS
 
 ANSWERS_TOGETHER: Final = 256

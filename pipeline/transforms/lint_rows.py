@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from engine.admin.inference import MOST_ACTIVES
+from pipeline.transforms.failover import actives_of
 
 FAILOVER = "Failover"
 KEY_SHARED = "Key_Shared"
@@ -15,7 +15,7 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     """One row for each Failover subscription over topics with the same consumers.
 
     A topic has the consumers of its first partition that has any. ``partitioned`` and ``unpartitioned`` count
-    topics; ``topic`` is the first by name. ``actives`` are the first topics whose active consumer a broker reported.
+    topics; ``topic`` is the first by name. ``actives``: see ``actives_of``.
     """
     rows = subscriptions.where((fn.col("type") == FAILOVER) & (fn.col("consumers") > 0))
     by_topic = rows.groupBy("namespace", "subscription", "partitioned_topic").agg(
@@ -27,15 +27,9 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
         fn.sum("parted").cast("bigint").alias("partitioned"),
         fn.sum(1 - fn.col("parted")).cast("bigint").alias("unpartitioned"),
     )
-    observed = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
     unit = ("namespace", "subscription", "consumer_set")
-    actives = (
-        rows.where(fn.col("told_active_consumer").isNotNull())
-        .groupBy(*unit)
-        .agg(fn.slice(fn.sort_array(fn.collect_list(observed)), 1, MOST_ACTIVES).alias("actives"))
-    )
     return (
-        cases.join(actives, [*unit], "left")
+        cases.join(actives_of(rows, unit), [*unit], "left")
         .join(sets, "consumer_set")
         .select("namespace", "subscription", "topic", "partitioned", "unpartitioned", "names", "actives")
     )

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.admin.clusters import root_of
 from engine.admin.moments import read_moments
 from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.why import why
 from engine.lint.model import Severity
-from pipeline.clusters import root_of
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.reading.kept_answers import EVERYWHERE

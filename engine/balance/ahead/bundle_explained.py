@@ -242,7 +242,7 @@ def _extensible(start: ShedStart, bundle: str, owner: str) -> BundleExplained | 
         tuple(brokers),
         TRANSFER,
         cycle.number,
-        _skipped(start, decision),
+        decision.no_run or decision.skip,
         broker_verdict,
         figure,
         limit,
@@ -264,12 +264,6 @@ def _acting(start: ShedStart) -> AheadCycle:
     assert not isinstance(ahead, Rejection), ahead
     looks = (cycle for cycle in ahead.cycles if isinstance(cycle.decision, TransferCycle) and cycle.decision.pairs)
     return next(looks, ahead.cycles[-1])
-
-
-def _skipped(start: ShedStart, decision: TransferCycle) -> Skipped | None:
-    if not start.settings.loadBalancerEnabled or not start.settings.loadBalancerSheddingEnabled:
-        return "switched-off"
-    return "one-broker" if len(start.loads) <= 1 else decision.skip
 
 
 def _in_pairs(

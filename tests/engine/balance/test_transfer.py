@@ -159,3 +159,21 @@ def test_a_swap_stands_below_three_quarters_of_the_fuller_brokers_throughput() -
     assert exchange([bundle("a", 600), bundle("b", 600)], [bundle("p", 200)])[1] == [("p", "b:0"), ("a", "b:1")], (
         "600 each"
     )
+
+
+@pytest.mark.parametrize(
+    ("loads", "sign", "blamed"),
+    [
+        ((0.9, 0.1), "deviation", None),
+        ((0.3, 0.3, 0.3, 0.0), "underloaded", "b:4"),
+        ((0.3, 0.32), None, None),
+    ],
+)
+def test_a_cycle_that_waits_says_by_which_sign_the_brokers_are_uneven(
+    loads: tuple[float, ...], sign: str | None, blamed: str | None
+) -> None:
+    published = tuple(PublishedLoad(f"b:{at}", load, 1e6) for at, load in enumerate(loads, 1))
+    seen = TransferView(published, tuple(load.broker for load in published), {})
+    _, cycle = shed_transfer(TransferMemory(), seen, LoadSettings())
+    assert (cycle.skip, cycle.sign, cycle.blamed) == ("HitCount", sign, blamed)
+    assert cycle.hits == (0 if sign is None else 1)

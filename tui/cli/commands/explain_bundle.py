@@ -154,7 +154,7 @@ def _row(broker: BrokerExplained, *, modular: bool) -> tuple[str, ...]:
 
 def _owner_texts() -> dict[str, str]:
     """Why a broker gives nothing away, by the verdict on it in either load manager."""
-    from tui.brokers.words import BROKER_TEXTS, PAIR_TEXTS
+    from tui.brokers.cycle_words import BROKER_TEXTS, PAIR_TEXTS
 
     return {
         **{str(outcome): text for outcome, text in BROKER_TEXTS.items()},
@@ -164,7 +164,7 @@ def _owner_texts() -> dict[str, str]:
 
 
 def _stays(explanation: BundleExplained) -> str:
-    from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
+    from tui.brokers.cycle_words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 
     if explanation.unload is not None:
         return (
@@ -180,7 +180,7 @@ def _stays(explanation: BundleExplained) -> str:
 
 def _stays_extensible(explanation: BundleExplained) -> str:
     """The cycle is the first that can act, since hits are in nobody's report; another leader may be further."""
-    from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS
+    from tui.brokers.cycle_words import BUNDLE_TEXTS, SKIPPED_TEXTS
 
     cycle = f"cycle {explanation.cycle} of {explanation.shedder}"
     if explanation.verdict in ("moved", "swapped"):

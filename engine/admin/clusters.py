@@ -13,9 +13,6 @@ from typing import Final, Literal
 
 from engine.admin.files import moment_ms
 from engine.text import natural_key
-from pipeline.schemas import BUNDLE_REPORTS, LOAD_ANSWERS
-from pipeline.storage import Place
-from pipeline.tables import rows_of
 
 Grouping = Literal["by-bundles", "folders", "one"]
 GROUPINGS: Final[tuple[Grouping, ...]] = ("by-bundles", "folders", "one")
@@ -35,18 +32,6 @@ def root_of(name: str) -> str:
     if parts and moment_ms(parts[-1]) is not None:
         parts.pop()
     return "".join(f"{part}/" for part in parts)
-
-
-def clusters_of_reports(tables: Place, grouping: Grouping = "by-bundles") -> dict[str, str]:
-    """The cluster of every folder with load reports in an import; reads bundles only where they decide it."""
-    reports = [(broker, file) for broker, file in rows_of(tables / LOAD_ANSWERS.name, "broker", "file") if broker]
-    deciding = {file: root for root, file in single_brokers(reports).items()} if grouping == "by-bundles" else {}
-    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
-    chosen = [("file", "in", list(deciding))]
-    for bundle, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "file", filters=chosen) if deciding else ():
-        bundles[deciding[file]].add(bundle)
-    roots = {root_of(file) for _, file in reports}
-    return clusters_of(roots, {root: frozenset(own) for root, own in bundles.items()}, grouping)
 
 
 def single_brokers(reports: Iterable[tuple[str, str]]) -> dict[str, str]:
