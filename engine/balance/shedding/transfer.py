@@ -119,7 +119,7 @@ class TopBundleVerdict:
 
     bundle: str
     outcome: TopBundleOutcome
-    bytes_per_sec: float = 0.0
+    bytes_per_sec: float
 
 
 @dataclass(frozen=True, slots=True)

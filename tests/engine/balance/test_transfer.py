@@ -218,3 +218,11 @@ def test_a_bundle_that_would_fill_either_broker_up_does_not_come_back() -> None:
     ]  # fmt: skip
     back = [bundle("p", 10), bundle("q", 400), bundle("r", 100)]
     assert exchange([bundle("a", 810), bundle("b", 999)], back)[1] == [("q", "b:0"), ("r", "b:0"), ("a", "b:1")]
+
+
+def test_of_a_broker_that_is_gone_when_it_is_asked_nothing_moves() -> None:
+    _, cycle = shed_transfer(TransferMemory(), replace(view(0.9, 0.1), vanished=("b:0",)), SETTINGS)
+    assert cycle.skip == "NoLoadData"
+    assert [(pair.fuller, pair.outcome, pair.wanted_bytes_per_sec) for pair in cycle.pairs] == [
+        ("b:0", "no-load-data", 0.0)
+    ]
