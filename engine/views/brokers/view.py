@@ -24,7 +24,7 @@ from engine.balance.shedding.transfer import TransferPair
 from engine.balance.splitting.loops import Loop, returning_bundles
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import Problem, Rejection
+from engine.errors import Rejection
 from engine.load_rules import LoadRules
 from engine.views.brokers.model import (
     RESOURCES,
@@ -57,24 +57,7 @@ def brokers_input(inputs: ShedInputs, release: str | None = None, source: str = 
     behaviour = behaviour_of(label)
     known = behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT
     settings, problems = inputs.settings_over(default_load_settings(known.load))
-    problems = (*problems, *_of_another_manager(inputs, settings))
     return BrokersInput(inputs, settings, known.load, known.label, source, (*inputs.problems, *problems), about)
-
-
-def _of_another_manager(inputs: ShedInputs, settings: LoadSettings) -> Iterable[Problem]:
-    """A shedder that is configured for the other load manager: its class is not one that this manager takes."""
-    named = inputs.settings.get("loadBalancerLoadSheddingStrategy")
-    shedder = settings.loadBalancerLoadSheddingStrategy
-    if named is None or (shedder == TRANSFER) == inputs.is_extensible:
-        return
-    if inputs.is_extensible and shedder in MODULAR_SHEDDERS:
-        advice = "the extensible load manager sheds by TransferShedder instead"
-    elif shedder == TRANSFER:
-        advice = "the default of the release is taken for the modular load manager, which does not have it"
-    else:
-        return
-    place = "loadBalancerLoadSheddingStrategy"
-    yield Problem("settings", place, f"{shedder} is a shedder of the other load manager", advice)
 
 
 def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadManager, str, LoadSettings] | Rejection:

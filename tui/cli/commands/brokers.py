@@ -10,7 +10,7 @@ import click
 
 from engine.errors import InputError, Rejection
 from engine.text import counted
-from tui.cli.commands.shed import SCENES_LISTED, inputs_of, scene_lines, scene_shown
+from tui.cli.commands.shed import SCENES_LISTED, inputs_of, refused_text, scene_lines, scene_shown
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
@@ -101,7 +101,9 @@ def show_brokers(given: BrokersInput, question: BrokersQuestion, output: Output)
     if isinstance(view, Rejection):
         option = {"cycles": "--cycles", "broker": "--kill", "loadBalancerLoadPlacementStrategy": "--placement"}
         known = view.field in (name for name, _ in question.settings)
-        raise InputError(f"{option.get(view.field, '--set' if known else '--shedder')}: {view.message}")
+        place = option.get(view.field, "--set" if known else "--shedder")
+        asked = question.shedder or question.placement
+        raise InputError(refused_text(view, place, given.inputs, asked))
     compared = compared_shedders(view)
     if output.json:
         from engine.views.brokers.document import brokers_document

@@ -87,12 +87,14 @@ def shed_command(
         if isinstance(changed, Rejection):
             raise InputError(f"--set: {changed}")
         in_force = changed
-    chosen = shedder or (TRANSFER if inputs.is_extensible else in_force.loadBalancerLoadSheddingStrategy)
+    own = in_force.loadBalancerLoadSheddingStrategy
+    own = rules.default_shedder if own == TRANSFER else own  # which only the extensible manager has
+    chosen = shedder or (TRANSFER if inputs.is_extensible else own)
     ask = _Question(inputs, in_force, rules, placement, seed, cycles)
     forecast = ask.ahead(chosen)
     if isinstance(forecast, Rejection):
         option = {"cycles": "--cycles", "loadBalancerLoadPlacementStrategy": "--placement"}
-        raise InputError(f"{option.get(forecast.field, '--shedder')}: {forecast.message}")
+        raise InputError(refused_text(forecast, option.get(forecast.field, "--shedder"), inputs, shedder or placement))
     compared: list[ShedAhead] = []
     for name in SHEDDERS if compare else ():
         other = ask.ahead(name)
@@ -120,6 +122,13 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
         return read_shed_inputs(path, max_input), path
     shown = scene_shown(scene)
     return shown.inputs(), f"scene {shown.name}"
+
+
+def refused_text(refused: Rejection, option: str, inputs: ShedInputs, asked: str | None) -> str:
+    """A refusal with its place: the option, or the brokers' own setting where nothing else was asked for."""
+    if asked is None and refused.field in inputs.settings:
+        return f"{refused.field} of the brokers: {refused.message} ({option} takes another one)"
+    return f"{option}: {refused.message}"
 
 
 def scene_shown(name: str | None) -> BrokerScene:
