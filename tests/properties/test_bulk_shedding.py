@@ -15,12 +15,14 @@ from engine.balance.ahead.modular import ModularAhead
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS
 from engine.load_rules import load_rules
+from tests.engine.balance.shedding_world import first
 
 NAMESPACES = ("t/a", "t/b", "u/c", "pulsar/system", "pulsar/b-0:8080", "x/y/z")
 RELEASES = ((3, 0, 7), (3, 3, 2), (4, 0, 7), (4, 2, 4), (5, 0, 0))
@@ -41,7 +43,10 @@ def clusters(draw: st.DrawFn) -> tuple[BrokerLoad, ...]:
             stats.append(BundleStats(name, draw(st.integers(0, 9)), 0, 0, *four))
             number += 1
         used = {
-            name: ResourceUsage(draw(st.floats(0, 130)), draw(st.sampled_from([100.0, 100.0, 100.0, 0.0])))
+            name: ResourceUsage(
+                draw(st.floats(0, 130) | st.sampled_from([10.0, 50.0, 85.0])),
+                draw(st.sampled_from([100.0, 100.0, 100.0, 0.0])),
+            )
             for name in ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
         }
         load = report_of(
@@ -114,6 +119,8 @@ def starts(draw: st.DrawFn) -> ShedStart:
         for at in range(draw(st.integers(1, 4))):
             state = reports_read(leader, state, [_earlier(load, at) for load in loads])
         state = reports_read(leader, state, loads[::-1])
+        for at_ms in range(draw(st.integers(0, 2))):  # so that shedder and strategy remember something
+            state, _ = shed(leader, state, at_ms, first)
     return ShedStart(loads, chosen, rules, policies, "modular", state, draw(st.integers(0, 3)))
 
 

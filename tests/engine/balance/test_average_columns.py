@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.balance.averages import SETTLED_WITHIN, BundleData, new_bundle_data
+from engine.balance.averages import BundleData, new_bundle_data
 from engine.balance.brokers import report_of
 from engine.balance.bulk_averages import AverageColumns, ShedAverages, has_one_window
 from engine.balance.java_maps import concurrent_order, hash_order
@@ -28,9 +28,9 @@ def traffic_of(data: BundleData) -> tuple[float, ...]:
 
 
 def are_settled(before: Mapping[str, BundleData], after: Mapping[str, BundleData]) -> bool:
-    """Whether the same bundles are known, those that are gone left out, by the same averages but for rounding."""
+    """Whether the same bundles are known, those that are gone left out, by the same averages up to a billionth."""
     return all(bundle in before for bundle in after) and all(
-        math.isclose(old, new, rel_tol=SETTLED_WITHIN)
+        math.isclose(old, new)
         for bundle, data in after.items()
         for old, new in zip(traffic_of(before[bundle]), traffic_of(data), strict=True)
     )
