@@ -133,7 +133,7 @@ class BulkShedding:
         known = self._figures.get(load.broker)
         if known is None or known[0] is not load:
             settings, rules = self._leader.settings, self._leader.rules
-            known = (load, overload_usage(load, settings, rules), weighted_usage(load, settings, rules, heap=True))
+            known = (load, overload_usage(load, settings, rules), weighted_usage(load, settings, rules))
             self._figures[load.broker] = known
         return known[1:]
 
