@@ -106,6 +106,7 @@ def starts(draw: st.DrawFn) -> ShedStart:
             [
                 None,
                 ClusterPolicies((IsolationPolicy(("t/a",), ("b-[0-2]",), ("b-3",), 2),)),
+                ClusterPolicies((IsolationPolicy(("t/a",), ("nobody",)),)),
                 ClusterPolicies(
                     groups={"t/a": "g", "t/b": "G", "u/c": "g"}, domains={"b-0:8080": "east", "b-1:8080": "west"}
                 ),
