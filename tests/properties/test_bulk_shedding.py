@@ -178,7 +178,10 @@ def test_long_forecasts_of_a_busy_cluster_agree() -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_twins_that_may_not_go_where_they_were_planned_agree(release: tuple[int, int, int]) -> None:
+@pytest.mark.parametrize("overloaded_from", [40, 85])
+def test_twins_that_may_not_go_where_they_were_planned_agree(
+    release: tuple[int, int, int], overloaded_from: int
+) -> None:
     """AvgShedder plans for the emptiest broker, which takes no such topics, so it draws; some releases keep the draw by
     the numbers of a bundle, which are the same for all here."""
     rules = load_rules(release)
@@ -194,6 +197,7 @@ def test_twins_that_may_not_go_where_they_were_planned_agree(release: tuple[int,
         loadBalancerLoadSheddingStrategy=AVERAGE,
         loadBalancerLoadPlacementStrategy=AVERAGE,
         loadBalancerDistributeBundlesEvenlyEnabled=False,
+        loadBalancerBrokerOverloadedThresholdPercentage=overloaded_from,
         loadBalancerAvgShedderHitCountHighThreshold=1,
         maxUnloadPercentage=0.5,
         minUnloadMessage=0,
