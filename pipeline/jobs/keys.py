@@ -36,9 +36,8 @@ from pipeline.jobs.keys_judging import (
 from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.reading.consumer_lists import KeyLists, read_key_consumers
+from pipeline.reading.consumer_lists import KeyLists, consumers_of_tables, read_key_consumers
 from pipeline.reading.files import deal, time_of_files
-from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
