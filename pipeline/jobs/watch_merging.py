@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -60,10 +60,13 @@ HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """By the table and column that rows are about: the things that a round replaces, and those it is too late for."""
+    """By the table and column that rows are about: the things that a round replaces, and those it is too late for.
 
-    replaced: Mapping[tuple[Table, str], Any]
-    late: Mapping[tuple[Table, str], Any]
+    ``late`` None: a late round, of which only the rows about its files count.
+    """
+
+    replaced: Mapping[tuple[Table, str], Any] = field(default_factory=dict)
+    late: Mapping[tuple[Table, str], Any] | None = None
 
 
 def judge(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Judged:
@@ -122,11 +125,8 @@ def _unlisted(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> A
     return earlier.filter(pc.invert(pc.is_in(earlier, value_set=new["topic"]))).combine_chunks()
 
 
-def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged: Judged | None) -> None:
-    """Write the rows of one table, of the import before and of one round, to ``target``. O(rows), by row group.
-
-    ``judged`` None: a late round, of which only the rows about its files count.
-    """
+def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged: Judged) -> None:
+    """Write the rows of one table, of the import before and of one round, to ``target``. O(rows), by row group."""
     about = ABOUT[table]
 
     def kept(folder: Path | None, left_out: Mapping[tuple[Table, str], Any]) -> Iterator[Any]:
@@ -138,10 +138,8 @@ def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged:
                     rows = rows.filter(pc.invert(pc.is_in(rows[about[1]], value_set=left_out[about])))
                 yield rows
 
-    rows_of_round = kept(fresh, judged.late if judged is not None else {})
-    if judged is None and about is not None:
-        rows_of_round = iter(())
-    write_part(table, target, chain(kept(before, judged.replaced if judged is not None else {}), rows_of_round))
+    rows_of_round = kept(fresh, judged.late or {}) if about is None or judged.late is not None else ()
+    write_part(table, target, chain(kept(before, judged.replaced), rows_of_round))
     ensure_part(table, target)
 
 

@@ -27,6 +27,7 @@ from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
     HISTORIES,
+    Judged,
     broker_rows,
     carry_history,
     files_of,
@@ -238,7 +239,7 @@ class _Watch:
                 moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
                 last = number == len(rounds) - 1
                 merged = own if last else folder / f"round-{number}" / "merged"
-                judged = None if round_.late else judge(before, tables, moments)
+                judged = Judged() if round_.late else judge(before, tables, moments)
                 for table in ABOUT:
                     (merged / table.name).mkdir(parents=True, exist_ok=True)
                     place = draft.table(table) if last else merged / table.name
