@@ -22,8 +22,16 @@ from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
-from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings
+from engine.balance.settings import (
+    EXTENSIBLE_CLASS,
+    LOAD_SETTING_DEFAULTS,
+    MODULAR_CLASS,
+    MS_PER_MINUTE,
+    LoadSettings,
+)
+from engine.balance.shedding.strategies import MODULAR_SHEDDERS, TRANSFER
 from engine.errors import InputError, Problem, Rejection
+from engine.text import time_text
 
 NO_LOAD_REPORT: Final = (
     "save GET /admin/v2/broker-stats/load-report of every broker beside these files (ringside record does)"
@@ -33,6 +41,7 @@ EXTENSIBLE_REPORTS_NOTHING: Final = (
     " it keeps usage in system topics, which are not read"
 )
 _EXTENSIBLE_REFUSAL: Final = b"ExtensibleLoadManagerWrapper.generateLoadReport"
+_INTERVAL: Final = "loadBalancerSheddingIntervalMinutes"
 _BROKER_ID: Final = re.compile(r"[^\s/]{1,300}:\d{1,5}")
 
 
@@ -72,16 +81,36 @@ class ShedInputs:
         return named == EXTENSIBLE_CLASS or (not named and classes == {EXTENSIBLE_CLASS})
 
     def settings_over(self, defaults: LoadSettings) -> tuple[LoadSettings, tuple[Problem, ...]]:
-        """Return these settings over the defaults of a release. An unreadable value is a problem."""
-        settings, problems = defaults, []
+        """Return these settings over the defaults of a release. A value that no broker starts with is a problem."""
+        settings, problems = defaults, list[Problem]()
         for name, text in self.settings.items():
             if name in LOAD_SETTING_DEFAULTS:
                 changed = settings.with_setting(name, text)
                 if isinstance(changed, Rejection):
                     problems.append(Problem("settings", name, changed.message, "the default is taken for it"))
+                elif name == _INTERVAL and changed.loadBalancerSheddingIntervalMinutes < 1:
+                    reason = f"{text} minutes are not a time between two cycles"
+                    problems.append(Problem("settings", name, reason, "the default is taken for it"))
                 else:
                     settings = changed
-        return settings, tuple(problems)
+        return settings, (*problems, *self._of_another_manager(settings.loadBalancerLoadSheddingStrategy))
+
+    def _of_another_manager(self, shedder: str) -> Iterable[Problem]:
+        """A load manager that nothing is forecast of, and a shedder that the load manager in force does not take."""
+        manager = self.settings.get("loadManagerClassName", "")
+        if manager and manager not in (MODULAR_CLASS, EXTENSIBLE_CLASS):
+            reason = f"{manager.rpartition('.')[2]} is neither the modular nor the extensible load manager"
+            yield Problem("settings", "loadManagerClassName", reason, "the forecast is that of the modular one")
+        if "loadBalancerLoadSheddingStrategy" not in self.settings or (shedder == TRANSFER) == self.is_extensible:
+            return
+        if shedder == TRANSFER:
+            advice = "the default of the release is taken for the modular load manager, which does not have it"
+        elif shedder in MODULAR_SHEDDERS:
+            advice = "the extensible load manager sheds by TransferShedder instead"
+        else:
+            return
+        place = "loadBalancerLoadSheddingStrategy"
+        yield Problem("settings", place, f"{shedder} is a shedder of the other load manager", advice)
 
     def leader_state(self, leader: Leader) -> LeaderState | None:
         """Return the memory of the modular leader after these reports; None with only one report of each broker.
@@ -253,12 +282,12 @@ def series_problems(written: Iterable[tuple[str, WrittenLoad]], longest_ms: int)
     for broker, known in times.items():
         for (before_ms, _), (at_ms, file) in pairwise(known):
             if at_ms < before_ms:
-                reason = f"the clock of {broker} went back by {(before_ms - at_ms) / 1000:,.0f} s since the file before"
+                reason = f"the clock of {broker} went back by {time_text(before_ms - at_ms)} since the file before"
                 problems.append(Problem(file, "$.lastUpdate", reason, "reports are taken by their times"))
         for (before_ms, _), (at_ms, file) in pairwise(sorted(known)):
             if at_ms - before_ms > longest_ms + MS_PER_MINUTE:
-                reason = f"{broker} has no report of the {(at_ms - before_ms) / MS_PER_MINUTE:,.0f} minutes before"
-                advice = f"it writes one at least every {longest_ms / MS_PER_MINUTE:g}, so averages lack samples"
+                reason = f"{broker} has no report of the {time_text(at_ms - before_ms)} before"
+                advice = f"it writes one at least every {longest_ms / MS_PER_MINUTE:g} min, so averages lack samples"
                 problems.append(Problem(file, "$.lastUpdate", reason, advice))
     return problems
 

@@ -175,7 +175,7 @@ class BulkShedding:
         self._capacity = candidates.capacity
         if not any(broker != source for broker in allowed):
             return Unload(bundle, source, "no-other-broker")
-        if not unload_is_useful(source, allowed, candidates.in_group):
+        if not unload_is_useful(allowed, candidates.in_group):
             return Unload(bundle, source, "anti-affinity")
         selection = self._select(bundle, candidates)
         if isinstance(selection, Rejection):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.balance.brokers import BrokerLoad
@@ -13,12 +13,13 @@ from engine.balance.settings import LoadSettings
 from engine.balance.shedding.model import (
     BrokerVerdict,
     BundleVerdict,
+    Comparison,
     ShedPlan,
     ShedView,
     TrafficMeasure,
     falling,
     planned,
-    shed_verdict,
+    with_bundles,
 )
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
@@ -50,12 +51,20 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """By how much one measure is uneven, its limit, and the broker that has most of it."""
+    """By how much one measure is uneven, its limit, and the broker that has most of it.
+
+    Moving less than ``least`` is not worth an unload.
+    """
 
     measure: TrafficMeasure
     spread: Spread
     figure: float
     limit: float
+    least: float
+
+    @property
+    def comparison(self) -> Comparison:
+        return "msgs-difference" if self.measure == "messages" else "bytes-ratio"
 
     @property
     def counts(self) -> bool:
@@ -119,12 +128,14 @@ def shed_uniform(
         msgs,
         (msgs.highest - msgs.lowest) * 100 / msgs.lowest,
         settings.loadBalancerMsgRateDifferenceShedderThreshold,
+        settings.minUnloadMessage,
     )
     by_bytes = Imbalance(
         "bytes",
         octets,
         octets.highest / octets.lowest,
         settings.loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold,
+        settings.minUnloadMessageThroughput,
     )
     reason = next((difference for difference in (by_msgs, by_bytes) if difference.counts), None)
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
@@ -133,7 +144,11 @@ def shed_uniform(
         _judge(view, settings, rules, load, reason)
         if reason is not None and load is source
         else BrokerVerdict(
-            load.broker, "below-threshold" if reason is None else "not-the-busiest", shown.figure, shown.limit
+            load.broker,
+            "below-threshold" if reason is None else "not-the-busiest",
+            shown.figure,
+            shown.limit,
+            measure=shown.comparison,
         )
         for load in view.brokers
     ]
@@ -143,14 +158,16 @@ def shed_uniform(
 def _judge(
     view: ShedView, settings: LoadSettings, rules: LoadRules, source: BrokerLoad, reason: Imbalance
 ) -> BrokerVerdict:
-    figure, limit, spread = reason.figure, reason.limit, reason.spread
+    spread = reason.spread
     need = java_int((spread.highest - spread.lowest) * settings.maxUnloadPercentage)
-    by_messages = reason.measure == "messages"
-    least = settings.minUnloadMessage if by_messages else settings.minUnloadMessageThroughput
+    judged = BrokerVerdict(
+        source.broker, "too-few-bundles", reason.figure, reason.limit, need, (), reason.comparison, reason.measure,
+        reason.least,
+    )  # fmt: skip
     if len(source.bundles) < 2:
-        return BrokerVerdict(source.broker, "too-few-bundles", figure, limit, need)
-    if need < least:
-        return BrokerVerdict(source.broker, "below-minimum-traffic", figure, limit, need)
+        return judged
+    if need < reason.least:
+        return replace(judged, outcome="below-minimum-traffic")
     candidates, passed = falling(view, source, reason.measure)
     maximum = settings.maxUnloadBundleNumPerShedding
     left, chosen = need, 0
@@ -164,4 +181,4 @@ def _judge(
             left += java_int(-traffic)
         else:
             bundles.append(BundleVerdict(bundle, "too-large", traffic))
-    return shed_verdict(source, figure, limit, need, (*bundles, *passed))
+    return with_bundles(judged, (*bundles, *passed))

@@ -78,7 +78,7 @@ def test_a_pair_waits_for_enough_hits(needed: int, outcome: str) -> None:
 def test_brokers_near_each_other_are_below_the_threshold() -> None:
     plan = shed(broker("b:1", 50), broker("b:2", 40), broker("b:3", 45))
     assert verdicts(plan) == {
-        f"b:{at}": ("below-threshold", usage, 15.0) for at, usage in ((1, 50.0), (2, 40.0), (3, 45.0))
+        f"b:{at}": ("below-threshold", apart, 15.0) for at, apart in ((1, 10.0), (2, 10.0), (3, 0.0))
     }
 
 
@@ -134,6 +134,24 @@ def test_a_measure_that_is_switched_off_is_not_shown() -> None:
 def test_a_broker_without_traffic_counts_as_one() -> None:
     loads = view([broker("b:1", 10, [stats(name(1), 2.0, 3.0)]), broker("b:2", 10)])
     assert {verdict.figure for verdict in shed_uniform(MapOrder("hash"), loads, SETTINGS)[1].verdicts} == {100.0}
+
+
+def test_a_pair_that_waits_is_judged_by_the_count_that_is_nearer_to_its_end() -> None:
+    """40 points apart count for both thresholds; two hits of the high one come before eight of the low one."""
+    for usage, expected in ((60, ("high-hits", 1.0, 2.0)), (30, ("low-hits", 1.0, 8.0))):
+        _, plan = shed_average(AverageMemory(), view([broker("b:1", usage), broker("b:2", 10)]), LoadSettings())
+        (waiting,) = [verdict for verdict in plan.verdicts if verdict.outcome == "hits-too-few"]
+        assert (waiting.measure, waiting.figure, waiting.limit) == expected
+
+
+def test_too_little_to_move_says_how_much_and_of_what() -> None:
+    loads = [broker("b:1", 50, [stats(name(0), 600.0, 6e5), stats(name(1), 300.0, 3e5)]), broker("b:2", 50)]
+    bytes_only = LoadSettings(loadBalancerMsgRateDifferenceShedderThreshold=0.0)
+    for settings, measure, least in ((bytes_only, "bytes", 1_048_576.0), (LoadSettings(), "messages", 1_000.0)):
+        _, plan = shed_uniform(MapOrder("hash"), view(loads), settings)
+        (busy,) = [verdict for verdict in plan.verdicts if verdict.outcome == "below-minimum-traffic"]
+        assert (busy.need_measure, busy.least) == (measure, least)
+        assert 0 < busy.need < busy.least
 
 
 NAN = math.nan
