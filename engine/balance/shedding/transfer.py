@@ -44,9 +44,9 @@ class PublishedLoad:
 
     broker: str
     load: float
-    throughput_average: float = 0.0
-    throughput_in_bytes_per_sec: float = 0.0
-    throughput_out_bytes_per_sec: float = 0.0
+    throughput_average: float
+    throughput_in_bytes_per_sec: float
+    throughput_out_bytes_per_sec: float
     updated_at_ms: int = 0
 
     @property
@@ -119,7 +119,7 @@ class TopBundleVerdict:
 
     bundle: str
     outcome: TopBundleOutcome
-    bytes_per_sec: float = 0.0
+    bytes_per_sec: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,15 +350,11 @@ class _Cycle:
         """The deviation as if the loads had moved; the mean stays."""
         statistics = self.statistics
         statistics.squares -= most * most + least * least
-        after_most = _java_max(0.0, most - moved)
+        after_most = max(0.0, most - moved)  # NaN would be NaN in Java, as the sum below is then
         after_least = least + moved
         statistics.squares += after_most * after_most + after_least * after_least
         difference = statistics.squares / statistics.counted - statistics.mean * statistics.mean
         statistics.deviation = _root(abs(difference))
-
-
-def _java_max(one: float, other: float) -> float:
-    return math.nan if math.isnan(one) or math.isnan(other) else max(one, other)
 
 
 @dataclass(slots=True)
