@@ -17,7 +17,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -311,6 +311,18 @@ def _as_written(table: Table, given: Any) -> Any:
     return pa.schema(
         [pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared[: len(names)]]
     )
+
+
+def write_part(table: Table, folder: Place, tables: Iterable[Any], number: int = 0, stamp: Stamp | None = None) -> None:
+    """Write ``pyarrow.Table``s as one more part of a table; parts are read in the order of their numbers."""
+    writer = PartWriter(table, folder, number, stamp)
+    try:
+        for columns in tables:
+            writer.write(columns)
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
 
 
 def write_rows(table: Table, folder: Place, rows: list[tuple[object, ...]], stamp: Stamp | None = None) -> int:

@@ -43,8 +43,8 @@ from pipeline.schemas import (
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import load, need_tables
-from pipeline.transforms.failover import UNIT, by_unit_and_topic, failover_rows, numbered_rows, units_of
 from pipeline.transforms.owners import NOW, FewestMovesOfUnits, FleetLists, OwnerAccount, OwnersByRule
+from pipeline.transforms.subscriptions import UNIT, by_unit_and_topic, failover_rows, numbered_rows, units_of
 from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:

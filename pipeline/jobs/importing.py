@@ -34,7 +34,7 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import counts_of, rows_of
-from pipeline.writing import Draft, PartWriter, replacing, write_json
+from pipeline.writing import Draft, replacing, write_json, write_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -171,9 +171,7 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
 
 def _quarantine(this: _Import, rows: list[Row]) -> None:
     """Write rows of the quarantine that the driver itself has."""
-    writer = PartWriter(QUARANTINE, this.draft.table(QUARANTINE), 0, this.draft.stamp)
-    writer.write(QUARANTINE.columns_of(rows))
-    writer.close()
+    write_part(QUARANTINE, this.draft.table(QUARANTINE), [QUARANTINE.columns_of(rows)], stamp=this.draft.stamp)
 
 
 def _finish(this: _Import) -> Counter[str]:

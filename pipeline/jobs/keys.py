@@ -7,11 +7,11 @@ are then look-ups on at most 65,536 rows per subscription.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,9 +36,8 @@ from pipeline.jobs.keys_judging import (
 from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.reading.consumer_lists import KeyLists, read_key_consumers
+from pipeline.reading.consumer_lists import KeyLists, consumers_of_tables, read_key_consumers
 from pipeline.reading.files import deal, time_of_files
-from pipeline.reading.key_tables import consumers_of_tables
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
@@ -56,7 +55,7 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
 from pipeline.tables import rows_of
-from pipeline.writing import Draft, PartWriter, replacing, write_json
+from pipeline.writing import Draft, replacing, write_json, write_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -251,7 +250,11 @@ class _Keys:
         for table in (KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
             self.draft.write(table, self.rows[table.name])
         self.draft.write(KEY_QUARANTINE, self.quarantine)
-        writer = PartWriter(KEY_SLOTS, self.draft.table(KEY_SLOTS), 0, self.draft.stamp)
+        write_part(KEY_SLOTS, self.draft.table(KEY_SLOTS), self._slots(), stamp=self.draft.stamp)
+        self.draft.fill(KEY_SLOTS)
+
+    def _slots(self) -> Iterator[Any]:
+        """Rows of ``key_slots``, by subscription and slot function."""
         for space, folds in sorted(self.folds.items()):
             namespace, _, subscription = space.partition(SPACE_SEPARATOR)
             for number, fold in sorted(folds.items()):
@@ -259,9 +262,7 @@ class _Keys:
                 texts = (namespace, subscription, space_words(self.functions[number]))
                 columns = [pa.repeat(pa.scalar(text), count).dictionary_encode() for text in texts]
                 columns += [pa.array(values) for values in (fold.slots, fold.keys, fold.rows, fold.msgs)]
-                writer.write(pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names)))
-        writer.close()
-        self.draft.fill(KEY_SLOTS)
+                yield pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names))
 
 
 def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:

@@ -33,7 +33,7 @@ from pipeline.schemas import (
 )
 from pipeline.storage import Place
 from pipeline.tables import counts_of, load, need_tables, rows_of
-from pipeline.transforms.bundle_topics import boundaries_of_namespaces, topics_by_namespace
+from pipeline.transforms.bundle_topics import boundaries_of_namespaces, namespace_topics, topics_by_namespace
 from pipeline.transforms.findings import (
     CausePlan,
     cause_linter,
@@ -43,7 +43,7 @@ from pipeline.transforms.findings import (
     namespace_linter,
     row_linter,
 )
-from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
+from pipeline.transforms.subscriptions import failover_cases, key_cases
 from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
     HISTORIES,
-    add_history,
+    Judged,
     broker_rows,
     carry_history,
     files_of,
@@ -44,11 +44,12 @@ from pipeline.schemas import (
     FILES,
     IMBALANCE_HISTORY,
     QUARANTINE,
+    Table,
 )
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import counts_of, rows_of
-from pipeline.writing import Draft, alone, current_run, replacing, write_json
+from pipeline.writing import Draft, alone, current_run, replacing, write_json, write_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -228,6 +229,7 @@ class _Watch:
         moments: dict[str, int] = dict(state.get("moments", {}))
         latest: dict[str, int] = dict(state.get("latest", {}))
         assigned = folder / "assigned"
+        histories: dict[Table, list[Any]] = {table: [] for table in HISTORIES}
         with replacing(self.target, JOB) as draft:
             own = Path(str(draft.folder))
             for table in HISTORIES:
@@ -237,23 +239,25 @@ class _Watch:
                 moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
                 last = number == len(rounds) - 1
                 merged = own if last else folder / f"round-{number}" / "merged"
-                judged = None if round_.late else judge(before, tables, moments)
+                judged = Judged() if round_.late else judge(before, tables, moments)
                 for table in ABOUT:
                     (merged / table.name).mkdir(parents=True, exist_ok=True)
                     place = draft.table(table) if last else merged / table.name
                     merge(table, before, tables, place, judged)
-                at = f"{batch:09d}-{number:06d}"
                 stamp = Stamp(self.options.run_id, datetime.fromtimestamp(round_.moment_ms / 1000, UTC))
-                add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), at,
-                            broker_rows(batch, tables if round_.late else merged), stamp)  # fmt: skip
+                brokers = broker_rows(batch, tables if round_.late else merged)
+                histories[BROKER_HISTORY].append(stamp.on(BROKER_HISTORY.columns_of(brokers)))
                 if last or not round_.late:
                     assigned = folder / f"round-{number}" / "assigned"
                     self._run("assign", merged, assigned, {"policies": "pulsar", **self.asked.assign})
                 imbalance = [] if round_.late else imbalance_rows(batch, assigned)
-                add_history(IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), at, imbalance, stamp)
+                histories[IMBALANCE_HISTORY].append(stamp.on(IMBALANCE_HISTORY.columns_of(imbalance)))
                 if not round_.late:
                     latest |= {dump.thing: dump.moment_ms for dump in round_.dumps}
                 before = merged
+            for table, rows in histories.items():
+                write_part(table, draft.table(table), rows, batch)
+            draft.fill(*HISTORIES)
             self._report(draft, assigned, folder / "report")
             write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
             kept = files_of(own)

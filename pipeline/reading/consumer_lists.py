@@ -1,8 +1,9 @@
-"""Read consumers of subscriptions from a user's file, to answer what would happen if a subscription had these.
+"""Read consumers of subscriptions: from a user's file, to answer what would happen with these, or from an import.
 
-CSV with a header line (``subscription,consumer``, and ``namespace`` if wanted), or JSON with a list of names for each
-subscription; a consumer may also be ``{"name": …}``. Consumers of Failover subscriptions may have a ``priority_level``,
-those of Key_Shared ones the ``ranges`` of a STICKY client: ``0-16383 32768-49151``, in JSON ``[[0, 16383], …]``.
+The file is CSV with a header (``subscription,consumer``, and ``namespace`` if wanted), or JSON with a list of names for
+each subscription; a consumer may also be ``{"name": …}``. Consumers of Failover subscriptions may have a
+``priority_level``, those of Key_Shared ones the ``ranges`` of a STICKY client: ``0-16383 32768-49151``, in JSON
+``[[0, 16383], …]``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from engine.admin.text import child, malformed
 from engine.errors import InputError, Problem
@@ -24,6 +27,9 @@ from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.names import refuse_namespace, refuse_subscription
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.unpacking import read_answer
+from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS, parts_of
+from pipeline.storage import Place, for_arrow
+from pipeline.tables import rows_of
 
 Key = tuple[str, str]
 """Namespace and subscription; an empty namespace means any."""
@@ -33,6 +39,7 @@ _Detail = TypeVar("_Detail")
 _LEVEL: Final = re.compile(r"-?\d{1,10}")
 _RANGE: Final = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 _LINE: Final = "this line is set aside"
+_KEY_SHARED: Final = "Key_Shared"
 
 
 def read_consumer_lists(path: Path) -> tuple[dict[Key, ConsumerList], list[Row]]:
@@ -174,3 +181,32 @@ def _json_entries(
             except ValueError as fault:
                 where = f"{child('$', subscription)}[{place}]"
                 yield Problem(source, where, str(fault), "this one is set aside; the rest is kept")
+
+
+def consumers_of_tables(folder: Place) -> tuple[KeyLists, dict[Key, int]]:
+    """The consumers of each subscription in the order of the statistics, and how many lists those have with several.
+
+    Both are empty without such tables. Every partition has a dispatcher of its own: the list of the first topic by name
+    represents all. Ranges in statistics are not declarations, so the consumers have none here. O(rows).
+    """
+    columns = ["namespace", "subscription", "consumer_set"]
+    first: dict[Key, dict[int, str]] = defaultdict(dict)
+    """The first topic by name of each list."""
+    for part in parts_of(folder / SUBSCRIPTIONS.name):
+        rows = pq.read_table(
+            for_arrow(part), columns=[*columns, "topic", "type"], filters=pc.field("type") == _KEY_SHARED
+        )
+        smallest = rows.sort_by("topic").group_by(columns, use_threads=False).aggregate([("topic", "first")])
+        for row in smallest.to_pylist():
+            topics = first[row["namespace"], row["subscription"]]
+            number, topic = row["consumer_set"], row["topic_first"]
+            topics[number] = min(topics.get(number, topic), topic)
+    chosen = {key: min(topics, key=lambda number: (topics[number], number)) for key, topics in first.items()}
+    wanted = [("consumer_set", "in", sorted(set(chosen.values())))]
+    sets = dict(rows_of(folder / CONSUMER_SETS.name, *CONSUMER_SETS.names, filters=wanted)) if chosen else {}
+    lists = {
+        key: tuple(Consumer(place, name) for place, name in enumerate(sets[number]))
+        for key, number in chosen.items()
+        if number in sets
+    }
+    return lists, {key: len(topics) for key, topics in first.items() if len(topics) > 1}

@@ -60,7 +60,7 @@ def row_linter(world: World, lint: _Lint) -> Callable[[Iterator[Any]], Iterator[
 
 
 def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
-    """Findings about a row of ``transforms.lint_rows.failover_cases``.
+    """Findings about a row of ``transforms.subscriptions.failover_cases``.
 
     Priority levels are inferred from the order of the consumers and from the observed active consumers.
     """
@@ -81,7 +81,7 @@ def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
 
 
 def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
-    """Findings about a row of ``transforms.lint_rows.key_cases``.
+    """Findings about a row of ``transforms.subscriptions.key_cases``.
 
     The selector is the one that gives the ranges that brokers reported. Where two consumers reported the same slot
     there is no such selector, and the reported ranges are checked as they are.
@@ -153,7 +153,7 @@ def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile
 
 
 def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks over rows of ``lint_rows.namespace_topics``, for ``mapInArrow``."""
+    """The function of tasks over rows of ``bundle_topics.namespace_topics``, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for table in whole_groups(batches, ("namespace",)):
@@ -171,7 +171,7 @@ def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def namespace_case(world: World, name: str, known: Sequence[dict[str, Any]]) -> NamespaceCase:
-    """One namespace; ``known``: its rows of ``transforms.lint_rows.namespace_topics``."""
+    """One namespace; ``known``: its rows of ``transforms.bundle_topics.namespace_topics``."""
     boundaries = next((row["boundaries"] for row in known if row["topic"] is None), None)
     rows = [row for row in known if row["topic"] is not None]
     known_bundles = frozenset[str]() if boundaries is None else None
