@@ -29,6 +29,13 @@ def test_division_by_zero_has_the_sign_of_both(dividend: float, divisor: float, 
     assert divided(dividend, divisor) == expected
 
 
+def test_a_resource_that_nobody_reports_is_none_of_nothing() -> None:
+    load = BrokerLoad("b:1")
+    assert {load.cpu, load.memory, load.direct_memory, load.bandwidth_in, load.bandwidth_out} == {
+        ResourceUsage(0.0, 0.0)
+    }
+
+
 def test_the_totals_of_a_report_are_the_sums_of_its_bundles() -> None:
     stats = [BundleStats(f"t/n/0x{at}", at, 1, 1, 1.0 * at, 10.0 * at, 100.0 * at, 1000.0 * at) for at in (1, 2)]
     load = report_of("b:1", stats)
