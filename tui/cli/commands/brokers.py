@@ -145,7 +145,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     lines += table([heading, *rows], ("<", *">" * (len(heading) - 1)), gap=" ")
     lines += ["usage in % of what there is; /: from there on the shedder acts", ""]
     for text, role in next_lines(view, frame):
-        lines += [text] if role == "head" else wrapped(text, first="  ", rest="    ")
+        lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
     lines += ["", f"all cycles: {unloads} unloads, {topics} topics interrupted, {msgs} msg/s moved"]
