@@ -62,6 +62,17 @@ class Imbalance:
         """Whether it is too much; a limit of 0 or less switches the measure off."""
         return self.limit > 0 and self.figure > self.limit
 
+    def need(self, settings: LoadSettings) -> int:
+        """How much is to be unloaded, in messages/s or bytes/s."""
+        return java_int((self.spread.highest - self.spread.lowest) * settings.maxUnloadPercentage)
+
+    def is_worth_it(self, settings: LoadSettings) -> bool:
+        """Whether so much is to be unloaded that it may be."""
+        of_messages = self.measure == "messages"
+        return self.need(settings) >= (
+            settings.minUnloadMessage if of_messages else settings.minUnloadMessageThroughput
+        )
+
 
 def _msgs(load: BrokerLoad) -> float:
     return load.msgs_per_sec
@@ -129,8 +140,10 @@ def shed_uniform(
     reason = next((difference for difference in (by_msgs, by_bytes) if difference.counts), None)
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
     source = None if reason is None else reason.spread.busiest
+    either = rules.uniform_source == "mixed"
+    worth_it = any(each.is_worth_it(settings) for each in (by_msgs, by_bytes) if either or each is reason)
     verdicts = [
-        _judge(view, settings, rules, load, reason)
+        _judge(view, settings, rules, load, reason, worth_it=worth_it)
         if reason is not None and load is source
         else BrokerVerdict(
             load.broker, "below-threshold" if reason is None else "not-the-busiest", shown.figure, shown.limit
@@ -141,16 +154,14 @@ def shed_uniform(
 
 
 def _judge(
-    view: ShedView, settings: LoadSettings, rules: LoadRules, source: BrokerLoad, reason: Imbalance
+    view: ShedView, settings: LoadSettings, rules: LoadRules, source: BrokerLoad, reason: Imbalance, *, worth_it: bool
 ) -> BrokerVerdict:
-    figure, limit, spread = reason.figure, reason.limit, reason.spread
-    need = java_int((spread.highest - spread.lowest) * settings.maxUnloadPercentage)
-    by_messages = reason.measure == "messages"
-    least = settings.minUnloadMessage if by_messages else settings.minUnloadMessageThroughput
+    figure, limit, need = reason.figure, reason.limit, reason.need(settings)
     if len(source.bundles) < 2:
         return BrokerVerdict(source.broker, "too-few-bundles", figure, limit, need)
-    if need < least:
+    if not worth_it:
         return BrokerVerdict(source.broker, "below-minimum-traffic", figure, limit, need)
+    slack = rules.uniform_slack if reason.measure == "messages" else rules.uniform_bytes_slack
     candidates, passed = falling(view, source, reason.measure)
     maximum = settings.maxUnloadBundleNumPerShedding
     left, chosen = need, 0
@@ -158,7 +169,7 @@ def _judge(
     for bundle, traffic in candidates:
         if maximum != -1 and chosen >= maximum:
             bundles.append(BundleVerdict(bundle, "maximum-reached", traffic))
-        elif traffic <= left + rules.uniform_slack:
+        elif traffic <= _wrapped(left + slack):
             bundles.append(BundleVerdict(bundle, "unloaded", traffic))
             chosen += 1
             left = _wrapped(left + java_int(-traffic))
