@@ -87,6 +87,19 @@ def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(_SIBILANTS) else f"{noun}s"
 
 
+def time_text(ms: float) -> str:
+    """A length of time in its largest fitting unit, whole.
+
+    >>> [time_text(minutes * 60_000) for minutes in (0.5, 1, 90, 300, 5_000, 30_000_000_000)]
+    ['30 s', '60 s', '90 min', '5 h', '3 days', '57,078 years']
+    """
+    seconds = ms / 1000
+    for unit, length, least in (("years", 31_536_000, 2), ("days", 86_400, 2), ("h", 3_600, 2), ("min", 60, 2)):
+        if seconds >= least * length:
+            return f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:,.0f} s"
+
+
 def listed(texts: Sequence[str], at_most: int = 3) -> str:
     """Write the first few of many texts, and how many more there are.
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from engine.errors import InputError, RingsideError
 from engine.text import visible
+from engine.views.fleet.conditions import Figures, conditions_of, failures_of, figures_of_result, figures_of_summary
 from engine.views.fleet.summary import FILE_NAME, read_summary
-from pipeline.conditions import Figures, conditions_of, failures_of, figures_of_result, figures_of_summary
 from pipeline.jobs import LOCAL, MODULES, job_called
 from pipeline.jobs.options import SPARK, check_options
 from pipeline.jobs.result import JobOptions, JobResult

@@ -73,19 +73,14 @@ def _group_at(batch: Any, row: int, columns: Sequence[str]) -> tuple[Any, ...]:
 
 
 def byte_column(strings: Any) -> ByteColumn:
-    """An Arrow column of texts as the engine's bulk hashes take it, without copying its bytes."""
+    """An Arrow column of texts or bytes as the engine's bulk hashes take it, without copying its bytes."""
     array = strings
     if isinstance(array, pa.ChunkedArray):
         # Combining a single chunk would copy it.
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
-    wide = pa.types.is_large_string(array.type)
+    assert array.type in (pa.string(), pa.binary()), f"{array.type} has other offsets"
     _, offsets, data = array.buffers()
-    if offsets is None or not len(array):
-        return ByteColumn(np.zeros(len(array) + 1, dtype=np.int64), np.zeros(0, dtype=np.uint8))
-    all_places = np.frombuffer(offsets, dtype=np.int64) if wide else np.frombuffer(offsets, dtype=np.int32)
-    places = all_places[array.offset : array.offset + len(array) + 1]
-    text = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, dtype=np.uint8)
-    return ByteColumn(places, text)
+    return ByteColumn.from_buffers(offsets, data, len(array), array.offset)
 
 
 def codes_of(column: Any) -> tuple[list[Any], Any]:

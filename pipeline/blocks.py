@@ -1,25 +1,124 @@
-"""Tables as cells of a DataFrame: Spark moves a block like one value, however many rows and columns are in it.
+"""Rows from the tasks that read input to those that write tables, as blocks: cells that have a whole table in them.
 
-Moving rows through the JVM one by one takes several times as long as decoding them.
+Spark moves a block like one value, however many rows and columns it has; moving rows through the JVM one by one takes
+several times as long as decoding them. The account of a reading task is a block too, so that only the accounts of
+finished attempts count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from pipeline.session import activate
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_COLUMNS: Final = {"part": "int", "share": "int", "number": "int", "name": "string", "block": "binary"}
+"""``share`` and ``number`` order blocks as they were read; ``name`` is what the tasks agree to call their rows."""
+_ACCOUNT: Final = "account"
 _BLOCK_BYTES: Final = 32 * 1024**2
+_PARTS_PER_TASK: Final = 4
+"""Spark deals parts to tasks by hash; with several each, tasks are of about equal size."""
 _PACKED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 """Each byte is copied some ten times on its way through the JVM."""
+_Share = TypeVar("_Share")
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+_Reader_co = TypeVar("_Reader_co", covariant=True)
 
 
-def block_of(table: Any) -> Any:
+class _HasReaders(Protocol[_Reader_co]):
+    @property
+    def readers(self) -> Sequence[_Reader_co]: ...
+
+
+@dataclass(frozen=True)
+class WritingTasks:
+    """How many tasks write, and how many parts blocks belong to; a part is written by one task."""
+
+    count: int
+    parts: int
+
+    @classmethod
+    def over(cls, size_bytes: int, bytes_per_task: int) -> WritingTasks:
+        tasks = max(1, size_bytes // bytes_per_task)
+        return cls(tasks, _PARTS_PER_TASK * tasks if tasks > 1 else 1)
+
+
+@dataclass
+class Sender:
+    """Makes the batches that one reading task yields."""
+
+    share: int
+    _sent: int = 0
+
+    def table(self, part: int, name: str, table: Any) -> Iterator[Any]:
+        """The blocks of a ``pyarrow.Table``."""
+        for piece in slices(table):
+            yield self._batch(part, name, _block_of(piece))
+
+    def account(self, account: msgspec.Struct) -> Any:
+        """The last batch."""
+        return self._batch(0, _ACCOUNT, pa.array([msgspec.msgpack.encode(account)], pa.binary()))
+
+    def _batch(self, part: int, name: str, block: Any) -> Any:
+        self._sent += 1
+        numbers = [pa.array([number], pa.int32()) for number in (part, self.share, self._sent)]
+        return pa.RecordBatch.from_arrays([*numbers, pa.array([name]), block], list(_COLUMNS))
+
+
+def read_by_engine(
+    spark: SparkSession, shares: Sequence[_Share], read: Callable[[_Share, int], Iterator[Any]], tasks: int
+) -> DataFrame:
+    """The batches that ``read`` yields for each share and its number, all blocks of a part in one of ``tasks`` tasks.
+
+    ``read`` makes them with a :class:`Sender`. Nothing is read yet. Shares are pickled, so they should be small.
+    """
+    from pipeline.data_source import EngineReader, pickled, registered  # noqa: PLC0415  imports Spark
+
+    reader = EngineReader([pickled(share) for share in shares], pickled(read))
+    columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+    name = registered(spark, columns=columns, engine_reader=reader)
+    # Reading looks up data sources in the active session; that of a stream's thread is another one.
+    before = type(spark).getActiveSession()
+    activate(spark)
+    try:
+        return spark.read.format(name).load().repartition(tasks, "part")
+    finally:
+        if before is not None:
+            activate(before)
+
+
+def received(batches: Iterator[Any]) -> dict[str, list[bytes]]:
+    """The blocks of a writing task by name, in the order of reading."""
+    waiting: dict[str, list[tuple[int, int, bytes]]] = defaultdict(list)
+    for batch in batches:
+        _, *columns = (column.to_pylist() for column in batch.columns)
+        for share, number, name, block in zip(*columns, strict=True):
+            waiting[name].append((share, number, block))
+    return {name: [block for *_, block in sorted(blocks)] for name, blocks in waiting.items()}
+
+
+def accounts_in(blocks: dict[str, list[bytes]], kind: type[_Struct]) -> list[_Struct]:
+    """Take the accounts of reading tasks out of the blocks of a writing task."""
+    return [msgspec.msgpack.decode(block, type=kind) for block in blocks.pop(_ACCOUNT, ())]
+
+
+def readers_of(accounts: Iterable[_HasReaders[_Reader_co]], shares: int) -> list[_Reader_co]:
+    """The accounts of all reading tasks, from those of the writing tasks; each share has exactly one."""
+    readers = [reader for account in accounts for reader in account.readers]
+    assert len(readers) == shares, f"{len(readers)} of {shares} readers gave an account"
+    return readers
+
+
+def _block_of(table: Any) -> Any:
     """A ``pyarrow.Table`` as a block, in a binary Arrow array of one value."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=_PACKED) as writer:
@@ -32,11 +131,6 @@ def block_of(table: Any) -> Any:
 def opened(block: bytes) -> Any:
     """The table of a block, without copying it."""
     return pa.ipc.open_stream(block).read_all()
-
-
-def parts_together(blocks: DataFrame, tasks: int) -> DataFrame:
-    """Blocks with all those of one ``part`` in the same of so many tasks."""
-    return blocks.repartition(tasks, "part")
 
 
 def slices(table: Any, *, most_bytes: int = _BLOCK_BYTES) -> Iterator[Any]:

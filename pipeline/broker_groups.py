@@ -7,16 +7,16 @@ such reports, every folder right in it is a group of its own, for which all thes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-import pyarrow.parquet as pq
-
+from engine.admin.clusters import Grouping, clusters_of, root_of, single_brokers
 from engine.config import DEFAULTS, FLAG, BrokerSettings
 from engine.errors import InputError, Rejection
-from pipeline.schemas import BROKERS, SETTINGS, parts_of
-from pipeline.storage import Place, for_arrow
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS, LOAD_ANSWERS, SETTINGS
+from pipeline.storage import Place
+from pipeline.tables import rows_of
 
 _T = TypeVar("_T")
 
@@ -61,11 +61,11 @@ class BrokerGroups:
 def broker_groups(source: Place) -> BrokerGroups:
     """What brokers reported, from the tables ``brokers`` and ``settings`` of an import under ``source``. O(reports)."""
     releases: dict[str, set[str]] = {}
-    for version, file in _pairs(source / BROKERS.name, "version"):
+    for version, file in rows_of(source / BROKERS.name, "version", "file"):
         if version:
             _add(releases, file, version)
     flags: dict[str, set[bool]] = {}
-    for name, value, file in _rows(source / SETTINGS.name, ("name", "value", "file")):
+    for name, value, file in rows_of(source / SETTINGS.name, "name", "value", "file"):
         if name == FLAG and value in ("true", "false"):
             _add(flags, file, value == "true")
     return BrokerGroups(
@@ -77,11 +77,7 @@ def broker_groups(source: Place) -> BrokerGroups:
 def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
     """The settings that brokers reported, with those given on top. Raises ``InputError`` for one that cannot be set."""
     settings = BrokerSettings()
-    reported: dict[str, str] = {}
-    for part in parts_of(source / SETTINGS.name):
-        table = pq.read_table(for_arrow(part), columns=["name", "value"])
-        reported |= dict(zip(table["name"].to_pylist(), table["value"].to_pylist(), strict=True))
-    for name, value in reported.items():
+    for name, value in dict(rows_of(source / SETTINGS.name, "name", "value")).items():
         changed = settings.with_setting(name, value) if name in DEFAULTS else settings
         settings = settings if isinstance(changed, Rejection) else changed
     for name, value in given.items():
@@ -90,6 +86,18 @@ def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
             raise InputError(str(changed))
         settings = changed
     return settings
+
+
+def clusters_of_reports(tables: Place, grouping: Grouping = "by-bundles") -> dict[str, str]:
+    """The cluster of every folder with load reports in an import; reads bundles only where they decide it."""
+    reports = [(broker, file) for broker, file in rows_of(tables / LOAD_ANSWERS.name, "broker", "file") if broker]
+    deciding = {file: root for root, file in single_brokers(reports).items()} if grouping == "by-bundles" else {}
+    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
+    chosen = [("file", "in", list(deciding))]
+    for bundle, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "file", filters=chosen) if deciding else ():
+        bundles[deciding[file]].add(bundle)
+    roots = {root_of(file) for _, file in reports}
+    return clusters_of(roots, {root: frozenset(own) for root, own in bundles.items()}, grouping)
 
 
 def _add(by_folder: dict[str, set[_T]], file: str, value: _T) -> None:
@@ -112,12 +120,3 @@ def _folders_of(file: str) -> Iterator[str]:
         yield folder
         folder = folder.rpartition("/")[0]
     yield ""
-
-
-def _pairs(folder: Place, column: str) -> Iterable[tuple[str, str]]:
-    return ((value, file) for value, file in _rows(folder, (column, "file")))
-
-
-def _rows(folder: Place, columns: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for part in parts_of(folder):
-        yield from zip(*pq.read_table(for_arrow(part), columns=list(columns)).to_pydict().values(), strict=True)

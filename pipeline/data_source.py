@@ -1,4 +1,4 @@
-"""The data sources of ``pipeline.source`` and ``pipeline.sink`` as Spark knows them.
+"""The data sources of ``pipeline.blocks`` and ``pipeline.sink`` as Spark knows them.
 
 Spark plans reads and writes, and commits writes, in separate Python processes, which import this module and nothing of
 the engine: the work of tasks stays pickled until a task begins, since importing the engine takes longer than planning.
@@ -7,12 +7,14 @@ the engine: the work of tasks stays pickled until a task begins, since importing
 from __future__ import annotations
 
 import pickle
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from pyspark import TaskContext
+from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -20,6 +22,9 @@ from pyspark.sql.datasource import (
     InputPartition,
     WriterCommitMessage,
 )
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass
@@ -86,3 +91,19 @@ class EngineSource(DataSource):
 
     def writer(self, schema: Any, overwrite: bool) -> DataSourceArrowWriter:
         return self.engine_writer
+
+
+def registered(spark: SparkSession, **members: object) -> str:
+    """Register an ``EngineSource`` with these members, and return its name.
+
+    Parallel jobs share the session, so every read and every write has a source of its own.
+    """
+    name = f"ringside-{uuid.uuid4().hex[:8]}"
+    spark.dataSource.register(type("Source", (EngineSource,), {"format_name": name, **members}))
+    return name
+
+
+def pickled(value: object) -> bytes:
+    """The value as tasks unpickle it; functions of the main program are pickled as a whole."""
+    data: bytes = CloudPickleSerializer().dumps(value)  # type: ignore[no-untyped-call]
+    return data

@@ -255,13 +255,13 @@ BALANCE_BROKERS: Final = Table(
     ("cluster string", "broker string", "usage double?", "usage_after double?", "fullest string?", "bundles bigint",
      "bundles_after bigint", "topics bigint", "msg_rate double", "throughput double", "next_unloads bigint",
      "unloads bigint", "gained bigint", "topics_interrupted bigint", "loops bigint", "next_outcome string",
-     "figure double?", "limit double?", "shedder string"),
+     "measure string?", "figure double?", "limit double?", "shedder string"),
 )  # fmt: skip
 """Every broker, the fullest first. ``fullest`` is the resource that makes its usage; rates are in and out together.
 
 ``next_outcome``: what the next cycle does with it and why (an outcome of the shedder, or why the cycle is skipped);
-``figure`` was compared with ``limit``. ``unloads``, ``gained`` and ``topics_interrupted`` are of all cycles, ``loops``
-counts bundles that came back to it."""
+``figure`` was compared with ``limit``, both of ``measure``. ``unloads``, ``gained`` and ``topics_interrupted`` are of
+all cycles, ``loops`` counts bundles that came back to it."""
 
 BALANCE_UNLOADS: Final = Table(
     "balance_unloads",

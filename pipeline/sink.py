@@ -8,7 +8,7 @@ the attempts that count; parts that no message names (of failed or slower attemp
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
@@ -70,20 +70,12 @@ def write_by_engine(
 
     ``aside``: tables that are not part of the result; their parts are moved to ``draft.aside("tables")`` instead.
     """
-    from pyspark.serializers import CloudPickleSerializer  # noqa: PLC0415
+    from pipeline.data_source import EngineWriter, pickled, registered  # noqa: PLC0415  imports Spark
 
-    from pipeline.data_source import EngineSource, EngineWriter  # noqa: PLC0415  imports Spark
-
-    own = uuid.uuid4().hex[:8]
-    staged = draft.aside(f"staged-{own}")
+    staged = draft.aside(f"staged-{uuid.uuid4().hex[:8]}")
     committed = staged / _COMMITTED
-    pickled: Callable[[object], bytes] = CloudPickleSerializer().dumps  # type: ignore[no-untyped-call]
     writer = EngineWriter(pickled(_Task(work, staged, draft.stamp)), pickled(committed))
-    # Parallel jobs share the session, so every write has a source of its own.
-    name = f"ringside-{own}"
-    source = type("Source", (EngineSource,), {"format_name": name, "engine_writer": writer})
-    rows.sparkSession.dataSource.register(source)
-    rows.write.format(name).mode("append").save()
+    rows.write.format(registered(rows.sparkSession, engine_writer=writer)).mode("append").save()
     messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
     take_parts([part for parts, _ in messages for part in parts], staged, draft, aside)
     return [msgspec.msgpack.decode(account, type=kind) for _, account in messages]

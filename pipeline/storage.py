@@ -171,8 +171,6 @@ class StorePath:
 
 
 Place: TypeAlias = Path | StorePath
-File: TypeAlias = str | StorePath
-"""A file in the form passed to tasks: the text of a path is smaller than a ``Path``."""
 
 
 def scheme_of(text: str) -> str:
@@ -314,26 +312,16 @@ def _hadoop_version() -> str:
     return "VERSION (that of its Hadoop)"
 
 
-def for_tasks(file: Place) -> File:
-    """A file in the form passed to tasks."""
-    return file if isinstance(file, StorePath) else str(file)
-
-
-def for_arrow(file: Place | File) -> Any:
+def for_arrow(file: Place) -> Any:
     """A file in the form that pyarrow reads: its path, or an open file of a store."""
     return file.input_file() if isinstance(file, StorePath) else file
 
 
-def file_at(file: File) -> Place:
-    """The place of a file that was passed to a task."""
-    return file if isinstance(file, StorePath) else Path(file)
-
-
-def size_bytes(file: Place | File) -> int:
+def size_bytes(file: Place) -> int:
     """Raises ``OSError``."""
     if isinstance(file, StorePath):
         return file.size_and_time()[0] or 0
-    return Path(file).stat().st_size
+    return file.stat().st_size
 
 
 def first_line(fault: Exception) -> str:

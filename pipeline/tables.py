@@ -1,14 +1,17 @@
-"""Tables of a result folder as DataFrames."""
+"""Tables of a result folder: as DataFrames, and small ones as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
 
 from engine.errors import InputError
 from pipeline.manifests import has_table
 from pipeline.schemas import Table, check_folder, parts_of
-from pipeline.storage import Place, StorePath
+from pipeline.storage import Place, StorePath, for_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,3 +40,29 @@ def load(spark: SparkSession, source: Place, table: Table) -> DataFrame:
         parts = [str(part) for part in parts_of(folder)]
         return spark.read.schema(table.ddl).parquet(*parts) if parts else spark.createDataFrame([], table.ddl)
     return spark.read.schema(table.ddl).parquet(str(folder))
+
+
+def rows_of(folder: Place, *columns: str, filters: Any = None) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table, read in this process part by part; none where its job has not run.
+
+    For tables that grow with brokers, files or bundles, not with topics. ``filters`` are those of ``pq.read_table``.
+    """
+    for part in parts_of(folder):
+        rows = pq.read_table(for_arrow(part), columns=list(columns), filters=filters)
+        yield from zip(*(rows[name].to_pylist() for name in columns), strict=True)
+
+
+def counts_of(folder: Place, *columns: str, summed: str = "") -> Counter[tuple[Any, ...]]:
+    """How many rows have each combination of values in these columns, or their sum of the column ``summed``.
+
+    Part by part in Arrow, so the table may be large if there are few combinations.
+    """
+    counts: Counter[tuple[Any, ...]] = Counter()
+    for part in parts_of(folder):
+        rows = pq.read_table(for_arrow(part), columns=[*columns, *([summed] if summed else [])])
+        counted = rows.group_by(list(columns)).aggregate([(summed, "sum") if summed else ([], "count_all")])
+        values = counted[f"{summed}_sum" if summed else "count_all"].to_pylist()
+        groups = zip(*(counted[name].to_pylist() for name in columns), strict=True)
+        for group, value in zip(groups, values, strict=True):
+            counts[group] += value
+    return counts

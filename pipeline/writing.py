@@ -17,20 +17,23 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import RingsideError
 from pipeline.manifests import RUNS, begin_run, publish, withdraw_runs
-from pipeline.schemas import Table
+from pipeline.schemas import Table, check_folder
 from pipeline.stamps import COLUMNS, Stamp
-from pipeline.storage import File, Place, StorePath, file_at, first_line
+from pipeline.storage import Place, StorePath, first_line
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ROWS_PER_GROUP: Final = 1 << 18
 _SUFFIX: Final = ".parquet"
@@ -63,9 +66,19 @@ class Draft:
         """Write a small table in one part."""
         write_rows(table, self.table(table), rows, self.stamp)
 
-    def fill(self, table: Table) -> None:
-        """Give a table without parts an empty one, so that readers find its columns."""
-        ensure_part(table, self.table(table), self.stamp)
+    def write_frame(self, table: Table, rows: DataFrame) -> None:
+        """Write a table with Spark, in the order of the rows."""
+        self.stamp.on_frame(rows).write.mode("overwrite").parquet(str(self.table(table)))
+        self.fill(table)
+
+    def fill(self, *tables: Table) -> None:
+        """Give tables without parts an empty one, so that readers find their columns."""
+        for table in tables:
+            ensure_part(table, self.table(table), self.stamp)
+
+    def rows(self, *tables: Table) -> dict[str, int]:
+        """How many rows were written of each table. Raises ``InputError`` where its columns are not as declared."""
+        return {table.name: check_folder(table, self.folder / table.name) for table in tables}
 
     def aside(self, name: str) -> Place:
         """A folder for working files of this run; it is removed at the end."""
@@ -236,31 +249,23 @@ def write_json(folder: Place, name: str, value: Mapping[str, object]) -> None:
 class PartWriter:
     """Writes one part of a table in a task, under a name that no other attempt has, so that retries never collide."""
 
-    def __init__(
-        self, table: Table, folder: File | Path, task: int, stamp: Stamp | None = None, *,
-        kind: str = "",
-    ) -> None:  # fmt: skip
+    def __init__(self, table: Table, folder: Place, task: int, stamp: Stamp | None = None, *, kind: str = "") -> None:
         """``kind`` distinguishes several parts of one task and table.
 
         Columns with few values get statistics only if readers filter by them: they take a third of the time of writing.
         """
         self.table = table
         self._stamp = stamp
-        few = table.few
-        self._few = None if few is None else (*few, *COLUMNS.names)
+        self._few = None if table.few is None else (*table.few, *COLUMNS.names)
         self.rows = 0
-        self._path = (
-            file_at(folder if isinstance(folder, StorePath) else str(folder))
-            / f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{_SUFFIX}"
-        )
+        self._path = folder / f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{_SUFFIX}"
         self._writer: Any = None
         self._schema: Any = None
 
-    def write(self, columns: Any) -> None:
-        """Append a ``pyarrow.Table`` or ``RecordBatch`` with the table's columns; texts may be dictionaries."""
-        if columns.num_rows == 0:
+    def write(self, table: Any) -> None:
+        """Append a ``pyarrow.Table`` with the table's columns; texts may be dictionaries."""
+        if table.num_rows == 0:
             return
-        table = columns if isinstance(columns, pa.Table) else pa.Table.from_batches([columns])
         table = table if self._stamp is None else self._stamp.on(table)
         if self._schema is None:
             self._schema = _as_written(self.table, table.schema)
@@ -308,6 +313,18 @@ def _as_written(table: Table, given: Any) -> Any:
     )
 
 
+def write_part(table: Table, folder: Place, tables: Iterable[Any], number: int = 0, stamp: Stamp | None = None) -> None:
+    """Write ``pyarrow.Table``s as one more part of a table; parts are read in the order of their numbers."""
+    writer = PartWriter(table, folder, number, stamp)
+    try:
+        for columns in tables:
+            writer.write(columns)
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
+
+
 def write_rows(table: Table, folder: Place, rows: list[tuple[object, ...]], stamp: Stamp | None = None) -> int:
     """Write a small table in one part, even an empty one, so that readers find its columns."""
     path, store = _where(folder / f"part-000000{_SUFFIX}")
@@ -334,10 +351,3 @@ def move_part(part: Place, folder: Place) -> None:
         part.rename(folder / part.name)
     else:
         shutil.move(str(part), str(folder / part.name))
-
-
-def keep_only(folder: Place, names: set[str]) -> None:
-    """Remove the parts of failed attempts: those that no finished task named."""
-    for part in folder.glob(f"*{_SUFFIX}"):
-        if part.name not in names:
-            part.unlink()

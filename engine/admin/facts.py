@@ -217,10 +217,11 @@ class SubscriptionFacts(
 class TopicFacts:
     """One topic, or one partition of a topic, under its full name.
 
-    ``partition_index`` is -1 for a topic that is not a partition. ``publishers`` is the number of producers.
-    ``source`` and ``kind`` name the answer: ``stats`` and ``partitioned-stats`` report the active consumer,
-    ``broker-stats`` does not and cuts its numbers to three decimals. Counters grow from 0 since the topic was
-    loaded, None where a release does not print them; ``backlog_quota_bytes`` is -1 without a limit.
+    ``partition_index`` is -1 for a topic that is not a partition. ``publishers`` is the number of producers,
+    ``publisher_entries`` what the answer says of each, undecoded and only if it was asked for. ``source`` and ``kind``
+    name the answer: ``stats`` and ``partitioned-stats`` report the active consumer, ``broker-stats`` does not and cuts
+    its numbers to three decimals. Counters grow from 0 since the topic was loaded, None where a release does not print
+    them; ``backlog_quota_bytes`` is -1 without a limit.
     """
 
     name: str
@@ -242,6 +243,7 @@ class TopicFacts:
     backlog_quota_bytes: int = -1
     waiting_publishers: int = 0
     last_publish_ms: int = 0
+    publisher_entries: tuple[msgspec.Raw, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def msg_backlog_entries(self) -> int:
@@ -378,8 +380,9 @@ class Snapshot:
     namespaces, as JSON values; ``configuration`` all run-time settings as texts. ``loaded`` are the topics that
     broker-stats lists, None where it is missing or empty, as it is until a broker's first statistics. ``owners``
     are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
-    ``broker_loads`` has the last load report of each broker. ``ownership``: isolation policies, failure domains and
-    anti-affinity groups, None without an answer about them.
+    ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
+    ``living`` the list of brokers with its file, None without one. ``ownership``: isolation policies, failure domains
+    and anti-affinity groups, None without an answer about them.
     """
 
     source: str
@@ -399,3 +402,5 @@ class Snapshot:
     owners: Mapping[str, str] = field(default_factory=dict)
     broker_loads: Mapping[str, WrittenLoad] = field(default_factory=dict)
     ownership: ClusterPolicies | None = None
+    written_loads: tuple[tuple[str, WrittenLoad], ...] = ()
+    living: tuple[str, frozenset[str]] | None = None

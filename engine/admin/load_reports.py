@@ -162,6 +162,12 @@ def decode_broker_load(
 
     stats, faults = _valid_bundles(wire.lastStats, source, path)
     names = wire.bundles or tuple(bundle.bundle for bundle in stats)
+    invalid = {at: refusal.message for at, bundle in enumerate(names) if (refusal := refuse_bundle(bundle)) is not None}
+    listed = child(path, "bundles")
+    faults += tuple(
+        Problem(source, f"{listed}[{at}]", fault, "this one is set aside; the rest is kept")
+        for at, fault in invalid.items()
+    )
     load = BrokerLoad(
         name,
         resource("cpu"),
@@ -173,7 +179,7 @@ def decode_broker_load(
         wire.msgRateOut,
         wire.msgThroughputIn,
         wire.msgThroughputOut,
-        bundles=tuple(bundle for bundle in names if refuse_bundle(bundle) is None),
+        bundles=tuple(bundle for at, bundle in enumerate(names) if at not in invalid),
         stats=stats,
         topics=wire.numTopics,
         version=wire.brokerVersionString,

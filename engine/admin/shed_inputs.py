@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -14,6 +13,7 @@ import msgspec
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.living_brokers import living_brokers
 from engine.admin.load_reports import decode_broker_load
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.ownership_policies import OwnershipPolicies
@@ -22,8 +22,16 @@ from engine.admin.text import plain_json, raw_object
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
-from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS, MS_PER_MINUTE, LoadSettings
+from engine.balance.settings import (
+    EXTENSIBLE_CLASS,
+    LOAD_SETTING_DEFAULTS,
+    MODULAR_CLASS,
+    MS_PER_MINUTE,
+    LoadSettings,
+)
+from engine.balance.shedding.strategies import MODULAR_SHEDDERS, TRANSFER
 from engine.errors import InputError, Problem, Rejection
+from engine.text import time_text
 
 NO_LOAD_REPORT: Final = (
     "save GET /admin/v2/broker-stats/load-report of every broker beside these files (ringside record does)"
@@ -33,7 +41,7 @@ EXTENSIBLE_REPORTS_NOTHING: Final = (
     " it keeps usage in system topics, which are not read"
 )
 _EXTENSIBLE_REFUSAL: Final = b"ExtensibleLoadManagerWrapper.generateLoadReport"
-_BROKER_ID: Final = re.compile(r"[^\s/]{1,300}:\d{1,5}")
+_INTERVAL: Final = "loadBalancerSheddingIntervalMinutes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +80,36 @@ class ShedInputs:
         return named == EXTENSIBLE_CLASS or (not named and classes == {EXTENSIBLE_CLASS})
 
     def settings_over(self, defaults: LoadSettings) -> tuple[LoadSettings, tuple[Problem, ...]]:
-        """Return these settings over the defaults of a release. An unreadable value is a problem."""
-        settings, problems = defaults, []
+        """Return these settings over the defaults of a release. A value that no broker starts with is a problem."""
+        settings, problems = defaults, list[Problem]()
         for name, text in self.settings.items():
             if name in LOAD_SETTING_DEFAULTS:
                 changed = settings.with_setting(name, text)
                 if isinstance(changed, Rejection):
                     problems.append(Problem("settings", name, changed.message, "the default is taken for it"))
+                elif name == _INTERVAL and changed.loadBalancerSheddingIntervalMinutes < 1:
+                    reason = f"{text} minutes are not a time between two cycles"
+                    problems.append(Problem("settings", name, reason, "the default is taken for it"))
                 else:
                     settings = changed
-        return settings, tuple(problems)
+        return settings, (*problems, *self._of_another_manager(settings.loadBalancerLoadSheddingStrategy))
+
+    def _of_another_manager(self, shedder: str) -> Iterable[Problem]:
+        """A load manager that nothing is forecast of, and a shedder that the load manager in force does not take."""
+        manager = self.settings.get("loadManagerClassName", "")
+        if manager and manager not in (MODULAR_CLASS, EXTENSIBLE_CLASS):
+            reason = f"{manager.rpartition('.')[2]} is neither the modular nor the extensible load manager"
+            yield Problem("settings", "loadManagerClassName", reason, "the forecast is that of the modular one")
+        if "loadBalancerLoadSheddingStrategy" not in self.settings or (shedder == TRANSFER) == self.is_extensible:
+            return
+        if shedder == TRANSFER:
+            advice = "the default of the release is taken for the modular load manager, which does not have it"
+        elif shedder in MODULAR_SHEDDERS:
+            advice = "the extensible load manager sheds by TransferShedder instead"
+        else:
+            return
+        place = "loadBalancerLoadSheddingStrategy"
+        yield Problem("settings", place, f"{shedder} is a shedder of the other load manager", advice)
 
     def leader_state(self, leader: Leader) -> LeaderState | None:
         """Return the memory of the modular leader after these reports; None with only one report of each broker.
@@ -124,7 +152,7 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
     collector = _Collector(list(problems))
     for file in files:
         collector.take(file)
-    collector.problems += series_problems(collector.written, collector.report_interval_ms)
+    collector.problems += series_problems(collector.written, report_interval_ms(collector.settings))
     reports = sorted((report for _, report in collector.written), key=lambda written: written.updated_at_ms)
     reports = _of_living_brokers(reports, collector.alive, collector.problems)
     written = tuple(_single_owners(list(dict.fromkeys(reports)), collector.problems))
@@ -145,20 +173,31 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
 
     The policies are those of the last moment that has any.
     """
-    written: list[WrittenLoad] = []
+    written: list[tuple[str, WrittenLoad]] = []
     settings: dict[str, str] = {}
     problems: list[Problem] = []
-    version = policies = None
+    version = policies = living = None
     for snapshot in snapshots:
-        written += snapshot.broker_loads.values()
+        written += snapshot.written_loads
         settings.update(snapshot.configuration)
         version = snapshot.version or version
         policies = snapshot.ownership or policies
+        living = snapshot.living or living
     if not written:
         return None
-    written.sort(key=lambda report: report.updated_at_ms)
-    single = tuple(_single_owners(list(dict.fromkeys(written)), problems))
+    problems += series_problems(written, report_interval_ms(settings))
+    reports = sorted((report for _, report in written), key=lambda report: report.updated_at_ms)
+    reports = _of_living_brokers(reports, living, problems)
+    single = tuple(_single_owners(list(dict.fromkeys(reports)), problems))
     return ShedInputs(single, settings, policies, version, tuple(problems))
+
+
+def report_interval_ms(settings: Mapping[str, str]) -> int:
+    """How long a broker waits at most before it writes a report, by its settings."""
+    name = "loadBalancerReportUpdateMaxIntervalMinutes"
+    changed = LoadSettings().with_setting(name, settings.get(name, "15"))
+    minutes = 15 if isinstance(changed, Rejection) else changed.loadBalancerReportUpdateMaxIntervalMinutes
+    return minutes * MS_PER_MINUTE
 
 
 @dataclass(slots=True)
@@ -169,14 +208,6 @@ class _Collector:
     ownership: OwnershipPolicies = field(default_factory=OwnershipPolicies)
     alive: tuple[str, frozenset[str]] | None = None
     refused: bool = False
-
-    @property
-    def report_interval_ms(self) -> int:
-        """How long a broker waits at most before it writes a report, by its settings."""
-        name = "loadBalancerReportUpdateMaxIntervalMinutes"
-        changed = LoadSettings().with_setting(name, self.settings.get(name, "15"))
-        minutes = 15 if isinstance(changed, Rejection) else changed.loadBalancerReportUpdateMaxIntervalMinutes
-        return minutes * MS_PER_MINUTE
 
     def take(self, file: AnswerFile) -> None:
         if self.ownership.take(file.name, file.data):
@@ -203,21 +234,6 @@ class _Collector:
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):
             self.settings.update({name: _text(value) for name, value in members.items() if isinstance(name, str)})
-
-
-def living_brokers(name: str, data: bytes) -> frozenset[str] | None:
-    """The brokers in the answer of ``GET /admin/v2/brokers/CLUSTER``; None for another answer.
-
-    >>> sorted(living_brokers("02-brokers-a.json", b'["b-1:8080", "b-2:8080"]'))
-    ['b-1:8080', 'b-2:8080']
-    """
-    if "brokers" not in name or data.lstrip()[:1] != b"[":
-        return None
-    try:
-        listed = msgspec.json.decode(data, type=list[str])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return frozenset(listed) if listed and all(map(_BROKER_ID.fullmatch, listed)) else None
 
 
 def _of_living_brokers(
@@ -253,12 +269,12 @@ def series_problems(written: Iterable[tuple[str, WrittenLoad]], longest_ms: int)
     for broker, known in times.items():
         for (before_ms, _), (at_ms, file) in pairwise(known):
             if at_ms < before_ms:
-                reason = f"the clock of {broker} went back by {(before_ms - at_ms) / 1000:,.0f} s since the file before"
+                reason = f"the clock of {broker} went back by {time_text(before_ms - at_ms)} since the file before"
                 problems.append(Problem(file, "$.lastUpdate", reason, "reports are taken by their times"))
         for (before_ms, _), (at_ms, file) in pairwise(sorted(known)):
             if at_ms - before_ms > longest_ms + MS_PER_MINUTE:
-                reason = f"{broker} has no report of the {(at_ms - before_ms) / MS_PER_MINUTE:,.0f} minutes before"
-                advice = f"it writes one at least every {longest_ms / MS_PER_MINUTE:g}, so averages lack samples"
+                reason = f"{broker} has no report of the {time_text(at_ms - before_ms)} before"
+                advice = f"it writes one at least every {longest_ms / MS_PER_MINUTE:g} min, so averages lack samples"
                 problems.append(Problem(file, "$.lastUpdate", reason, advice))
     return problems
 

@@ -5,6 +5,7 @@ Each topic is decoded on its own from its raw bytes, so a bad one loses only its
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -69,10 +70,27 @@ _SET_ASIDE: Final = "this one is set aside; the rest is kept"
 _PARTITION_LISTS: Final = ("persistent", "non-persistent")
 
 
-def decode_topic_stats(data: bytes, topic: str, source: str = "") -> Decoded[TopicFacts | None]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Answer:
+    """The answer that topics are decoded from.
+
+    ``whole``: search each topic for repeated members. ``earlier``: topics with the same bytes as there are not decoded
+    again. ``publishers``: keep what the answer says of each publisher, which few readers need.
+    """
+
+    source: str
+    kind: str
+    whole: bool = True
+    earlier: EarlierParts | None = None
+    publishers: bool = False
+
+
+def decode_topic_stats(
+    data: bytes, topic: str, source: str = "", *, publishers: bool = False
+) -> Decoded[TopicFacts | None]:
     """Decode ``GET …/{topic}/stats``, which does not name its topic: ``topic`` is its full name."""
     data, repairs = plain_json(data, source)
-    facts, problems = _one_topic(data, topic, source, "", STATS, whole=True)
+    facts, problems = _one_topic(_Answer(source, STATS, publishers=publishers), data, topic, "")
     return Decoded(facts, repairs + problems, 0 if facts else 1)
 
 
@@ -96,8 +114,9 @@ def broker_stats_of(data: bytes, source: str, earlier: EarlierAnswers | None) ->
 
 
 def decode_partitioned_stats(
-    data: bytes, source: str = "", path: str = "$", *, whole: bool = True, earlier: EarlierParts | None = None
-) -> Decoded[dict[str, TopicFacts]]:
+    data: bytes, source: str = "", path: str = "$", *, whole: bool = True, earlier: EarlierParts | None = None,
+    publishers: bool = False,
+) -> Decoded[dict[str, TopicFacts]]:  # fmt: skip
     """Decode the partitions of ``GET …/{topic}/partitioned-stats`` by full name, without the aggregate.
 
     The aggregate attaches names to other consumers' numbers and loses the active consumer (``TopicStatsImpl.add``),
@@ -106,42 +125,41 @@ def decode_partitioned_stats(
     O(length).
     """
     data, repairs = plain_json(data, source)
+    answer = _Answer(source, PARTITIONED_STATS, earlier=earlier, publishers=publishers)
     members, problems = raw_object(data, source, path, check_names=whole)
     if not members:
-        salvaged = _decode_all(salvage_topics(data), source, path, PARTITIONED_STATS)
+        salvaged = _decode_all(answer, salvage_topics(data), path)
         return Decoded(salvaged.good, repairs + problems + salvaged.problems, salvaged.set_aside)
     partitions = members.get("partitions")
     if partitions is None or bytes(partitions).strip() in (b"null", b"{}"):
         reason = "has no statistics of single partitions"
         advice = "ask with perPartition=true: the sums do not say whose they are"
         return Decoded({}, (*repairs, *problems, Problem(source, child(path, "partitions"), reason, advice)))
-    decoded = _decode_named(partitions, source, child(path, "partitions"), PARTITIONED_STATS, earlier)
+    decoded = _decode_named(answer, partitions, child(path, "partitions"))
     return Decoded(decoded.good, repairs + problems + decoded.problems, decoded.set_aside)
 
 
 def decode_named_stats(
-    data: bytes, source: str = "", path: str = "$", kind: str = STATS
+    data: bytes, source: str = "", path: str = "$", kind: str = STATS, *, publishers: bool = False
 ) -> Decoded[dict[str, TopicFacts]]:
     """Decode an object of full topic name -> statistics of a topic or of a partitioned topic."""
     data, repairs = plain_json(data, source)
-    decoded = _decode_named(data, source, path, kind, None)
+    decoded = _decode_named(_Answer(source, kind, publishers=publishers), data, path)
     return Decoded(decoded.good, repairs + decoded.problems, decoded.set_aside)
 
 
-def _decode_named(
-    data: bytes | msgspec.Raw, source: str, path: str, kind: str, earlier: EarlierParts | None
-) -> Decoded[dict[str, TopicFacts]]:
-    members, problems = raw_object(data, source, path)
+def _decode_named(answer: _Answer, data: bytes | msgspec.Raw, path: str) -> Decoded[dict[str, TopicFacts]]:
+    members, problems = raw_object(data, answer.source, path)
     if problems and not members:
-        salvaged = _decode_all(salvage_topics(bytes(data)), source, path, kind)
+        salvaged = _decode_all(answer, salvage_topics(bytes(data)), path)
         return Decoded(salvaged.good, problems + salvaged.problems, salvaged.set_aside)
     whole = len(memoryview(data)) <= WHOLE_CHECK_BYTES
-    decoded = _decode_all(list(members.items()), source, path, kind, whole=whole, earlier=earlier)
+    decoded = _decode_all(dataclasses.replace(answer, whole=whole), list(members.items()), path)
     return Decoded(decoded.good, problems + decoded.problems, decoded.set_aside)
 
 
 def decode_broker_stats_topics(
-    data: bytes, source: str = "", earlier: EarlierParts | None = None
+    data: bytes, source: str = "", earlier: EarlierParts | None = None, *, publishers: bool = False
 ) -> Decoded[BrokerStats]:
     """Decode ``GET /admin/v2/broker-stats/topics``: namespace -> bundle -> domain -> topic.
 
@@ -178,17 +196,12 @@ def decode_broker_stats_topics(
                     entries += [(name, raw, place, path) for name, raw in topics.items()]
                     if more and not topics:
                         entries += [(name, raw, place, path) for name, raw in salvage_topics(bytes(lists[domain]))]
-    return _broker_stats(entries, source, out, len(broken), whole=len(data) <= WHOLE_CHECK_BYTES, earlier=earlier)
+    answer = _Answer(source, BROKER_STATS, len(data) <= WHOLE_CHECK_BYTES, earlier, publishers)
+    return _broker_stats(answer, entries, out, len(broken))
 
 
 def _broker_stats(
-    entries: list[tuple[str, bytes | msgspec.Raw, Place, str]],
-    source: str,
-    problems: list[Problem],
-    broken: int,
-    *,
-    whole: bool,
-    earlier: EarlierParts | None,
+    answer: _Answer, entries: list[tuple[str, bytes | msgspec.Raw, Place, str]], problems: list[Problem], broken: int
 ) -> Decoded[BrokerStats]:
     topics: dict[str, TopicFacts] = {}
     places: dict[str, Place] = {}
@@ -199,18 +212,19 @@ def _broker_stats(
             faults[place] = "" if refusal is None else refusal.message
             if refusal is not None:
                 where = child(child("$", place.namespace), place.bundle)
-                problems.append(Problem(source, where, refusal.message, "its topics are set aside; the rest is kept"))
+                reason = refusal.message
+                problems.append(Problem(answer.source, where, reason, "its topics are set aside; the rest is kept"))
         if faults[place]:
             broken += 1
             continue
-        facts, more = _one_topic(raw, name, source, path, BROKER_STATS, whole=whole, earlier=earlier)
+        facts, more = _one_topic(answer, raw, name, path)
         problems += more
         if facts is None:
             broken += 1
             continue
         if name in places:
             reason = f"is listed in {place.bundle} and in {places[name].bundle}; the later one counts"
-            problems.append(Problem(source, child(path, name), reason, "record the answer again"))
+            problems.append(Problem(answer.source, child(path, name), reason, "record the answer again"))
         topics[name], places[name] = facts, place
     return Decoded(BrokerStats(topics, places), tuple(problems), broken)
 
@@ -226,25 +240,21 @@ def _refuse_ends(bundle: str) -> Rejection | None:
 
 
 def _decode_all(
-    entries: Sequence[tuple[str, bytes | msgspec.Raw]],
-    source: str,
-    path: str,
-    kind: str,
-    *,
-    whole: bool = True,
-    earlier: EarlierParts | None = None,
+    answer: _Answer, entries: Sequence[tuple[str, bytes | msgspec.Raw]], path: str
 ) -> Decoded[dict[str, TopicFacts]]:
     good: dict[str, TopicFacts] = {}
     problems: list[Problem] = []
     aside = 0
     for name, undecoded in entries:
-        if kind != PARTITIONED_STATS and _is_partitioned(bytes(undecoded)):
-            inner = decode_partitioned_stats(bytes(undecoded), source, child(path, name), whole=whole)
+        if answer.kind != PARTITIONED_STATS and _is_partitioned(bytes(undecoded)):
+            inner = decode_partitioned_stats(
+                bytes(undecoded), answer.source, child(path, name), whole=answer.whole, publishers=answer.publishers
+            )
             good.update(inner.good)
             problems += inner.problems
             aside += inner.set_aside
             continue
-        facts, more = _one_topic(undecoded, name, source, path, kind, whole=whole, earlier=earlier)
+        facts, more = _one_topic(answer, undecoded, name, path)
         problems += more
         if facts is None:
             aside += 1
@@ -264,39 +274,34 @@ def _is_partitioned(raw: bytes) -> bool:
 
 
 def _one_topic(
-    undecoded: bytes | msgspec.Raw,
-    topic: str,
-    source: str,
-    parent: str,
-    kind: str,
-    *,
-    whole: bool,
-    earlier: EarlierParts | None = None,
+    answer: _Answer, undecoded: bytes | msgspec.Raw, topic: str, parent: str
 ) -> tuple[TopicFacts | None, tuple[Problem, ...]]:
-    """Decode one topic, unless ``earlier`` has it. ``parent``: the path of the enclosing object, "" without one.
+    """Decode one topic, unless an earlier answer has it. ``parent``: the path of the enclosing object, "" without one.
 
     A topic with a problem is decoded each time.
     """
+    earlier = answer.earlier
     if earlier is None or not isinstance(undecoded, msgspec.Raw):
-        return _decode_topic(bytes(undecoded), topic, source, parent, kind, whole=whole)
+        return _decode_topic(answer, bytes(undecoded), topic, parent)
     known: TopicFacts | None = earlier.get(topic, undecoded)
     if known is not None:
         return known, ()
-    facts, problems = _decode_topic(bytes(undecoded), topic, source, parent, kind, whole=whole)
+    facts, problems = _decode_topic(answer, bytes(undecoded), topic, parent)
     if facts is not None and not problems:
         earlier.keep(topic, undecoded, facts)
     return facts, problems
 
 
 def _decode_topic(
-    raw: bytes, topic: str, source: str, parent: str, kind: str, *, whole: bool
+    answer: _Answer, raw: bytes, topic: str, parent: str
 ) -> tuple[TopicFacts | None, tuple[Problem, ...]]:
+    source = answer.source
     domain, namespace, index = _parsed(topic)
     if not namespace:
         return None, (Problem(source, _path(parent, topic), domain, _SET_ASIDE),)
     try:
         wire = _decoded(raw)
-        repeated = repeated_members(raw, source, _path(parent, topic)) if whole else ()
+        repeated = repeated_members(raw, source, _path(parent, topic)) if answer.whole else ()
     except msgspec.ValidationError as fault:
         return None, (_locate(raw, source, _path(parent, topic), fault),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
@@ -325,13 +330,14 @@ def _decode_topic(
         backlog_size_bytes=wire.backlogSize,
         publishers=wire.producerCount if wire.producerCount is not None else len(wire.publishers),
         subscriptions=subscriptions,
-        kind=kind,
+        kind=answer.kind,
         source=source,
         msg_in_counter=wire.msgInCounter,
         msg_out_counter=wire.msgOutCounter,
         backlog_quota_bytes=wire.backlogQuotaLimitSize,
         waiting_publishers=wire.waitingPublishers,
         last_publish_ms=wire.lastPublishTimeStamp,
+        publisher_entries=wire.publishers if answer.publishers else (),
     )
     return facts, repeated
 

@@ -214,20 +214,16 @@ def anti_affinity(
     return _fewest(kept, lambda name: counts.get(name, 0))
 
 
-def unload_is_useful(current: str, candidates: Sequence[str], counts: Mapping[str, int] | None) -> bool:
+def unload_is_useful(candidates: Sequence[str], counts: Mapping[str, int] | None) -> bool:
     """Whether taking a bundle off its broker can bring the namespaces of its anti-affinity group further apart.
 
-    ``candidates``: all that may own it. A present broker that is not among them counts as having no such namespace.
+    ``candidates``: all that may own it. Pulsar also asks whether the present broker has more than the least, but then
+    the candidates differ anyway.
     """
     if not counts:
         return True
-    if not candidates:
-        return False
-    least = min(counts.get(name, 0) for name in candidates)
-    own = counts.get(current, 0) if current in candidates else 0
-    if least == 0 or least < own:
-        return True
-    return any(counts.get(name, 0) != least for name in candidates)
+    found = {counts.get(name, 0) for name in candidates}
+    return len(found) > 1 or found == {0}
 
 
 def same_load_manager(

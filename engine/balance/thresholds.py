@@ -190,3 +190,31 @@ def thresholds_of(shedder: str, placement: str | None) -> tuple[Threshold, ...]:
     placing = ("loadBalancerAverageResourceUsageDifferenceThresholdPercentage",)
     names = (*_OF_SHEDDERS.get(shedder, ()), *(placing if placement in (None, LEAST_RESOURCE) else ()), *_OF_ALL)
     return tuple(_BY_NAME[name] for name in names)
+
+
+_LIMITS: Final[dict[str, str]] = {
+    "msgs-difference": "loadBalancerMsgRateDifferenceShedderThreshold",
+    "bytes-ratio": "loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold",
+    "usage-difference": "loadBalancerAvgShedderLowThreshold",
+    "low-hits": "loadBalancerAvgShedderHitCountLowThreshold",
+    "high-hits": "loadBalancerAvgShedderHitCountHighThreshold",
+    "usage": "loadBalancerBrokerOverloadedThresholdPercentage",
+    "usage-average": "loadBalancerBrokerThresholdShedderPercentage",
+    "lower-boundary": "loadBalancerBrokerThresholdShedderPercentage",
+}
+
+
+def limit_setting(measure: str) -> str:
+    """The setting that the limit of a comparison comes from, "" for a comparison without one.
+
+    >>> limit_setting("usage")
+    'loadBalancerBrokerOverloadedThresholdPercentage'
+    """
+    return _LIMITS.get(measure, "")
+
+
+def least_setting(shedder: str, measure: str) -> str:
+    """The setting that says how much must move for an unload to be made: of messages/s or of bytes/s."""
+    if shedder == THRESHOLD:
+        return "loadBalancerBundleUnloadMinThroughputThreshold"
+    return "minUnloadMessage" if measure == "messages" else "minUnloadMessageThroughput"

@@ -40,9 +40,12 @@ def _bundle(namespace: str, number: int, rate: float) -> BundleStats:
     upper = 0xFFFFFFFF if number == BUNDLES - 1 else (number + 1) * width
     msgs = rate * (1 + number % 4) / 2
     octets = msgs * _BYTES_PER_MESSAGE
+    topics = 6 + 3 * number
     return BundleStats(
         f"{namespace}/0x{number * width:08x}_0x{upper:08x}",
-        topics=6 + 3 * number,
+        topics=topics,
+        producers=topics,
+        consumers=2 * topics,
         msg_rate_in=msgs,
         msg_rate_out=msgs,
         throughput_in_bytes_per_sec=octets,
@@ -168,25 +171,33 @@ def _endless() -> Sequence[BrokerLoad]:
 
 BROKER_SCENES: Final = (
     BrokerScene(
-        "uneven", "four brokers, one of them with far more than its share", "4.0.7", lambda: embedded_brokers().loads
+        "uneven",
+        "one of four brokers has far more than its share; both bundles that it sheds go to the same other one",
+        "4.0.7",
+        lambda: embedded_brokers().loads,
     ),
     BrokerScene(
         "upgrade",
-        "the same cluster with the defaults of 5.0: AvgShedder decides",
+        "the cluster of uneven with the defaults of 5.0: AvgShedder moves less at once, and more often",
         "5.0",
         lambda: embedded_brokers().loads,
     ),
-    BrokerScene("new-broker", "a fourth broker stays idle: nobody is far above the mean", CURRENT.label, _new_broker),
+    BrokerScene(
+        "new-broker",
+        "a fourth broker stays idle, since nobody is far above the mean (pulsar#18215, pulsar#17456)",
+        CURRENT.label,
+        _new_broker,
+    ),
     BrokerScene(
         "uniform-never",
-        "nine times the messages, too few for an unload",
+        "one broker has nine times the messages of the other, still too few for an unload (pulsar#21174, pulsar#21299)",
         CURRENT.label,
         _uniform_never,
         {"loadBalancerLoadSheddingStrategy": "UniformLoadShedder"},
     ),
     BrokerScene(
         "comes-back",
-        "a bundle unloaded for nothing: its broker has the fewest messages",
+        "bundles come back to the broker that unloads them, as it has the fewest messages (pulsar#21722)",
         "2.11.0",
         _comes_back,
         {
@@ -197,7 +208,7 @@ BROKER_SCENES: Final = (
     ),
     BrokerScene(
         "endless",
-        "one bundle that every broker sheds, wherever it is",
+        "one bundle that every broker sheds again: 300 unloads in ten hours (pulsar#16059 reports 400)",
         CURRENT.label,
         _endless,
         {

@@ -21,13 +21,14 @@ from engine.admin.inference import (
     list_of,
     rules_in_force,
 )
-from engine.config import ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Problem, Rejection
+from engine.config import ReleaseBehaviour
+from engine.errors import InputError, Problem
 from engine.failover.bulk import Changes, ConsumerList, Key, slots_of
 from engine.failover.bulk_policies import PULSARS, Policy, policies_of, unit_rules
 from engine.hashing import utf16_order
 from pipeline.broker_groups import BrokerGroups, broker_groups
 from pipeline.jobs.assign_loads import LoadSums
+from pipeline.jobs.options import check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.consumer_lists import read_consumer_lists
 from pipeline.reading.rows import BAD, Row, quarantine_row
@@ -38,20 +39,18 @@ from pipeline.schemas import (
     CONSUMER_SETS,
     SUBSCRIPTION_LOADS,
     SUBSCRIPTIONS,
-    check_folder,
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import load, need_tables
-from pipeline.transforms.failover import UNIT, by_unit_and_topic, failover_rows, numbered_rows, units_of
 from pipeline.transforms.owners import NOW, FewestMovesOfUnits, FleetLists, OwnerAccount, OwnersByRule
+from pipeline.transforms.subscriptions import UNIT, by_unit_and_topic, failover_rows, numbered_rows, units_of
 from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "assign"
-KNOWN: Final = ("policies", "add", "kill", "consumers-from", "flag", "pulsar")
 
 
 @dataclass(frozen=True)
@@ -73,22 +72,15 @@ class AssignOptions:
 
 def read_options(settings: Mapping[str, str]) -> AssignOptions:
     """Read the options. Raises ``InputError`` for an unknown option or a bad value."""
-    unknown = [name for name in settings if name not in KNOWN]
-    if unknown:
-        raise InputError(f"assign knows no option {unknown[0]!r}; it knows {', '.join(KNOWN)}")
+    check_options(JOB, settings)
     lists: dict[tuple[str, str], ConsumerList] = {}
     problems: list[Row] = []
     if settings.get("consumers-from"):
         lists, problems = read_consumer_lists(Path(settings["consumers-from"]))
     changes = Changes(_names(settings.get("add", "")), _names(settings.get("kill", "")), lists)
-    release = behaviour_of(settings["pulsar"]) if "pulsar" in settings else None
-    if isinstance(release, Rejection):
-        raise InputError(release.message)
-    flag = settings.get("flag") or None
-    if flag not in ("true", "false", None):
-        raise InputError(f"flag is true or false, not {flag!r}")
+    flag = settings["flag"] == "true" if "flag" in settings else None
     policies, name = policies_of(settings.get("policies", "all")), Path(settings.get("consumers-from", "")).name
-    return AssignOptions(policies, changes, None if flag is None else flag == "true", release, tuple(problems), name)
+    return AssignOptions(policies, changes, flag, release_of(settings), tuple(problems), name)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -253,10 +245,7 @@ def _place(key: tuple[str, str]) -> str:
 def _summary(
     draft: Draft, asked: AssignOptions, fleet: _Fleet, accounts: Sequence[OwnerAccount], subscriptions: Sequence[Row]
 ) -> dict[str, object]:
-    tables = {
-        table.name: check_folder(table, draft.folder / table.name)
-        for table in (ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
-    }
+    tables = draft.rows(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
     assert tables[ASSIGNMENTS.name] == sum(account.rows for account in accounts), (
         "rows were lost between writing and reading"
     )

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
+from engine.admin.clusters import GROUPINGS, Grouping
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
-from pipeline.clusters import GROUPINGS, Grouping, clusters_of, single_brokers
+from pipeline.broker_groups import clusters_of_reports
 from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by_cluster
 from pipeline.jobs.options import MAX_INPUT, check_options
@@ -29,15 +27,13 @@ from pipeline.schemas import (
     FILES,
     LOAD_ANSWERS,
     Table,
-    check_folder,
     parts_of,
 )
 from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp
-from pipeline.storage import Place, for_arrow
-from pipeline.tables import load, need_tables
-from pipeline.transforms.findings import root_of
-from pipeline.writing import Draft, ensure_part, move_part, replacing, write_json
+from pipeline.storage import Place
+from pipeline.tables import load, need_tables, rows_of
+from pipeline.writing import Draft, move_part, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,10 +77,7 @@ def read_options(given: Mapping[str, str]) -> BalanceOptions:
 
 def has_load_reports(source: Place) -> bool:
     """Whether an import under ``source`` has a load report."""
-    return any(
-        pc.any(pc.not_equal(pq.read_table(for_arrow(part), columns=["broker"])["broker"], "")).as_py()
-        for part in parts_of(source / LOAD_ANSWERS.name)
-    )
+    return any(broker for (broker,) in rows_of(source / LOAD_ANSWERS.name, "broker"))
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -108,7 +101,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         if not has_load_reports(tables):
             advice = "save GET /admin/v2/broker-stats/load-report of every broker"
             raise InputError(f"{source}: no answer is a load report; {advice}")
-        clusters = _clusters(tables, asked.grouping)
+        clusters = clusters_of_reports(tables, asked.grouping)
         options.say(f"balance: {len(set(clusters.values())):,} clusters")
         summary = _forecast(spark, tables, draft, clusters, asked)
         write_json(draft.folder, f"{JOB}.json", summary)
@@ -123,24 +116,6 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 def _of_import(options: JobOptions) -> JobOptions:
     limit = {name: text for name, text in options.settings.items() if name == MAX_INPUT}
     return JobOptions(limit, options.say, run_id=options.run_id, watch=options.watch)
-
-
-def _clusters(tables: Place, grouping: Grouping) -> dict[str, str]:
-    """The cluster of every folder with load reports; reads bundles only where they decide it."""
-    reports: list[tuple[str, str]] = []
-    for part in parts_of(tables / LOAD_ANSWERS.name):
-        columns = pq.read_table(for_arrow(part), columns=["broker", "file"]).to_pydict()
-        reports += [pair for pair in zip(columns["broker"], columns["file"], strict=True) if pair[0]]
-    deciding = {file: root for root, file in single_brokers(reports).items()} if grouping == GROUPINGS[0] else {}
-    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
-    for part in parts_of(tables / BUNDLE_REPORTS.name) if deciding else ():
-        chosen = [("file", "in", list(deciding))]
-        columns = pq.read_table(for_arrow(part), columns=["bundle", "file"], filters=chosen).to_pydict()
-        for bundle, file in zip(columns["bundle"], columns["file"], strict=True):
-            bundles[deciding[file]].add(bundle)
-    return clusters_of(
-        {root_of(file) for _, file in reports}, {root: frozenset(own) for root, own in bundles.items()}, grouping
-    )
 
 
 def _forecast(
@@ -169,11 +144,10 @@ def _write(spark: SparkSession, staged: Place, draft: Draft, table: Table) -> No
     parts = parts_of(staged / table.name) if has_table(staged / table.name) else []
     if parts and order:
         columns = [fn.desc_nulls_last(name[1:]) if name.startswith("-") else fn.asc(name) for name in order]
-        rows = draft.stamp.on_frame(load(spark, staged, table))
-        rows.orderBy(*columns).write.mode("overwrite").parquet(str(place))
+        draft.write_frame(table, load(spark, staged, table).orderBy(*columns))
     for part in parts if not order else ():
         move_part(part, place)
-    ensure_part(table, place, draft.stamp)
+    draft.fill(table)
 
 
 def _summary(draft: Draft, accounts: Sequence[BalanceAccount], asked: BalanceOptions) -> dict[str, object]:
@@ -182,7 +156,7 @@ def _summary(draft: Draft, accounts: Sequence[BalanceAccount], asked: BalanceOpt
     question = asked.question
     return {
         "job": JOB,
-        "tables": {table.name: check_folder(table, draft.folder / table.name) for table in WRITTEN},
+        "tables": draft.rows(*WRITTEN),
         "totals": {
             **{name: sum(getattr(account, name) for account in accounts) for name in counts},
             usage: max((account.max_usage for account in accounts), default=0.0),

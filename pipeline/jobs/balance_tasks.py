@@ -13,16 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.admin.clusters import related_to, root_of
 from engine.admin.files import AnswerFile
 from engine.admin.shed_inputs import shed_inputs_of_answers
 from engine.balance.brokers import weighted_usage
 from engine.balance.leadership.state import namespace_of
 from engine.errors import Problem, Rejection
 from engine.text import natural_key
-from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuestion, BrokersView
+from engine.views.brokers.model import BrokersFrame, BrokersInput, BrokersQuestion, BrokersView, Numbers
 from engine.views.brokers.view import brokers_frame, brokers_input, brokers_view, fullest_resource
 from pipeline.batches import whole_groups
-from pipeline.clusters import related_to
 from pipeline.reading.rows import BAD, NOTE, Row, is_note, quarantine_row
 from pipeline.schemas import (
     BALANCE_ANSWERS,
@@ -35,7 +35,6 @@ from pipeline.schemas import (
     Table,
 )
 from pipeline.sink import Parts
-from pipeline.transforms.findings import root_of
 
 WRITTEN: Final = (
     BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE
@@ -194,7 +193,7 @@ def _reported_broker_rows(cluster: str, given: BrokersInput) -> list[Row]:
         (cluster, load.broker, _finite(weighted_usage(load, given.settings, given.rules, heap=True)), None,
          fullest_resource(load, given.settings, given.rules), len(load.bundles), len(load.bundles), load.topics,
          _finite(load.msgs_per_sec) or 0.0, _finite(load.bytes_per_sec) or 0.0, 0, 0, 0, 0, 0, NO_FORECAST, None,
-         None, "")
+         None, None, "")
         for load in given.inputs.loads
     ]  # fmt: skip
 
@@ -223,21 +222,28 @@ def _broker_rows(cluster: str, view: BrokersView, before: BrokersFrame, after: B
     ]  # fmt: skip
 
 
-def _next_outcomes(before: BrokersFrame) -> dict[str, tuple[str, float | None, float | None]]:
-    """Broker -> its outcome in the next cycle, with the figure and the limit that decided it, if any."""
+Outcome = tuple[str, str | None, float | None, float | None]
+
+
+def _next_outcomes(before: BrokersFrame) -> dict[str, Outcome]:
+    """Broker -> its outcome in the next cycle, with the measure, the figure and the limit that decided it, if any."""
     coming, brokers = before.next, [row.broker for row in before.rows]
     assert coming is not None, "a forecast has at least one cycle"
     if coming.skipped is not None:
-        return dict.fromkeys(brokers, (coming.skipped, None, None))
-    outcomes: dict[str, tuple[str, float | None, float | None]] = {}
+        return dict.fromkeys(brokers, (coming.skipped, None, None, None))
+    outcomes: dict[str, Outcome] = {}
     for left in coming.left_alone:
         if not left.bundle:
-            outcomes.setdefault(left.broker, (str(left.why), left.figure, left.limit))
+            outcomes.setdefault(left.broker, (str(left.why), *_decisive(left.numbers)))
     for left in coming.left_alone:  # for a broker above the limit, the first bundle that stays nevertheless
-        outcomes.setdefault(left.broker, (str(left.why), left.figure, left.limit))
+        outcomes.setdefault(left.broker, (str(left.why), *_decisive(left.numbers)))
     for move in coming.moves:
-        outcomes[move.move.source] = ("sheds", move.figure, move.limit)
-    return {broker: outcomes.get(broker, ("stays", None, None)) for broker in brokers}
+        outcomes[move.move.source] = ("sheds", *_decisive(move.numbers))
+    return {broker: outcomes.get(broker, ("stays", None, None, None)) for broker in brokers}
+
+
+def _decisive(numbers: Numbers | None) -> tuple[str | None, float | None, float | None]:
+    return (None, None, None) if numbers is None else numbers.decisive
 
 
 def _unload_rows(cluster: str, view: BrokersView) -> list[Row]:

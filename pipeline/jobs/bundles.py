@@ -20,11 +20,10 @@ from pipeline.schemas import (
     LISTED,
     SUBSCRIPTIONS,
     TOPICS,
-    check_folder,
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, load_if_there, need_tables
+from pipeline.tables import load, load_if_there, need_tables, rows_of
 from pipeline.transforms.bundle_topics import boundaries_of_namespaces, owners_of_namespaces, topics_by_namespace
 from pipeline.transforms.bundles import WRITTEN, BundleAccount, BundleWork
 from pipeline.writing import Draft, replacing, write_json
@@ -45,7 +44,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     settings = settings_of(source, {name: value for name, value in options.settings.items() if name != "listed"})
     brokers = load_if_there(spark, source, BROKERS)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        names = sorted(row.broker for row in brokers.select("broker").distinct().collect())
+        names = sorted({broker for (broker,) in rows_of(source / BROKERS.name, "broker")})
         listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)
         owners = owners_of_namespaces(load(spark, source, BUNDLE_REPORTS), brokers)
         known = boundaries_of_namespaces(load(spark, source, BUNDLES)).join(owners, "namespace", "full")
@@ -58,8 +57,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
                 f"bundles: {nowhere:,} topics belong to namespaces whose bundles no answer lists; save what"
                 " 'pulsar-admin namespaces bundles' prints for each, and import again"
             )
-        for table in WRITTEN:
-            draft.fill(table)
+        draft.fill(*WRITTEN)
         draft.write(BROKER_LOADS, _broker_rows(accounts))
         summary = _summary(draft, accounts, settings)
         write_json(draft.folder, f"{JOB}.json", summary)
@@ -78,7 +76,7 @@ def _broker_rows(accounts: list[BundleAccount]) -> list[Row]:
 
 
 def _summary(draft: Draft, accounts: list[BundleAccount], settings: BrokerSettings) -> dict[str, object]:
-    tables = {table.name: check_folder(table, draft.folder / table.name) for table in (*WRITTEN, BROKER_LOADS)}
+    tables = draft.rows(*WRITTEN, BROKER_LOADS)
     placed = sum(account.rows for account in accounts)
     assert tables["bundle_topics"] == placed, "rows were lost between writing and reading"
     outcomes = Counter[str]()

@@ -1,7 +1,6 @@
 """Read answers in tasks, and send the rows of all tables as blocks to the tasks that write them.
 
-A namespace belongs to some parts and a topic to one of these, so all rows about a topic meet in one writing task. The
-account of a reading task is a block too, so that only the accounts of finished attempts count.
+A namespace belongs to some parts and a topic to one of these, so all rows about a topic meet in one writing task.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from engine.admin.topics import BROKER_STATS
 from engine.bulk_hashing import murmur3_bulk
 from engine.errors import Problem
 from pipeline.batches import byte_column
-from pipeline.blocks import block_of, joined, plain, slices
+from pipeline.blocks import Sender, joined, plain
 from pipeline.reading.answers import FileContext, take_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, Row, Rows, namespace_of, quarantine_row
@@ -45,9 +44,6 @@ from pipeline.schemas import (
     Table,
 )
 
-BLOCK_COLUMNS: Final = "part int, share int, number int, name string, block binary"
-"""``share`` and ``number`` order the blocks of a table as they were read; ``name`` is the table or ``ACCOUNT``."""
-ACCOUNT: Final = "account"
 RANK: Final = "rank"
 """An additional column of the topics: of two answers about one topic that with the higher rank is better."""
 BOUNDARY_LISTS: Final = Table("boundary_lists", ("namespace string", "boundaries array<bigint>", "file string"))
@@ -123,7 +119,9 @@ class _Reading:
     share: AnswerShare
     number: int
     account: ReadAccount = field(default_factory=ReadAccount)
-    _sent: int = 0
+
+    def __post_init__(self) -> None:
+        self._sender = Sender(self.number)
 
     def blocks(self) -> Iterator[Any]:
         counts: Counter[str] = Counter()
@@ -147,7 +145,7 @@ class _Reading:
         lists = CONSUMER_SETS.columns_of([(code, list(names)) for names, code in sets.items()])
         yield from self._by_part(CONSUMER_SETS, lists, lists["consumer_set"].to_numpy() % self.plan.parts)
         self.account.counts = dict(counts)
-        yield self._batch(0, ACCOUNT, pa.array([msgspec.msgpack.encode(self.account)], pa.binary()))
+        yield self._sender.account(self.account)
 
     def _blocks_of(self, rows: Rows) -> Iterator[Any]:
         tables = {table.name: _joined(table, rows) for table in BY_TOPIC}
@@ -193,14 +191,7 @@ class _Reading:
     def _in_part(self, part: int, table: Table, columns: Any) -> Iterator[Any]:
         if "topic" in columns.column_names:
             columns = columns.set_column(columns.column_names.index("topic"), "topic", plain(columns["topic"]))
-        for piece in slices(columns):
-            yield self._batch(part, table.name, block_of(piece))
-
-    def _batch(self, part: int, name: str, block: Any) -> Any:
-        self._sent += 1
-        numbers = [pa.array([number], pa.int32()) for number in (part, self.number, self._sent)]
-        names = [word.partition(" ")[0] for word in BLOCK_COLUMNS.split(", ")]
-        return pa.RecordBatch.from_arrays([*numbers, pa.array([name]), block], names)
+        yield from self._sender.table(part, table.name, columns)
 
 
 def place_of_file(name: str, position: Mapping[str, int]) -> int:

@@ -6,7 +6,7 @@ namespace passes over nearly all of them.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from engine.errors import Problem
 from pipeline.batches import codes_of
-from pipeline.blocks import joined, opened, plain
-from pipeline.jobs.import_reading import ACCOUNT, BOUNDARY_LISTS, BY_TOPIC, FEW, NAMED_BUNDLES, RANK, ReadAccount
+from pipeline.blocks import accounts_in, joined, opened, plain, received
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, BY_TOPIC, FEW, NAMED_BUNDLES, RANK, ReadAccount
 from pipeline.reading.rows import SUPERSEDED, Row, namespace_of, quarantine_row
 from pipeline.schemas import (
     ANSWERS,
@@ -58,22 +58,15 @@ class WriteTables:
     """The work of the writing tasks, inside a data source: all blocks of some parts become tables."""
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> TableAccount:
-        account = TableAccount()
-        waiting: dict[str, list[tuple[int, int, bytes]]] = defaultdict(list)
-        for batch in batches:
-            _, *columns = (column.to_pylist() for column in batch.columns)
-            for share, number, name, block in zip(*columns, strict=True):
-                waiting[name].append((share, number, block))
-        in_order = {name: [block for *_, block in sorted(blocks)] for name, blocks in waiting.items()}
-        waiting.clear()
-        account.readers = [msgspec.msgpack.decode(block, type=ReadAccount) for block in in_order.pop(ACCOUNT, ())]
-        _write_by_topic({table.name: _opened(table, in_order) for table in BY_TOPIC}, parts, account)
+        blocks = received(batches)
+        account = TableAccount(accounts_in(blocks, ReadAccount))
+        _write_by_topic({table.name: _opened(table, blocks) for table in BY_TOPIC}, parts, account)
         for table in _ORDERED:
-            rows = _opened(table, in_order)
+            rows = _opened(table, blocks)
             if rows is not None:
                 parts.write(table, _ORDERED[table](rows))
         for table in (*WRITTEN, *UNFINISHED):
-            for block in in_order.pop(table.name, ()):
+            for block in blocks.pop(table.name, ()):
                 parts.write(table, opened(block))
         return account
 

@@ -10,14 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.parquet as pq
-
 from engine.admin.kinds import AnswerKind
 from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
-from pipeline.blocks import parts_together
+from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.jobs.import_reading import (
-    BLOCK_COLUMNS,
     BOUNDARY_LISTS,
     NAMED_BUNDLES,
     AnswerShare,
@@ -34,10 +31,10 @@ from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
 from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table, check_folder, parts_of
 from pipeline.sink import write_by_engine
-from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp
-from pipeline.storage import Place, for_arrow
-from pipeline.writing import Draft, PartWriter, replacing, write_json
+from pipeline.storage import Place
+from pipeline.tables import counts_of, rows_of
+from pipeline.writing import Draft, replacing, write_json, write_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,8 +45,6 @@ JOB: Final = "import"
 _PACKED: Final = 8
 """How much larger packed answers are than their files, as a rule."""
 _BYTES_PER_TASK: Final = 96 * 1024**2
-_PARTS_PER_TASK: Final = 4
-"""Spark deals parts to tasks by hash; with several each, tasks are of about equal size."""
 
 
 @dataclass
@@ -69,21 +64,17 @@ class _Import:
         draft = self.draft
         self.forget()
         size = sum(file.size_bytes * (_PACKED if is_packed(file.name) else 1) for file in self.sources.files)
-        tasks = max(1, size // _BYTES_PER_TASK)
-        parts = _PARTS_PER_TASK * tasks if tasks > 1 else 1
+        tasks = WritingTasks.over(size, _BYTES_PER_TASK)
         shares = [
             AnswerShare(files, {file.name: contexts[file.name] for file in files}) for files in deal(self.sources.files)
         ]
-        blocks = read_by_engine(self.spark, shares, ReadAnswers(parts, self.limit_bytes), BLOCK_COLUMNS)
-        accounts = write_by_engine(parts_together(blocks, tasks), draft, WriteTables(), TableAccount, aside=UNFINISHED)
-        readers = [reader for account in accounts for reader in account.readers]
-        assert len(readers) == len(shares), f"{len(readers)} of {len(shares)} readers gave an account"
-        for reader in readers:
+        blocks = read_by_engine(self.spark, shares, ReadAnswers(tasks.parts, self.limit_bytes), tasks.count)
+        accounts = write_by_engine(blocks, draft, WriteTables(), TableAccount, aside=UNFINISHED)
+        for reader in readers_of(accounts, len(shares)):
             self.files.update({file.position: file for file in reader.files})
             self.counts.update(reader.counts)
         self.left_out = left_out_rows(accounts)
-        for table in WRITTEN:
-            draft.fill(table)
+        draft.fill(*WRITTEN)
 
     def forget(self) -> None:
         """Remove all tables."""
@@ -173,18 +164,14 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
     if not any(kind is AnswerKind.TOPIC_STATS for _, kind in waiting):
         return names
     for table in (TOPICS, LISTED):
-        for part in parts_of(this.draft.table(table)):
-            columns = pq.read_table(for_arrow(part), columns=["topic", "file"])
-            for topic, file in zip(columns["topic"].to_pylist(), columns["file"].to_pylist(), strict=True):
-                names.setdefault(file.rpartition("/")[0], set()).add(topic)
+        for topic, file in rows_of(this.draft.table(table), "topic", "file"):
+            names.setdefault(file.rpartition("/")[0], set()).add(topic)
     return names
 
 
 def _quarantine(this: _Import, rows: list[Row]) -> None:
     """Write rows of the quarantine that the driver itself has."""
-    writer = PartWriter(QUARANTINE, this.draft.table(QUARANTINE), 0, this.draft.stamp)
-    writer.write(QUARANTINE.columns_of(rows))
-    writer.close()
+    write_part(QUARANTINE, this.draft.table(QUARANTINE), [QUARANTINE.columns_of(rows)], stamp=this.draft.stamp)
 
 
 def _finish(this: _Import) -> Counter[str]:
@@ -220,19 +207,12 @@ _COUNTED: Final = (
 
 def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
     """Counts by table, checked: what came in is in a table or in the quarantine."""
-    tables = dict.fromkeys(sorted(this.draft.tables), 0)
-    by_name = {table.name: table for table in (*WRITTEN, BUNDLES, FILES)}
-    for name in tables:
-        tables[name] = check_folder(by_name[name], this.draft.folder / name)
+    tables = dict(sorted(this.draft.rows(*WRITTEN, BUNDLES, FILES).items()))
+    quarantine = this.draft.table(QUARANTINE)
+    by_kind = counts_of(quarantine, "table", "kind", summed="rows")
     aside: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    bad_rows = 0
-    for part in parts_of(this.draft.folder / QUARANTINE.name):
-        rows = pq.read_table(for_arrow(part), columns=["table", "rows", "kind"]).to_pydict()
-        for table, count, kind in zip(rows["table"], rows["rows"], rows["kind"], strict=True):
-            aside[table] += count
-            kinds[kind] += 1
-            bad_rows += count if kind == BAD else 0
+    for (table, _), rows in by_kind.items():
+        aside[table] += rows
     outcomes = Counter(file.outcome for file in this.files.values())
     # An unusable file is also listed in the table of files; it does not count as a row that came out.
     rows_out = Counter(tables) - Counter({"files": outcomes[QUARANTINED]})
@@ -247,8 +227,8 @@ def _summary(this: _Import, rows_in: Counter[str]) -> dict[str, object]:
         "rows_in": {name: rows_in[name] for name in sorted(rows_in)},
         "rows_out": {name: rows_out[name] for name in sorted(rows_in)},
         "quarantined": {name: aside[name] for name in sorted(aside)},
-        "problems": dict(sorted(kinds.items())),
-        "problem_rows": bad_rows,
+        "problems": {kind: count for (kind,), count in sorted(counts_of(quarantine, "kind").items())},
+        "problem_rows": sum(rows for (_, kind), rows in by_kind.items() if kind == BAD),
         "files": {
             "found": len(this.sources.files),
             "passed_over": this.sources.passed_over,

@@ -7,20 +7,21 @@ are then look-ups on at most 65,536 rows per subscription.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.admin.inference import RulesInForce, rules_in_force
-from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Problem, Rejection
+from engine.config import BrokerSettings, ReleaseBehaviour
+from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
-from pipeline.blocks import parts_together
+from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
+from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
 from pipeline.jobs.keys_judging import (
     EXACT_SPACES,
@@ -32,16 +33,14 @@ from pipeline.jobs.keys_judging import (
     inseparable_rows,
     space_words,
 )
-from pipeline.jobs.keys_tasks import BLOCK_COLUMNS, FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
-from pipeline.jobs.options import OWN
+from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
+from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.key_policies import KeyPolicy, key_policies_of, slot_space
-from pipeline.reading.files import time_of_files
-from pipeline.reading.key_consumers import KeyLists, read_key_consumers
-from pipeline.reading.key_tables import consumers_of_tables, counts_of_lists
+from pipeline.reading.consumer_lists import KeyLists, consumers_of_tables, read_key_consumers
+from pipeline.reading.files import deal, time_of_files
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
-from pipeline.reading.traces import TracePiece, deal_pieces, find_traces, has_traces
+from pipeline.reading.traces import TracePiece, find_traces, has_traces
 from pipeline.schemas import (
     FILES,
     HOT_KEYS,
@@ -50,21 +49,19 @@ from pipeline.schemas import (
     KEY_QUARANTINE,
     KEY_SLOTS,
     KEY_SPREADS,
-    check_folder,
     parts_of,
 )
 from pipeline.sink import write_by_engine
-from pipeline.source import read_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
-from pipeline.writing import Draft, PartWriter, replacing, write_json
+from pipeline.tables import rows_of
+from pipeline.writing import Draft, replacing, write_json, write_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB: Final = "keys"
-KNOWN: Final = OWN["keys"]
-_BYTES_PER_PART: Final = 32 * 1024**2
+_BYTES_PER_TASK: Final = 32 * 1024**2
 _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE)
 
 
@@ -100,18 +97,15 @@ class KeyOptions:
 
 def read_options(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
     """Read the options; ``setting`` looks up those of Spark. Raises ``InputError`` for a bad value."""
-    own = {name: value for name, value in given.items() if name in KNOWN}
+    check_options(JOB, given)
+    own = {name: value for name, value in given.items() if name in OWN[JOB]}
     tables = place_of(own["tables"], setting).absolute() if "tables" in own else target
-    settings = settings_of(tables, {name: value for name, value in given.items() if name not in KNOWN})
-    given_release = behaviour_of(own["pulsar"]) if "pulsar" in own else None
-    if isinstance(given_release, Rejection):
-        raise InputError(given_release.message)
-    rules = rules_in_force([], broker_groups(tables).releases.get("", ()), given_release=given_release)
+    settings = settings_of(tables, {name: value for name, value in given.items() if name not in own})
+    rules = rules_in_force([], broker_groups(tables).releases.get("", ()), given_release=release_of(own))
     top = own.get("top", "20")
-    if not top.isdecimal() or not 1 <= int(top) <= 10_000:
+    if int(top) == 0:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
-    lists = consumers_of_tables(tables)
-    several = counts_of_lists(tables)
+    lists, several = consumers_of_tables(tables)
     problems: list[Row] = []
     if own.get("consumers"):
         lists[("", "")] = _consumers(own["consumers"])
@@ -186,17 +180,13 @@ class _Keys:
         """Read the trace, merge equal keys and fold them to slots: one pass for all modes."""
         if not pieces:
             return
-        cores = int(self.spark.conf.get("spark.sql.shuffle.partitions") or 4)
-        hands = deal_pieces(pieces, 2 * cores)
-        spread = self.asked.behaviour.keyless_messages == "spread"
-        parts = max(cores // 2, sum(piece.size for piece in pieces) // _BYTES_PER_PART)
-        blocks = read_by_engine(self.spark, hands, ReadTraces(parts, spread), BLOCK_COLUMNS)
+        tasks = WritingTasks.over(sum(piece.size_bytes for piece in pieces), _BYTES_PER_TASK)
+        read = ReadTraces(tasks.parts, self.asked.behaviour.keyless_messages == "spread")
+        shares = deal(pieces)
+        blocks = read_by_engine(self.spark, shares, read, tasks.count)
         fold = FoldWork(self.functions, self.asked.top)
-        accounts = write_by_engine(
-            parts_together(blocks, parts), self.draft, fold, FoldAccount, aside=(FOLDED, HOTTEST)
-        )
-        readers = [reader for account in accounts for reader in account.readers]
-        assert len(readers) == len(hands), f"{len(readers)} of {len(hands)} readers gave an account"
+        accounts = write_by_engine(blocks, self.draft, fold, FoldAccount, aside=(FOLDED, HOTTEST))
+        readers = readers_of(accounts, len(shares))
         for account in accounts:
             self.account.update(folded_rows=account.rows, keys=account.keys)
         for reader in readers:
@@ -212,13 +202,12 @@ class _Keys:
         assert account["good"] == account["folded_rows"], f"rows were lost between reading and folding: {account}"
 
     def _load(self, folder: Place) -> None:
-        parts = parts_of(folder / FOLDED.name)
-        self.folds = by_space([pq.read_table(for_arrow(part), read_dictionary=["space"]) for part in parts])
+        columns = list(FOLDED.names)
+        parts = (for_arrow(part) for part in parts_of(folder / FOLDED.name))
+        self.folds = by_space([pq.read_table(part, columns=columns, read_dictionary=["space"]) for part in parts])
         heaviest: dict[str, list[tuple[int, bytes, int]]] = {}
-        for part in parts_of(folder / HOTTEST.name):
-            rows = pq.read_table(for_arrow(part), columns=list(HOTTEST.names)).to_pydict()
-            for space, key, hash_value, msgs in zip(*rows.values(), strict=True):
-                heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
+        for space, key, hash_value, msgs in rows_of(folder / HOTTEST.name, *HOTTEST.names):
+            heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
         self.hottest = {
             space: [HotKey(key, hash_value, -msgs) for msgs, key, hash_value in sorted(keys)[: self.asked.top]]
             for space, keys in heaviest.items()
@@ -261,7 +250,11 @@ class _Keys:
         for table in (KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
             self.draft.write(table, self.rows[table.name])
         self.draft.write(KEY_QUARANTINE, self.quarantine)
-        writer = PartWriter(KEY_SLOTS, self.draft.table(KEY_SLOTS), 0, self.draft.stamp)
+        write_part(KEY_SLOTS, self.draft.table(KEY_SLOTS), self._slots(), stamp=self.draft.stamp)
+        self.draft.fill(KEY_SLOTS)
+
+    def _slots(self) -> Iterator[Any]:
+        """Rows of ``key_slots``, by subscription and slot function."""
         for space, folds in sorted(self.folds.items()):
             namespace, _, subscription = space.partition(SPACE_SEPARATOR)
             for number, fold in sorted(folds.items()):
@@ -269,13 +262,10 @@ class _Keys:
                 texts = (namespace, subscription, space_words(self.functions[number]))
                 columns = [pa.repeat(pa.scalar(text), count).dictionary_encode() for text in texts]
                 columns += [pa.array(values) for values in (fold.slots, fold.keys, fold.rows, fold.msgs)]
-                writer.write(pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names)))
-        writer.close()
-        self.draft.fill(KEY_SLOTS)
+                yield pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names))
 
 
 def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
-    tables = {table.name: check_folder(table, this.draft.folder / table.name) for table in _WRITTEN}
     spreads = [dict(zip(KEY_SPREADS.names, row, strict=True)) for row in this.rows[KEY_SPREADS.name]]
     modes = {
         policy.value: {
@@ -294,7 +284,7 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
     }
     return {
         "job": JOB,
-        "tables": tables,
+        "tables": this.draft.rows(*_WRITTEN),
         "rows_in": this.account["rows"],
         "rows_out": this.account["good"],
         "quarantined": this.account["quarantined"],

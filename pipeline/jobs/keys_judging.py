@@ -15,9 +15,10 @@ from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import LIKELY_BETWEEN, Weights, consumers_of, odds_of, verdict_of
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import Placement, slots_by_consumer
+from engine.keyshared.policies import KeyPolicy, selector_of, slot_space
 from pipeline.batches import codes_of
+from pipeline.blocks import joined
 from pipeline.jobs.keys_tasks import folded
-from pipeline.key_policies import KeyPolicy, selector_of, slot_space
 from pipeline.reading.rows import Row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 
@@ -54,27 +55,18 @@ def space_words(function: SlotSpace) -> str:
 
 
 def by_space(parts: Sequence[Any]) -> dict[str, dict[int, Folded]]:
-    """Merge the ``folded`` tables of all tasks: space -> number of the slot function -> sums. O(n log n).
-
-    ``parts`` have the column ``space`` as a dictionary.
-    """
-    numbers: dict[str, int] = {}
-    rows: list[tuple[Any, Any, Any]] = []
-    for part in parts:
-        names, places = codes_of(part["space"])
-        space = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)[places]
-        rows.append((space, part["function"].to_numpy().astype(np.int64), part["slot"].to_numpy()))
+    """Merge the ``folded`` tables of all tasks: space -> number of the slot function -> sums. O(n log n)."""
     folds: dict[str, dict[int, Folded]] = {}
-    if not rows:
+    if not parts:
         return folds
-    spaces, functions, slots = (np.concatenate([row[place] for row in rows]) for place in range(3))
+    table = joined(parts, ("space",))
+    names, spaces = codes_of(table["space"])
+    functions, slots = (table[name].to_numpy().astype(np.int64) for name in ("function", "slot"))
     # As narrow as possible: small codes need no sort.
     width, bits = int(functions.max()) + 1, max(int(slots.max()), 1).bit_length()
     code = ((spaces * width + functions) << bits) | slots
-    values = (np.concatenate([part[name].to_numpy() for part in parts]) for name in ("keys", "rows", "msgs"))
-    code, *sums = folded(code, *values)
+    code, *sums = folded(code, *(table[name].to_numpy() for name in ("keys", "rows", "msgs")))
     begins = np.flatnonzero(np.append(True, np.diff(code >> bits) != 0)[: len(code)])
-    names = list(numbers)
     for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(code)], strict=True):
         number, function = divmod(int(code[begin]) >> bits, width)
         fold = Folded(code[begin:end] & ((1 << bits) - 1), *(values[begin:end] for values in sums))

@@ -1,14 +1,11 @@
 """Fold key traces in tasks.
 
-Reading tasks merge the equal keys of their pieces and split them into blocks by hash. All blocks of one part of the
-hash space meet in one folding task, which counts keys, rows and messages by slot. Spark moves blocks, not keys, so its
-cost does not depend on how many keys a block has. The account of a task is a block too, so that only the accounts of
-finished attempts count.
+Reading tasks merge the equal keys of their pieces and send them as blocks. All keys of one part of the hash space meet
+in one folding task, which counts keys, rows and messages by slot.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -21,7 +18,8 @@ import pyarrow as pa
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import SlotSpace
 from pipeline.batches import codes_of
-from pipeline.distinct_keys import Keys, blocks, distinct, hashed, joined_keys, opened
+from pipeline.blocks import Sender, accounts_in, opened, received
+from pipeline.distinct_keys import by_part, distinct, hashed
 from pipeline.reading.rows import Row
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import TraceAccount
@@ -29,15 +27,12 @@ from pipeline.reading.traces import TracePiece
 from pipeline.schemas import Table
 from pipeline.sink import Parts
 
-BLOCK_COLUMNS: Final = "part int, block binary"
 FOLDED: Final = Table(
     "folded", ("function int", "space string", "slot bigint", "keys bigint", "rows bigint", "msgs bigint")
 )
 """The keys of one task by slot; ``function`` is the index of the slot space in ``FoldWork.functions``."""
 HOTTEST: Final = Table("hottest", ("space string", "key_hex string", "hash bigint", "msgs bigint"))
 """The heaviest keys of each space in one task; all rows of a key are in the same task."""
-ACCOUNT_PART: Final = -1
-"""The part of a block that is an account."""
 _ROWS_HELD: Final = 2_000_000
 _DENSE: Final = 1 << 24
 """Up to this code, counting with one counter per code is faster than sorting."""
@@ -68,37 +63,24 @@ class ReadTraces:
     parts: int
     spread: bool
 
-    def __call__(self, pieces: Sequence[TracePiece], _: int) -> Iterator[Any]:
-        account = TraceAccount()
-        held: list[Keys] = []
+    def __call__(self, pieces: Sequence[TracePiece], number: int) -> Iterator[Any]:
+        account, sender = TraceAccount(), Sender(number)
+        held: list[Any] = []
         rows = 0
         for piece in pieces:
-            for table in read_piece(piece, account, spread=self.spread):
-                if not table.num_rows:
-                    continue
-                names, codes = codes_of(table["space"])
-                held.append(hashed(names, codes, _one(table["key"]), table["msgs"].to_numpy()))
-                rows += table.num_rows
+            for events in read_piece(piece, account, spread=self.spread):
+                held.append(hashed(events))
+                rows += events.num_rows
                 if rows >= _ROWS_HELD:
-                    yield from _sent(held, self.parts)
+                    yield from self._sent(held, sender)
                     held, rows = [], 0
         if rows:
-            yield from _sent(held, self.parts)
-        account_bytes = msgspec.msgpack.encode(ReadAccount(account.rows, account.good, account.quarantine()))
-        yield _batch(ACCOUNT_PART, account_bytes)
+            yield from self._sent(held, sender)
+        yield sender.account(ReadAccount(account.rows, account.good, account.quarantine()))
 
-
-def _sent(held: Sequence[Keys], parts: int) -> Iterator[Any]:
-    for part, block in blocks(distinct(joined_keys(held)), parts):
-        yield _batch(part, block)
-
-
-def _batch(part: int, block: bytes) -> Any:
-    return pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), pa.array([block], pa.binary())], ["part", "block"])
-
-
-def _one(column: Any) -> Any:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+    def _sent(self, held: Sequence[Any], sender: Sender) -> Iterator[Any]:
+        for part, keys in by_part(distinct(held), self.parts):
+            yield from sender.table(part, str(part), keys)
 
 
 @dataclass(frozen=True)
@@ -113,14 +95,10 @@ class FoldWork:
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> FoldAccount:
         task = _FoldTask(self)
-        waiting: dict[int, list[bytes]] = defaultdict(list)
-        for batch in batches:
-            for part, block in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                waiting[part].append(block)
-        for block in waiting.pop(ACCOUNT_PART, ()):
-            task.account.readers.append(msgspec.msgpack.decode(block, type=ReadAccount))
-        for part in sorted(waiting):
-            task.take(distinct(joined_keys([opened(block) for block in waiting.pop(part)])))
+        blocks = received(batches)
+        task.account.readers = accounts_in(blocks, ReadAccount)
+        for part in sorted(blocks):  # one by one, so that only one of them is unpacked
+            task.take(distinct([opened(block) for block in blocks.pop(part)]))
         task.write(parts)
         return task.account
 
@@ -138,18 +116,19 @@ class _FoldTask:
     def __post_init__(self) -> None:
         self._folded = [[] for _ in self.plan.functions]
 
-    def take(self, keys: Keys) -> None:
+    def take(self, keys: Any) -> None:
         """Fold distinct keys, once per slot function."""
-        numbers = np.array([self._spaces.setdefault(name, len(self._spaces)) for name in keys.spaces], dtype=np.int64)
-        space = numbers[keys.space]
-        self.account.keys += len(keys)
-        self.account.rows += int(keys.rows.sum())
+        names, codes = codes_of(keys["space"])
+        space = np.array([self._spaces.setdefault(name, len(self._spaces)) for name in names], dtype=np.int64)[codes]
+        hashes, rows, msgs = (keys[name].to_numpy().astype(np.int64) for name in ("hash", "rows", "msgs"))
+        self.account.keys += len(space)
+        self.account.rows += int(rows.sum())
         for place, function in enumerate(self.plan.functions):
-            code = (space << _bits(function)) | slots_bulk(keys.hash, function)
-            self._folded[place].append(folded(code, np.ones(len(code), np.int64), keys.rows, keys.msgs))
-        self._keep_hottest(space, keys)
+            code = (space << _bits(function)) | slots_bulk(hashes, function)
+            self._folded[place].append(folded(code, np.ones(len(code), np.int64), rows, msgs))
+        self._keep_hottest(space, keys["key"], hashes, msgs)
 
-    def _keep_hottest(self, space: Any, keys: Keys) -> None:
+    def _keep_hottest(self, space: Any, key: Any, hashes: Any, msgs: Any) -> None:
         """Keep the heaviest keys of each space; of equal ones the smaller key, so that the choice is reproducible."""
         small = len(self._spaces) <= 1 << 16  # short numbers are sorted in one pass
         order = np.argsort(space.astype(np.uint16) if small else space, kind="stable")
@@ -158,11 +137,11 @@ class _FoldTask:
             heaviest = order[begin:end]
             if len(heaviest) > self.plan.top:
                 # Keys as heavy as the last one that counts may have a smaller text, so all of them are looked at.
-                msgs = keys.msgs[heaviest]
-                heaviest = heaviest[msgs >= np.partition(msgs, -self.plan.top)[-self.plan.top]]
+                weights = msgs[heaviest]
+                heaviest = heaviest[weights >= np.partition(weights, -self.plan.top)[-self.plan.top]]
             number = int(space[order[begin]])
-            texts = keys.key.take(pa.array(heaviest)).to_pylist()
-            fresh = list(zip((-keys.msgs[heaviest]).tolist(), texts, keys.hash[heaviest].tolist(), strict=True))
+            texts = key.take(pa.array(heaviest)).to_pylist()
+            fresh = list(zip((-msgs[heaviest]).tolist(), texts, hashes[heaviest].tolist(), strict=True))
             self._hottest[number] = nsmallest(self.plan.top, self._hottest.get(number, []) + fresh)
 
     def write(self, parts: Parts) -> None:

@@ -6,16 +6,14 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.parquet as pq
-
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import InputError, Rejection
+from engine.errors import Rejection
 from engine.lint.doctor import lint_world
 from engine.lint.model import World
 from engine.scenarios.linting import load_manager_of
 from pipeline.broker_groups import settings_of
-from pipeline.jobs.options import OWN
+from pipeline.jobs.options import LOAD_MANAGERS, OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.answers import LOAD_MANAGER
 from pipeline.reading.kept_answers import EVERYWHERE
@@ -32,11 +30,10 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
     check_folder,
-    parts_of,
 )
-from pipeline.storage import Place, for_arrow
-from pipeline.tables import load, need_tables
-from pipeline.transforms.bundle_topics import boundaries_of_namespaces, topics_by_namespace
+from pipeline.storage import Place
+from pipeline.tables import counts_of, load, need_tables, rows_of
+from pipeline.transforms.bundle_topics import boundaries_of_namespaces, namespace_topics, topics_by_namespace
 from pipeline.transforms.findings import (
     CausePlan,
     cause_linter,
@@ -46,16 +43,14 @@ from pipeline.transforms.findings import (
     namespace_linter,
     row_linter,
 )
-from pipeline.transforms.lint_rows import failover_cases, key_cases, namespace_topics
-from pipeline.writing import replacing, write_json
+from pipeline.transforms.subscriptions import failover_cases, key_cases
+from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "lint"
-KNOWN: Final = OWN["lint"]
 _NEEDED: Final = (TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, LISTED, BUNDLES, ANSWERS)
-_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
@@ -69,14 +64,11 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         rows = _subscription_findings(spark, source, world).unionByName(_namespace_findings(spark, source, world))
         rows = rows.unionByName(_causes(spark, source, world))
-        folder = draft.table(FINDINGS)
         order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
-        rows = draft.stamp.on_frame(rows)
-        rows.orderBy(fn.desc("severity_level"), *order).write.mode("overwrite").parquet(str(folder))
-        draft.fill(FINDINGS)
-        summary = _summary(folder, world)
+        draft.write_frame(FINDINGS, rows.orderBy(fn.desc("severity_level"), *order))
+        summary = _summary(draft, world)
         write_json(draft.folder, f"{JOB}.json", summary)
     options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
     return JobResult(JOB, summary)
@@ -84,32 +76,21 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 def world_of(source: Place, given: Mapping[str, str]) -> World:
     """The settings, release and load manager of all brokers. Raises ``InputError`` for an unknown one."""
-    settings = settings_of(source, {name: value for name, value in given.items() if name not in KNOWN})
-    manager = next((known for known in _MANAGERS if known == given.get("load-manager")), None)
-    if "load-manager" in given and manager is None:
-        raise InputError(f"load-manager is one of {', '.join(_MANAGERS)}, not {given['load-manager']!r}")
-    return World(settings, _behaviour(source, given.get("pulsar")), manager or _reported_manager(source))
+    check_options(JOB, given)
+    settings = settings_of(source, {name: value for name, value in given.items() if name not in OWN[JOB]})
+    manager = next((known for known in LOAD_MANAGERS if known == given.get("load-manager")), None)
+    return World(settings, release_of(given) or _reported_release(source), manager or _reported_manager(source))
 
 
 def _reported_manager(source: Place) -> LoadManager | None:
     """The load manager that the brokers' settings name; brokers whose settings leave it out do not count."""
-    names: set[str] = set()
-    for part in parts_of(source / SETTINGS.name):
-        rows = pq.read_table(for_arrow(part), columns=["name", "value"]).to_pydict()
-        names |= {value for name, value in zip(*rows.values(), strict=True) if name == LOAD_MANAGER}
+    names = (value for name, value in rows_of(source / SETTINGS.name, "name", "value") if name == LOAD_MANAGER)
     return load_manager_of(max(names, default=None))
 
 
-def _behaviour(source: Place, asked: str | None) -> ReleaseBehaviour:
-    """The release asked for, else the one that all brokers run, else the newest that is known."""
-    if asked is not None:
-        behaviour = behaviour_of(asked)
-        if isinstance(behaviour, Rejection):
-            raise InputError(behaviour.message)
-        return behaviour
-    versions: set[str] = set()
-    for part in parts_of(source / BROKERS.name):
-        versions.update(pq.read_table(for_arrow(part), columns=["version"])["version"].to_pylist())
+def _reported_release(source: Place) -> ReleaseBehaviour:
+    """The release that all brokers run, else the newest that is known."""
+    versions = {version for (version,) in rows_of(source / BROKERS.name, "version")}
     known = [behaviour_of(version) for version in sorted(versions)]
     only = known[0] if len(set(map(repr, known))) == 1 else CURRENT
     return CURRENT if isinstance(only, Rejection) else only
@@ -138,26 +119,22 @@ def _causes(spark: SparkSession, source: Place, world: World) -> DataFrame:
     """Findings about the moment of the answers that the import kept; one task per namespace."""
     from pyspark.sql import functions as fn  # noqa: PLC0415
 
-    everywhere: list[tuple[str, bytes]] = []
-    for part in parts_of(source / ANSWERS.name):
-        shared = pq.read_table(for_arrow(part), filters=[("namespace", "=", EVERYWHERE)]).to_pydict()
-        everywhere += zip(shared["file"], shared["body"], strict=True)
+    everywhere = rows_of(source / ANSWERS.name, "file", "body", filters=[("namespace", "=", EVERYWHERE)])
     rows = load(spark, source, ANSWERS).where(fn.col("namespace") != EVERYWHERE)
     sorted_rows = rows.repartition("namespace").sortWithinPartitions("namespace", "file")
     plan = CausePlan(tuple(sorted(everywhere)), world.behaviour.label)
     return sorted_rows.mapInArrow(cause_linter(plan), FINDINGS.ddl)
 
 
-def _summary(folder: Place, world: World) -> dict[str, object]:
+def _summary(draft: Draft, world: World) -> dict[str, object]:
     rules: Counter[str] = Counter()
     severities: Counter[str] = Counter()
-    for part in parts_of(folder):
-        rows = pq.read_table(for_arrow(part), columns=["rule", "severity"]).to_pydict()
-        rules.update(rows["rule"])
-        severities.update(rows["severity"])
+    for (rule, severity), count in counts_of(draft.table(FINDINGS), "rule", "severity").items():
+        rules[rule] += count
+        severities[severity] += count
     return {
         "job": JOB,
-        "tables": {FINDINGS.name: check_folder(FINDINGS, folder)},
+        "tables": draft.rows(FINDINGS),
         "release": world.behaviour.label,
         "rules": dict(sorted(rules.items())),
         "severities": dict(sorted(severities.items())),

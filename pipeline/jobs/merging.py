@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-import pyarrow.parquet as pq
-
+from engine.admin.clusters import root_of
 from engine.bundles.boundaries import (
     FULL_LOWER_BOUND,
     FULL_UPPER_BOUND,
@@ -15,19 +13,13 @@ from engine.bundles.boundaries import (
     parse_range,
 )
 from engine.errors import Problem
-from pipeline.clusters import clusters_of, single_brokers
+from pipeline.broker_groups import clusters_of_reports
 from pipeline.jobs.import_reading import place_of_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS, parts_of
-from pipeline.storage import Place, for_arrow
-from pipeline.transforms.findings import root_of
-
-
-def _rows(folder: Place, columns: Sequence[str]) -> Iterable[tuple[Any, ...]]:
-    for part in parts_of(folder):
-        table = pq.read_table(for_arrow(part), columns=list(columns))
-        yield from zip(*(table[name].to_pylist() for name in columns), strict=True)
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS
+from pipeline.storage import Place
+from pipeline.tables import rows_of
 
 
 def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[list[Row], list[Row], int]:
@@ -37,7 +29,7 @@ def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[lis
     """
     position = {file.name: file.position for file in files}
     lists: dict[str, dict[tuple[int, ...], tuple[int, str]]] = {}
-    for namespace, boundaries, file in _rows(folder, ("namespace", "boundaries", "file")):
+    for namespace, boundaries, file in rows_of(folder, "namespace", "boundaries", "file"):
         place = place_of_file(str(file), position)
         known = lists.setdefault(str(namespace), {})
         key = tuple(boundaries)
@@ -67,7 +59,7 @@ def bundles_of_reports(reports: Place, listed: Place, known: set[str]) -> list[R
     """
     named: dict[str, dict[BundleRange, str]] = {}
     for folder in (reports, listed):
-        for namespace, bundle, file in sorted(set(_rows(folder, ("namespace", "range", "file")))):
+        for namespace, bundle, file in sorted(set(rows_of(folder, "namespace", "range", "file"))):
             piece = parse_range(bundle) if bundle and namespace not in known else None
             if isinstance(piece, BundleRange):
                 named.setdefault(namespace, {}).setdefault(piece, file)
@@ -86,7 +78,7 @@ def bundles_of_reports(reports: Place, listed: Place, known: set[str]) -> list[R
 def _claimed_twice(listed: Place) -> list[tuple[str, list[tuple[str, str]]]]:
     """Bundles of which two brokers list topics: full name, and the brokers with their files."""
     brokers: dict[str, set[tuple[str, str]]] = {}
-    for namespace, bundle, broker, file in _rows(listed, ("namespace", "range", "broker", "file")):
+    for namespace, bundle, broker, file in rows_of(listed, "namespace", "range", "broker", "file"):
         if broker is not None:
             brokers.setdefault(f"{namespace}/{bundle}", set()).add((broker, file))
     twice = ((bundle, sorted(pairs)) for bundle, pairs in sorted(brokers.items()))
@@ -101,34 +93,22 @@ def notices(tables: Place, listed: Place) -> list[Row]:
     """
     notes: list[Row] = []
     reported: dict[str, dict[str, list[str]]] = {}
-    for bundle, broker, file in _rows(tables / BUNDLE_REPORTS.name, ("bundle", "broker", "file")):
+    for bundle, broker, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "broker", "file"):
         reported.setdefault(str(bundle), {}).setdefault(str(broker), []).append(str(file))
-    clusters = _clusters(reported)
+    clusters = clusters_of_reports(tables)
     for bundle, brokers in sorted(reported.items()):
         for names, files in _in_one_cluster([(name, file) for name in brokers for file in brokers[name]], clusters):
             notes.append(_claim(bundle, names, f"load reports ({', '.join(files)})"))
     for bundle, pairs in _claimed_twice(listed):
         notes += [_claim(bundle, names, "statistics") for names, _ in _in_one_cluster(pairs, clusters)]
     versions: dict[str, list[str]] = {}
-    for broker, version in _rows(tables / BROKERS.name, ("broker", "version")):
+    for broker, version in rows_of(tables / BROKERS.name, "broker", "version"):
         versions.setdefault(str(version) or "unknown", []).append(str(broker))
     if len(versions) > 1:
         words = "; ".join(f"{version}: {', '.join(sorted(set(names)))}" for version, names in sorted(versions.items()))
         problem = Problem("", "$", f"the brokers have different releases: {words}", "rules may differ between them")
         notes.append(quarantine_row(problem, "brokers"))
     return notes
-
-
-def _clusters(reported: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, str]:
-    """The cluster of each folder with load reports, as ``fleet balance`` groups them."""
-    pairs = {(broker, file) for brokers in reported.values() for broker in brokers for file in brokers[broker]}
-    deciding = {file: root for root, file in single_brokers(pairs).items()}
-    bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
-    for bundle, brokers in reported.items():
-        for file in {file for files in brokers.values() for file in files} & deciding.keys():
-            bundles[deciding[file]].add(bundle)
-    roots = {root_of(file) for _, file in pairs}
-    return clusters_of(roots, {root: frozenset(own) for root, own in bundles.items()})
 
 
 def _in_one_cluster(

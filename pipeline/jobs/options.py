@@ -6,15 +6,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from engine.admin.clusters import GROUPINGS
 from engine.admin.reading import parse_size
 from engine.balance.ahead.forecast import MAX_CYCLES
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
-from engine.config import DEFAULTS, BrokerSettings, behaviour_of
+from engine.bundles.plan import LoadManager
+from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.bulk_policies import policies_of
+from engine.keyshared.policies import key_policies_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
-from pipeline.clusters import GROUPINGS
-from pipeline.key_policies import key_policies_of
 
 MAX_INPUT: Final = "max-input"
 KEEP_HISTORY: Final = "keep-history"
@@ -40,7 +41,7 @@ SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
 TAKE_RELEASE: Final = ("assign", "keys", "lint", "balance")
 IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "report")
 """The jobs of ``run``, in their order."""
-LOAD_MANAGERS: Final = ("modular", "simple", "extensible")
+LOAD_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")
 SPARK: Final = "spark."
 
 
@@ -102,15 +103,17 @@ def check_options(job: str, settings: Mapping[str, str]) -> None:
             _refused(LoadSettings().with_setting(own, value))
 
 
+def release_of(settings: Mapping[str, str]) -> ReleaseBehaviour | None:
+    """The release that the option ``pulsar`` names, None without it. Raises ``InputError`` for an unknown one."""
+    behaviour = behaviour_of(settings["pulsar"]) if "pulsar" in settings else None
+    if isinstance(behaviour, Rejection):
+        raise InputError(behaviour.message)
+    return behaviour
+
+
 def _refused(value: object) -> None:
     if isinstance(value, Rejection):
         raise InputError(str(value))
-
-
-def _release(value: str) -> None:
-    behaviour = behaviour_of(value)
-    if isinstance(behaviour, Rejection):
-        raise InputError(behaviour.message)
 
 
 def _one_of(name: str, words: tuple[str, ...]) -> Callable[[str], None]:
@@ -131,7 +134,7 @@ def _number(name: str, low: int, high: int) -> Callable[[str], None]:
 
 
 _CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
-    "pulsar": _release,
+    "pulsar": lambda value: release_of({"pulsar": value}),
     "flag": _one_of("flag", ("true", "false")),
     "load-manager": _one_of("load-manager", LOAD_MANAGERS),
     "policies": policies_of,

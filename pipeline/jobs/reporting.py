@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -33,6 +32,7 @@ from engine.views.fleet.summary import (
     summary_text,
 )
 from pipeline.broker_groups import settings_of
+from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import document_of, has_table
 from pipeline.schemas import (
@@ -63,7 +63,7 @@ from pipeline.schemas import (
 )
 from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place, for_arrow
-from pipeline.tables import load, need_tables
+from pipeline.tables import counts_of, load, load_if_there, need_tables, rows_of
 from pipeline.transforms.worst import (
     TO_SPLIT,
     dispatchers_of,
@@ -74,7 +74,7 @@ from pipeline.transforms.worst import (
     worst_namespaces,
     worst_subscriptions,
 )
-from pipeline.writing import Draft, ensure_part, replacing, write_json
+from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,19 +97,14 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     missing table or a bad option.
     """
     need_tables(source, (TOPICS, SUBSCRIPTIONS))
-    unknown = [name for name in options.settings if name != "top"]
-    top = options.settings.get("top", "20")
-    if unknown or not top.isdecimal():
-        raise InputError(f"report knows the option top, a number, and not {unknown[0] if unknown else top!r}")
-    with replacing(target, JOB) as draft, spark_faults(JOB):
+    check_options(JOB, options.settings)
+    top = int(options.settings.get("top", "20"))
+    with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         this = _Report(spark, source, draft, options)
         this.write_worst()
-        summary = this.summary(int(top))
+        summary = this.summary(top)
         (draft.folder / FILE_NAME).write_bytes(summary_text(summary))
-        summary_of_job = {
-            "job": JOB,
-            "tables": {table.name: check_folder(table, draft.folder / table.name) for table in _OWN},
-        }
+        summary_of_job = {"job": JOB, "tables": draft.rows(*_OWN)}
         write_json(draft.folder, f"{JOB}.json", summary_of_job)
     options.say(
         f"report: {summary.totals.topics:,} topics, {sum(finding.count for finding in summary.findings):,} findings"
@@ -122,7 +117,6 @@ class _Report:
 
     def __init__(self, spark: SparkSession, source: Place, draft: Draft, options: JobOptions) -> None:
         self._spark, self._source, self._draft, self._failed = spark, source, draft, options.failed
-        self._stamp = options.stamp_of(source)
         self._summaries = {job: _read_json(source, f"{job}.json") for job in _JOBS}
         settings = settings_of(source, {})
         self._in_force = frozenset(self._summaries["assign"].get("in_force", ()))
@@ -130,11 +124,7 @@ class _Report:
         self._mode = "consistent_auto_split" if ring else "auto_split"
 
     def _frame(self, table: Table) -> DataFrame:
-        """A table, or an empty one where its job has not run."""
-        if has_table(self._source / table.name):
-            check_folder(table, self._source / table.name)
-            return load(self._spark, self._source, table)
-        return self._spark.createDataFrame([], table.ddl)
+        return load_if_there(self._spark, self._source, table)
 
     def write_worst(self) -> None:
         """Write both tables; namespaces read the written subscriptions, so no join runs twice."""
@@ -142,22 +132,16 @@ class _Report:
         units = failover_units(self._frame(SUBSCRIPTION_LOADS)).unionByName(
             key_units(self._frame(KEY_SPREADS), dispatchers_of(subscriptions), self._mode)
         )
-        self._write(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic_of(subscriptions), findings))
+        self._draft.write_frame(WORST_SUBSCRIPTIONS, worst_subscriptions(units, traffic_of(subscriptions), findings))
         worst = load(self._spark, self._draft.folder, WORST_SUBSCRIPTIONS)
-        bundles = self._frame(BUNDLE_LOADS)
-        self._write(WORST_NAMESPACES, worst_namespaces(self._frame(TOPICS), subscriptions, worst, bundles, findings))
-
-    def _write(self, table: Table, rows: DataFrame) -> None:
-        place = self._draft.table(table)
-        self._stamp.on_frame(rows).write.mode("overwrite").parquet(str(place))
-        ensure_part(table, place, self._stamp)
+        rows = worst_namespaces(self._frame(TOPICS), subscriptions, worst, self._frame(BUNDLE_LOADS), findings)
+        self._draft.write_frame(WORST_NAMESPACES, rows)
 
     def summary(self, top: int) -> FleetSummary:
         """The summary, from the written tables and from the summaries of the jobs."""
         there = [table for table in EVERY_TABLE if table not in _OWN and has_table(self._source / table.name)]
         tables = {table.name: check_folder(table, self._source / table.name) for table in there}
-        for table in _OWN:
-            tables[table.name] = check_folder(table, self._draft.folder / table.name)
+        tables |= self._draft.rows(*_OWN)
         about = stamp_of_table(self._source / FILES.name)
         return FleetSummary(
             version=VERSION,
@@ -203,8 +187,7 @@ class _Report:
         row = sums.crossJoin(names).crossJoin(alone).collect()[0].asDict()
         # Statistics name the brokers that saved no load report.
         brokers: set[str] = set(row.pop("brokers"))
-        for part in parts_of(self._source / BROKERS.name):
-            brokers.update(pq.read_table(for_arrow(part), columns=["broker"])["broker"].to_pylist())
+        brokers.update(broker for (broker,) in rows_of(self._source / BROKERS.name, "broker"))
         subscription_names = row.pop("names")
         return FleetTotals(
             topics=tables[TOPICS.name],
@@ -261,23 +244,20 @@ class _Report:
         return tuple(WorstBundle(**row.asDict()) for row in rows)
 
     def _findings(self) -> tuple[FindingCount, ...]:
-        counted: Counter[tuple[int, str, str]] = Counter()
-        for part in parts_of(self._source / FINDINGS.name):
-            rows = pq.read_table(for_arrow(part), columns=["rule", "severity", "severity_level"]).to_pydict()
-            levels = (-level for level in rows["severity_level"])
-            counted.update(zip(levels, rows["rule"], rows["severity"], strict=True))
-        return tuple(FindingCount(rule, severity, count) for (_, rule, severity), count in sorted(counted.items()))
+        counted = counts_of(self._source / FINDINGS.name, "severity_level", "rule", "severity")
+        worst_first = sorted(counted.items(), key=lambda entry: (-entry[0][0], entry[0]))
+        return tuple(FindingCount(rule, severity, count) for (_, rule, severity), count in worst_first)
 
     def _quarantine(self) -> tuple[QuarantineCount, ...]:
-        rows: Counter[tuple[str, str, str]] = Counter()
-        problems: Counter[tuple[str, str, str]] = Counter()
-        for job, table in _QUARANTINES.items():
-            for part in parts_of(self._source / table.name):
-                columns = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
-                for name, kind, count in zip(*columns.values(), strict=True):
-                    rows[job, name, kind] += count
-                    problems[job, name, kind] += 1
-        return tuple(QuarantineCount(*key, rows[key], problems[key]) for key in sorted(problems))
+        counts: list[QuarantineCount] = []
+        for job, table in sorted(_QUARANTINES.items()):
+            rows = counts_of(self._source / table.name, "table", "kind", summed="rows")
+            problems = counts_of(self._source / table.name, "table", "kind")
+            counts += [
+                QuarantineCount(job, name, kind, rows[name, kind], count)
+                for (name, kind), count in sorted(problems.items())
+            ]
+        return tuple(counts)
 
 
 def _read_json(source: Place, name: str) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,9 +34,9 @@ from pipeline.schemas import (
     Table,
     parts_of,
 )
-from pipeline.stamps import Stamp
 from pipeline.storage import Place, for_arrow
-from pipeline.writing import PartWriter, ensure_part, write_rows
+from pipeline.tables import rows_of
+from pipeline.writing import ensure_part, write_part
 
 ABOUT: Final[Mapping[Table, tuple[Table, str] | None]] = {
     TOPICS: (TOPICS, "topic"),
@@ -59,10 +60,13 @@ HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """By the table and column that rows are about: the things that a round replaces, and those it is too late for."""
+    """By the table and column that rows are about: the things that a round replaces, and those it is too late for.
 
-    replaced: Mapping[tuple[Table, str], Any]
-    late: Mapping[tuple[Table, str], Any]
+    ``late`` None: a late round, of which only the rows about its files count.
+    """
+
+    replaced: Mapping[tuple[Table, str], Any] = field(default_factory=dict)
+    late: Mapping[tuple[Table, str], Any] | None = None
 
 
 def judge(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Judged:
@@ -121,30 +125,21 @@ def _unlisted(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> A
     return earlier.filter(pc.invert(pc.is_in(earlier, value_set=new["topic"]))).combine_chunks()
 
 
-def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged: Judged | None) -> None:
-    """Write the rows of one table, of the import before and of one round, to ``target``. O(rows), by row group.
-
-    ``judged`` None: a late round, of which only the rows about its files count.
-    """
-    writer = PartWriter(table, target, 0)
+def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged: Judged) -> None:
+    """Write the rows of one table, of the import before and of one round, to ``target``. O(rows), by row group."""
     about = ABOUT[table]
-    nothing = pa.array([], pa.string())
-    try:
-        for folder, left_out in ((before, "replaced"), (fresh, "late")):
-            if folder is None or (folder is fresh and judged is None and about is not None):
-                continue
-            for part in parts_of(folder / table.name):
-                file = pq.ParquetFile(for_arrow(part))
-                for group in range(file.metadata.num_row_groups):
-                    rows = file.read_row_group(group)
-                    if about is not None and judged is not None:
-                        things = getattr(judged, left_out).get(about, nothing)
-                        rows = rows.filter(pc.invert(pc.is_in(rows[about[1]], value_set=things)))
-                    writer.write(rows)
-        writer.close()
-    except BaseException:
-        writer.discard()
-        raise
+
+    def kept(folder: Path | None, left_out: Mapping[tuple[Table, str], Any]) -> Iterator[Any]:
+        for part in parts_of(folder / table.name) if folder is not None else ():
+            file = pq.ParquetFile(for_arrow(part))
+            for group in range(file.metadata.num_row_groups):
+                rows = file.read_row_group(group)
+                if about is not None and about in left_out:
+                    rows = rows.filter(pc.invert(pc.is_in(rows[about[1]], value_set=left_out[about])))
+                yield rows
+
+    rows_of_round = kept(fresh, judged.late or {}) if about is None or judged.late is not None else ()
+    write_part(table, target, chain(kept(before, judged.replaced), rows_of_round))
     ensure_part(table, target)
 
 
@@ -156,26 +151,16 @@ def files_of(folder: Path) -> set[str]:
 
 
 def carry_history(table: Table, before: Path | None, target: Place) -> None:
-    """Copy the parts of earlier rounds; a round has one part, named by its number."""
+    """Copy the parts of earlier batches; a batch has one part, with its number."""
     for part in parts_of(before / table.name) if before is not None else ():
         shutil.copyfile(str(part), str(target / part.name))
 
 
-def add_history(table: Table, target: Place, number: str, rows: list[tuple[object, ...]], stamp: Stamp) -> None:
-    """Write the rows of one round, under a name that a repetition of the round overwrites."""
-    write_rows(table, target, rows, stamp)
-    shutil.move(str(target / "part-000000.parquet"), str(target / f"part-batch-{number}.parquet"))
-
-
 def imbalance_rows(batch: int, assigned: Path) -> list[tuple[object, ...]]:
     """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
-    rows_in_force: list[tuple[object, ...]] = []
-    for part in parts_of(assigned / SUBSCRIPTION_LOADS.name):
-        rows = pq.read_table(for_arrow(part)).to_pylist()
-        rows_in_force += [
-            (batch, *(row[name] for name in IMBALANCE_HISTORY.names[1:])) for row in rows if row["in_force"]
-        ]
-    return rows_in_force
+    in_force = [("in_force", "=", True)]
+    loads = rows_of(assigned / SUBSCRIPTION_LOADS.name, *IMBALANCE_HISTORY.names[1:], filters=in_force)
+    return [(batch, *row) for row in loads]
 
 
 def broker_rows(batch: int, folder: Place) -> list[tuple[object, ...]]:

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
-import pyarrow.parquet as pq
-
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.summary import FILE_NAME
 from pipeline.jobs.options import MAX_INPUT, check_options
@@ -29,7 +27,7 @@ from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
     HISTORIES,
-    add_history,
+    Judged,
     broker_rows,
     carry_history,
     files_of,
@@ -46,12 +44,12 @@ from pipeline.schemas import (
     FILES,
     IMBALANCE_HISTORY,
     QUARANTINE,
-    check_folder,
-    parts_of,
+    Table,
 )
 from pipeline.stamps import Stamp
-from pipeline.storage import Place, for_arrow
-from pipeline.writing import Draft, alone, current_run, replacing, write_json
+from pipeline.storage import Place
+from pipeline.tables import counts_of, rows_of
+from pipeline.writing import Draft, alone, current_run, replacing, write_json, write_part
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,9 +79,6 @@ def read_options(options: JobOptions) -> WatchOptions:
     """Read the options. Raises ``InputError`` for an unknown option or a bad value."""
     given = options.settings
     check_options(JOB, given)
-    for name in ("every", "files"):
-        if name in given and not (given[name].isdecimal() and int(given[name]) > 0):
-            raise InputError(f"{name} is a whole number above 0, not {given[name]!r}")
     every = int(given["every"]) if "every" in given else None
     assign = {name: given[name] for name in ("flag", "pulsar") if name in given}
     reading = {name: given[name] for name in (MAX_INPUT,) if name in given}
@@ -183,11 +178,10 @@ class _Watch:
             return []
         since = (current / _STATE).stat().st_mtime_ns
         changed: list[str] = []
-        for part in parts_of(current / FILES.name):
-            for name in pq.read_table(for_arrow(part), columns=["file"])["file"].to_pylist():
-                with suppress(OSError):
-                    if (self.source / name).stat().st_mtime_ns > since:
-                        changed.append(name)
+        for (name,) in rows_of(current / FILES.name, "file"):
+            with suppress(OSError):
+                if (self.source / name).stat().st_mtime_ns > since:
+                    changed.append(name)
         return sorted(changed)
 
     def take(self, rows: DataFrame, batch: int) -> None:
@@ -235,6 +229,7 @@ class _Watch:
         moments: dict[str, int] = dict(state.get("moments", {}))
         latest: dict[str, int] = dict(state.get("latest", {}))
         assigned = folder / "assigned"
+        histories: dict[Table, list[Any]] = {table: [] for table in HISTORIES}
         with replacing(self.target, JOB) as draft:
             own = Path(str(draft.folder))
             for table in HISTORIES:
@@ -244,23 +239,25 @@ class _Watch:
                 moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
                 last = number == len(rounds) - 1
                 merged = own if last else folder / f"round-{number}" / "merged"
-                judged = None if round_.late else judge(before, tables, moments)
+                judged = Judged() if round_.late else judge(before, tables, moments)
                 for table in ABOUT:
                     (merged / table.name).mkdir(parents=True, exist_ok=True)
                     place = draft.table(table) if last else merged / table.name
                     merge(table, before, tables, place, judged)
-                at = f"{batch:09d}-{number:06d}"
                 stamp = Stamp(self.options.run_id, datetime.fromtimestamp(round_.moment_ms / 1000, UTC))
-                add_history(BROKER_HISTORY, draft.table(BROKER_HISTORY), at,
-                            broker_rows(batch, tables if round_.late else merged), stamp)  # fmt: skip
+                brokers = broker_rows(batch, tables if round_.late else merged)
+                histories[BROKER_HISTORY].append(stamp.on(BROKER_HISTORY.columns_of(brokers)))
                 if last or not round_.late:
                     assigned = folder / f"round-{number}" / "assigned"
                     self._run("assign", merged, assigned, {"policies": "pulsar", **self.asked.assign})
                 imbalance = [] if round_.late else imbalance_rows(batch, assigned)
-                add_history(IMBALANCE_HISTORY, draft.table(IMBALANCE_HISTORY), at, imbalance, stamp)
+                histories[IMBALANCE_HISTORY].append(stamp.on(IMBALANCE_HISTORY.columns_of(imbalance)))
                 if not round_.late:
                     latest |= {dump.thing: dump.moment_ms for dump in round_.dumps}
                 before = merged
+            for table, rows in histories.items():
+                write_part(table, draft.table(table), rows, batch)
+            draft.fill(*HISTORIES)
             self._report(draft, assigned, folder / "report")
             write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
             kept = files_of(own)
@@ -271,7 +268,7 @@ class _Watch:
     def _report(self, draft: Draft, assigned: Path, scratch: Path) -> None:
         """Write what ``fleet open`` reads: the current assignments and the summary."""
         _adopt(draft, assigned, "assign.json")
-        read = {table.name: check_folder(table, draft.folder / table.name) for table in ABOUT}
+        read = draft.rows(*ABOUT)
         bad = _bad_rows(draft.folder)
         imported = {"job": "import", "tables": read, "rows_out": read, "problem_rows": sum(bad.values())}
         imported["rows_in"] = {name: count + bad[name] for name, count in read.items()}
@@ -294,12 +291,8 @@ def _adopt(draft: Draft, result: Path, *documents: str) -> None:
 
 def _bad_rows(folder: Place) -> Counter[str]:
     """Numbers of bad records in the quarantine, by the table that lacks them."""
-    rows: Counter[str] = Counter()
-    for part in parts_of(folder / QUARANTINE.name):
-        columns = pq.read_table(for_arrow(part), columns=["table", "kind", "rows"]).to_pydict()
-        for table, kind, count in zip(*columns.values(), strict=True):
-            rows[table] += count if kind == BAD else 0
-    return rows
+    rows = counts_of(folder / QUARANTINE.name, "table", "kind", summed="rows")
+    return Counter({table: count for (table, kind), count in rows.items() if kind == BAD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +321,7 @@ def dumps_of(paths: Sequence[str], source: Path) -> list[Dump]:
     """The dump in each file, with its moment: the time in its path, else when the file was written."""
     names = [os.path.relpath(path, source) for path in paths]
     files = [
-        FoundFile(name, path, Path(path).stat().st_size, at)
+        FoundFile(name, Path(path), Path(path).stat().st_size, at)
         for at, (path, name) in enumerate(zip(paths, names, strict=True))
     ]
     contexts = contexts_of(files)
@@ -358,5 +351,4 @@ def _local(path: str) -> str:
 
 
 def _summary(draft: Draft, batch: int) -> dict[str, object]:
-    tables = {table.name: check_folder(table, draft.folder / table.name) for table in (*ABOUT, *HISTORIES)}
-    return {"job": JOB, "batches": batch + 1, "tables": tables}
+    return {"job": JOB, "batches": batch + 1, "tables": draft.rows(*ABOUT, *HISTORIES)}

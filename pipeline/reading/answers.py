@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.living_brokers import living_brokers
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import (
     decode_bundles,
@@ -20,7 +21,6 @@ from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, scenario_facts
-from engine.admin.shed_inputs import living_brokers
 from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
@@ -31,7 +31,7 @@ from pipeline.reading.load_reports import take_load_report
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
 from pipeline.reading.unpacking import read_answer
-from pipeline.storage import File
+from pipeline.storage import Place
 
 LOAD_MANAGER: Final = "loadManagerClassName"
 """An extra key in the table of settings, beside those of ``BrokerSettings``; absent where no file names the class."""
@@ -72,7 +72,7 @@ class Outcome:
 
 
 def take_file(
-    rows: Rows, path: File, name: str, context: FileContext, *, limit_bytes: int = MAX_INPUT_BYTES
+    rows: Rows, path: Place, name: str, context: FileContext, *, limit_bytes: int = MAX_INPUT_BYTES
 ) -> Outcome:
     """Read one file; good rows are kept even if other parts of it are bad. O(length)."""
     data, problems = read_answer(path, name, limit_bytes=limit_bytes)

@@ -1,4 +1,10 @@
-"""Read consumer lists from a user's file, to answer what would happen if a subscription had these consumers."""
+"""Read consumers of subscriptions: from a user's file, to answer what would happen with these, or from an import.
+
+The file is CSV with a header (``subscription,consumer``, and ``namespace`` if wanted), or JSON with a list of names for
+each subscription; a consumer may also be ``{"name": …}``. Consumers of Failover subscriptions may have a
+``priority_level``, those of Key_Shared ones the ``ranges`` of a STICKY client: ``0-16383 32768-49151``, in JSON
+``[[0, 16383], …]``.
+"""
 
 from __future__ import annotations
 
@@ -6,79 +12,141 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from engine.admin.text import child, malformed
 from engine.errors import InputError, Problem
 from engine.failover.bulk import ConsumerList
+from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.names import refuse_namespace, refuse_subscription
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
 from pipeline.reading.unpacking import read_answer
+from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS, parts_of
+from pipeline.storage import Place, for_arrow
+from pipeline.tables import rows_of
 
-Lists = dict[tuple[str, str], ConsumerList]
+Key = tuple[str, str]
+"""Namespace and subscription; an empty namespace means any."""
+KeyLists = dict[Key, tuple[Consumer, ...]]
+"""Consumers in join order; ids are list positions."""
+_Detail = TypeVar("_Detail")
 _LEVEL: Final = re.compile(r"-?\d{1,10}")
-_EXPECTED_FORM = "a header line with subscription,consumer and, if wanted, namespace and priority_level"
+_RANGE: Final = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+_LINE: Final = "this line is set aside"
+_KEY_SHARED: Final = "Key_Shared"
 
 
-def read_consumer_lists(path: Path) -> tuple[Lists, list[Row]]:
-    """Return lists by (namespace, subscription), an empty namespace meaning any, and rows for the quarantine.
+def read_consumer_lists(path: Path) -> tuple[dict[Key, ConsumerList], list[Row]]:
+    """Return the lists of a file for Failover subscriptions, and rows for the quarantine.
 
-    CSV with a header (``subscription,consumer[,namespace][,priority_level]``), or JSON ``{subscription: [name, …]}``.
     Equal names are kept, as a broker keeps them, and noted in the quarantine. Raises ``InputError`` if nothing can be
     read.
     """
-    data, problems = read_answer(str(path), path.name)
-    if data is None:
-        raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
-    members: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
-    quarantine: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
-    entries = _json_entries(data, path.name) if data.lstrip()[:1] == b"{" else _csv_entries(data, path.name)
-    for entry in entries:
-        if isinstance(entry, Problem):
-            quarantine.append(quarantine_row(entry, "consumer_lists", 1, BAD))
-            continue
-        key, name, level = entry
-        if any(name == known for known, _ in members[key]):
-            reason = f"{name!r} stands twice in the list of {key[1]}; both are kept, as a broker keeps them"
-            problem = Problem(path.name, "$", reason, "equal names make one ring: the later one owns every point")
-            quarantine.append(quarantine_row(problem, "consumer_lists", 0, NOTE))
-        members[key].append((name, level))
-    if not members:
-        raise InputError(f"{path} has no list of consumers; write {_EXPECTED_FORM}, or JSON", problems)
+    members, quarantine = _members(path, "priority_level", _level_of)
+    for (_, subscription), consumers in members.items():
+        names: set[str] = set()
+        for name, _ in consumers:
+            if name in names:
+                reason = f"{name!r} stands twice in the list of {subscription}; both are kept, as a broker keeps them"
+                problem = Problem(path.name, "$", reason, "equal names make one ring: the later one owns every point")
+                quarantine.append(quarantine_row(problem, "consumer_lists", 0, NOTE))
+            names.add(name)
+    lists = {key: ConsumerList(*zip(*consumers, strict=True)) for key, consumers in members.items()}
+    return lists, quarantine
+
+
+def read_key_consumers(path: Path) -> tuple[KeyLists, list[Row]]:
+    """Return the lists of a file for Key_Shared subscriptions, and rows for the quarantine.
+
+    Raises ``InputError`` if nothing can be read.
+    """
+    members, quarantine = _members(path, "ranges", _ranges_of)
     lists = {
-        key: ConsumerList(tuple(name for name, _ in consumers), tuple(level for _, level in consumers))
+        key: tuple(Consumer(place, name, ranges) for place, (name, ranges) in enumerate(consumers))
         for key, consumers in members.items()
     }
     return lists, quarantine
 
 
-_Entry = tuple[tuple[str, str], str, int]
+def _level_of(value: object) -> int:
+    """A priority level, 0 without one. Raises ``ValueError`` with a reason."""
+    text = str(value or "0")
+    if not _LEVEL.fullmatch(text) or not -(2**31) <= int(text) < 2**31:
+        raise ValueError(f"priority_level {text[:40]!r} is not a whole number of 32 bits")
+    return int(text)
 
 
-def _csv_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
+def _ranges_of(value: object) -> DeclaredRanges | None:
+    """Ranges as people write them, or pairs of numbers; None without any. Raises ``ValueError`` with a reason.
+
+    >>> _ranges_of("0-16383 32768-49151"), _ranges_of("7"), _ranges_of([[0, 9]]), _ranges_of("")
+    (((0, 16383), (32768, 49151)), ((7, 7),), ((0, 9),), None)
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, list):
+        try:
+            return tuple((int(start), int(end)) for start, end in value)
+        except (TypeError, ValueError, OverflowError) as fault:
+            raise ValueError(f"{value!r:.40} are no ranges") from fault
+    pieces = str(value).replace(",", " ").replace(";", " ").split()
+    matches = [match for piece in pieces if (match := _RANGE.fullmatch(piece)) is not None]
+    if not matches or len(matches) < len(pieces):
+        raise ValueError(f"{value!r:.40} are no ranges like 0-16383 32768-49151")
+    return tuple((int(match[1]), int(match[2] or match[1])) for match in matches)
+
+
+def _members(
+    path: Path, column: str, detail: Callable[[object], _Detail]
+) -> tuple[dict[Key, list[tuple[str, _Detail]]], list[Row]]:
+    """The consumers of each list with what ``column`` says of them."""
+    data, problems = read_answer(path, path.name)
+    if data is None:
+        raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
+    members: dict[Key, list[tuple[str, _Detail]]] = defaultdict(list)
+    quarantine: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
+    read = _json_entries if data.lstrip()[:1] == b"{" else _csv_entries
+    for entry in read(data, path.name, column, detail):
+        if isinstance(entry, Problem):
+            quarantine.append(quarantine_row(entry, "consumer_lists", 1, BAD))
+        else:
+            key, name, about = entry
+            members[key].append((name, about))
+    if not members:
+        raise InputError(f"{path} has no list of consumers; write {_expected(column)}, or JSON", problems)
+    return members, quarantine
+
+
+def _expected(column: str) -> str:
+    return f"a header line with subscription,consumer and, if wanted, namespace and {column}"
+
+
+def _csv_entries(
+    data: bytes, source: str, column: str, detail: Callable[[object], _Detail]
+) -> Iterator[tuple[Key, str, _Detail] | Problem]:
     reader = csv.DictReader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
-    columns = reader.fieldnames or ()
-    if not {"subscription", "consumer"} <= set(columns):
-        raise InputError(f"{source} lacks {_EXPECTED_FORM}")
+    if not {"subscription", "consumer"} <= set(reader.fieldnames or ()):
+        raise InputError(f"{source} lacks {_expected(column)}")
     for row in _rows(reader, source):
         line = reader.line_num
         subscription, name = (row.get("subscription") or "").strip(), row.get("consumer")
-        level = (row.get("priority_level") or "0").strip()
         namespace = (row.get("namespace") or "").strip()
         refusal = refuse_namespace(namespace) if namespace else None
         if refusal is not None:
-            yield Problem(source, "$", refusal.message, "this line is set aside", line)
+            yield Problem(source, "$", refusal.message, _LINE, line)
         elif not subscription or name is None:
-            yield Problem(source, "$", "names no subscription or no consumer", "this line is set aside", line)
-        elif not _LEVEL.fullmatch(level) or not -(2**31) <= int(level) < 2**31:
-            reason = f"priority_level {level[:40]!r} is not a whole number of 32 bits"
-            yield Problem(source, "$", reason, "this line is set aside", line)
+            yield Problem(source, "$", "names no subscription or no consumer", _LINE, line)
         else:
-            yield (namespace, subscription), name, int(level)
+            try:
+                yield (namespace, subscription), name, detail((row.get(column) or "").strip())
+            except ValueError as fault:
+                yield Problem(source, "$", str(fault), _LINE, line)
 
 
 def _rows(reader: csv.DictReader[str], source: str) -> Iterator[dict[str, str | None]]:
@@ -88,21 +156,57 @@ def _rows(reader: csv.DictReader[str], source: str) -> Iterator[dict[str, str | 
         raise InputError(f"{source}:{reader.line_num}: {fault}; look what this file really is") from fault
 
 
-def _json_entries(data: bytes, source: str) -> Iterator[_Entry | Problem]:
+def _json_entries(
+    data: bytes, source: str, column: str, detail: Callable[[object], _Detail]
+) -> Iterator[tuple[Key, str, _Detail] | Problem]:
     try:
-        members = msgspec.json.decode(data, type=dict[str, list[object]])
+        lists = msgspec.json.decode(data, type=dict[str, list[object]])
     except msgspec.ValidationError as fault:
         raise InputError(f"{source}: {fault}; write {{subscription: [name, …]}}") from fault
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         problem = malformed(data, source, fault)
         raise InputError(str(problem), (problem,)) from fault
-    for subscription, names in members.items():
-        if refuse_subscription(subscription) is not None:
+    for subscription, consumers in lists.items():
+        # Events of a trace need no subscription: their consumers have an empty one.
+        if subscription and refuse_subscription(subscription) is not None:
             yield Problem(source, child("$", subscription), "names no subscription", "its list is set aside")
             continue
-        for place, name in enumerate(names):
-            if isinstance(name, str):
-                yield ("", subscription), name, 0
-            else:
-                where = f"$.{subscription}[{place}]"
-                yield Problem(source, where, "is not a name of a consumer", "this one is set aside; the rest is kept")
+        for place, consumer in enumerate(consumers):
+            about = consumer if isinstance(consumer, dict) else {"name": consumer}
+            name = about.get("name")
+            try:
+                if not isinstance(name, str):
+                    raise ValueError("is not a name of a consumer")
+                yield ("", subscription), name, detail(about.get(column))
+            except ValueError as fault:
+                where = f"{child('$', subscription)}[{place}]"
+                yield Problem(source, where, str(fault), "this one is set aside; the rest is kept")
+
+
+def consumers_of_tables(folder: Place) -> tuple[KeyLists, dict[Key, int]]:
+    """The consumers of each subscription in the order of the statistics, and how many lists those have with several.
+
+    Both are empty without such tables. Every partition has a dispatcher of its own: the list of the first topic by name
+    represents all. Ranges in statistics are not declarations, so the consumers have none here. O(rows).
+    """
+    columns = ["namespace", "subscription", "consumer_set"]
+    first: dict[Key, dict[int, str]] = defaultdict(dict)
+    """The first topic by name of each list."""
+    for part in parts_of(folder / SUBSCRIPTIONS.name):
+        rows = pq.read_table(
+            for_arrow(part), columns=[*columns, "topic", "type"], filters=pc.field("type") == _KEY_SHARED
+        )
+        smallest = rows.sort_by("topic").group_by(columns, use_threads=False).aggregate([("topic", "first")])
+        for row in smallest.to_pylist():
+            topics = first[row["namespace"], row["subscription"]]
+            number, topic = row["consumer_set"], row["topic_first"]
+            topics[number] = min(topics.get(number, topic), topic)
+    chosen = {key: min(topics, key=lambda number: (topics[number], number)) for key, topics in first.items()}
+    wanted = [("consumer_set", "in", sorted(set(chosen.values())))]
+    sets = dict(rows_of(folder / CONSUMER_SETS.name, *CONSUMER_SETS.names, filters=wanted)) if chosen else {}
+    lists = {
+        key: tuple(Consumer(place, name) for place, name in enumerate(sets[number]))
+        for key, number in chosen.items()
+        if number in sets
+    }
+    return lists, {key: len(topics) for key, topics in first.items() if len(topics) > 1}

@@ -15,9 +15,8 @@ from engine.admin.requests import AdminRequest, Naming, request_of_path, scenari
 from engine.admin.topics import without_nulls
 from pipeline.reading.answers import FileContext, naming_of_kind
 from pipeline.reading.files import FoundFile
-from pipeline.reading.load_reports import broker_id
+from pipeline.reading.load_reports import LoadReportWire, broker_id
 from pipeline.reading.unpacking import read_answer
-from pipeline.reading.wire import LoadReportWire
 
 _SCENARIO: Final = "scenario"
 _NAMESPACE_REQUESTS: Final = ("bundles", "policies")

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from engine.admin.files import moment_ms
 from engine.admin.requests import request_of_path
 from engine.errors import InputError, Problem
 from engine.text import natural_key
-from pipeline.storage import File, Place, StorePath, first_line, for_tasks
+from pipeline.storage import Place, StorePath, first_line
 
 ANSWER_SUFFIXES: Final = (".json", ".json.gz", ".json.zst", ".json.zstd")
 BYTES_PER_TASK: Final = 32 * 1024**2
@@ -27,7 +27,7 @@ class FoundFile:
     """One file; ``name`` is its path relative to the source folder, ``position`` counts from 0 in reading order."""
 
     name: str
-    path: File
+    path: Place
     size_bytes: int
     position: int
 
@@ -66,7 +66,7 @@ def find_answers(source: Place, skip: Place | None = None) -> FoundFiles:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
     entries.sort(key=_reading_order)
-    files = tuple(FoundFile(name, for_tasks(path), size, place) for place, (name, path, size) in enumerate(entries))
+    files = tuple(FoundFile(name, path, size, place) for place, (name, path, size) in enumerate(entries))
     return FoundFiles(files, tuple(problems), passed_over)
 
 
@@ -175,14 +175,22 @@ def _relative(path: Place, root: Place) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def deal(files: Sequence[FoundFile]) -> list[list[FoundFile]]:
-    """Group files into tasks: one large file each, or neighbours up to some size and number. O(files).
+class _Sized(Protocol):
+    @property
+    def size_bytes(self) -> int: ...
+
+
+_File = TypeVar("_File", bound=_Sized)
+
+
+def deal(files: Sequence[_File]) -> list[list[_File]]:
+    """Group files, or pieces of them, into tasks: a large one each, or neighbours up to some size and number. O(files).
 
     >>> sizes = [10, 20, BYTES_PER_TASK, 5]
-    >>> [len(group) for group in deal([FoundFile(str(at), "", size, at) for at, size in enumerate(sizes)])]
+    >>> [len(group) for group in deal([FoundFile(str(at), Path(), size, at) for at, size in enumerate(sizes)])]
     [2, 1, 1]
     """
-    groups: list[list[FoundFile]] = []
+    groups: list[list[_File]] = []
     size = 0
     for file in files:
         if not groups or size + file.size_bytes > BYTES_PER_TASK or len(groups[-1]) >= FILES_PER_TASK:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from engine.admin.facts import Count, Rate
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.text import child, malformed, value_problem
 from engine.admin.topics import without_nulls
@@ -13,7 +14,30 @@ from engine.bundles.boundaries import parse_range
 from engine.errors import Problem, Rejection
 from engine.names import refuse_bundle
 from pipeline.reading.rows import BAD, Rows, quarantine_row
-from pipeline.reading.wire import BundleStatsWire, LoadReportWire
+
+
+class BundleStatsWire(msgspec.Struct, gc=False):
+    topics: Count = 0
+    producerCount: Count = 0
+    consumerCount: Count = 0
+    msgRateIn: Rate = 0.0
+    msgRateOut: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    msgThroughputOut: Rate = 0.0
+
+
+class LoadReportWire(msgspec.Struct):
+    """``LocalBrokerData`` (lastStats; older ones repeat it as bundleStats) or the simple manager's ``LoadReport``."""
+
+    brokerId: str | None = None
+    webServiceUrl: str | None = None
+    name: str | None = None
+    brokerVersionString: str | None = None
+    lastUpdate: Count = 0
+    timestamp: Count = 0
+    lastStats: dict[str, object] | None = None
+    bundleStats: dict[str, object] | None = None
+    bundles: list[str] | None = None
 
 
 def take_load_report(rows: Rows, data: bytes, source: str) -> None:

@@ -6,12 +6,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from engine.admin.facts import ConsumerFacts, SubscriptionFacts, TopicFacts
+import msgspec
+
+from engine.admin.facts import ConsumerFacts, Count, Rate, SubscriptionFacts, TopicFacts
 from engine.errors import Problem
 from engine.names import PARTITION_SUFFIX
-from pipeline.reading.wire import PublisherWire
 from pipeline.schemas import TOPICS
 
 Row = tuple[Any, ...]
@@ -46,14 +47,18 @@ def is_note(problem: Problem) -> bool:
     return any(words in problem.reason for words in _NOTES)
 
 
-class TopicPlace(NamedTuple):
-    """What all rows about one topic have in common."""
+class PublisherWire(msgspec.Struct, gc=False):
+    """A publisher by Pulsar's exact names, of which the engine reads less."""
 
-    name: str
-    namespace: str
-    partitioned_topic: str
-    partition_index: int
-    source: str
+    producerName: str = ""
+    producerId: Count = 0
+    accessMode: str = ""
+    address: str = ""
+    connectedSince: str = ""
+    clientVersion: str = ""
+    msgRateIn: Rate = 0.0
+    msgThroughputIn: Rate = 0.0
+    averageMsgSize: Rate = 0.0
 
 
 @dataclass
@@ -92,18 +97,17 @@ class Rows:
              facts.publishers, facts.kind, source)
         )  # fmt: skip
         for subscription in facts.subscriptions:
-            self.subscription(TopicPlace(name, facts.namespace, parent, facts.partition_index, source), subscription)
+            self._subscription((name, facts.namespace, parent, facts.partition_index), subscription, source)
 
-    def subscription(self, place: TopicPlace, facts: SubscriptionFacts) -> None:
-        """Add one subscription of one topic with its consumers."""
+    def _subscription(self, topic: tuple[str, str, str, int], facts: SubscriptionFacts, source: str) -> None:
         number = self.set_of(tuple([consumer.name for consumer in facts.consumers]))
         self.counts["subscriptions"] += 1
         self.subscriptions.append(
-            (facts.name, *place[:4], facts.type, len(facts.consumers), number, facts.active_consumer_name,
+            (facts.name, *topic, facts.type, len(facts.consumers), number, facts.active_consumer_name,
              facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_out_bytes_per_sec,
-             facts.msg_backlog_entries, facts.unacked_messages, place.source)
+             facts.msg_backlog_entries, facts.unacked_messages, source)
         )  # fmt: skip
-        self._consumers(place.name, facts.name, facts.consumers, place.source)
+        self._consumers(topic[0], facts.name, facts.consumers, source)
 
     def _consumers(self, topic: str, subscription: str, consumers: Sequence[ConsumerFacts], source: str) -> None:
         self.counts["consumers"] += len(consumers)

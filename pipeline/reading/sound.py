@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.admin.facts import ConsumerFacts, SubscriptionFacts
-from engine.admin.topics import BROKER_STATS
+from engine.admin.topics import BROKER_STATS, TopicWire
 from engine.errors import Rejection
 from engine.names import (
     PARTITION_SUFFIX,
@@ -28,9 +28,15 @@ from engine.names import (
     refuse_range,
     refuse_subscription,
 )
-from pipeline.reading.rows import Rows, namespace_of, partitioned_topic
-from pipeline.reading.wire import TopicWithPublishers
+from pipeline.reading.rows import PublisherWire, Rows, namespace_of, partitioned_topic
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
+
+
+class TopicWithPublishers(TopicWire):
+    """A topic whose publishers are decoded with it; used if the whole document is sound."""
+
+    publishers: tuple[PublisherWire, ...] = ()  # type: ignore[assignment]
+
 
 _Document = dict[str, dict[str, dict[str, dict[str, TopicWithPublishers]]]]
 _DOCUMENT: Final = msgspec.json.Decoder(_Document)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from engine.admin.facts import TopicFacts
 from engine.admin.kinds import AnswerKind
-from engine.admin.salvage import salvage_broker_stats, salvage_topics
-from engine.admin.text import WHOLE_CHECK_BYTES, child, malformed, raw_object, value_problem
+from engine.admin.text import WHOLE_CHECK_BYTES, child, malformed, value_problem
 from engine.admin.topics import (
     decode_broker_stats_topics,
     decode_named_stats,
@@ -19,21 +17,15 @@ from engine.admin.topics import (
     without_nulls,
 )
 from engine.errors import Problem
-from pipeline.reading.rows import BAD, Rows, quarantine_row
+from pipeline.reading.rows import BAD, PublisherWire, Rows, quarantine_row
 from pipeline.reading.sound import take_sound_document
-from pipeline.reading.wire import OnlyPublishers, PublisherWire
-
-_LEVELS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
-_RAW_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ONLY_PUBLISHERS: Final = msgspec.json.Decoder(OnlyPublishers)
-_DOMAINS: Final = ("persistent", "non-persistent")
 
 
 def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_name: bool = False) -> None:
     """Take ``broker-stats/topics`` of one broker, which is the file's own name if ``by_name``. O(length)."""
     if len(data) > WHOLE_CHECK_BYTES and take_sound_document(rows, data, source, broker):
         return
-    decoded = decode_broker_stats_topics(data, source)
+    decoded = decode_broker_stats_topics(data, source, publishers=True)
     good = decoded.good
     lost = _rows_lost(decoded.problems, decoded.set_aside)
     rows.counts["topics"] += len(good.topics) + lost
@@ -42,29 +34,29 @@ def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_n
     for name, facts in good.topics.items():
         rows.topic(facts, good.places[name].bundle, broker or None)
     rows.set_aside("topics", decoded.problems, lost, source)
-    _take_publishers(rows, _raw_of_broker_stats(data), good.topics, source)
+    _take_publishers(rows, good.topics.values(), source)
 
 
 def take_named(rows: Rows, kind: AnswerKind, data: bytes, source: str) -> None:
     """Take statistics that name their topics: partitioned ones, or an object of name -> answer."""
     decode = decode_partitioned_stats if kind is AnswerKind.PARTITIONED_STATS else decode_named_stats
-    decoded = decode(data, source)
+    decoded = decode(data, source, publishers=True)
     lost = _rows_lost(decoded.problems, decoded.set_aside)
     rows.counts["topics"] += len(decoded.good) + lost
     for facts in decoded.good.values():
         rows.topic(facts, None, None)
     rows.set_aside("topics", decoded.problems, lost, source)
-    _take_publishers(rows, _raw_of_named(data), decoded.good, source)
+    _take_publishers(rows, decoded.good.values(), source)
 
 
 def take_one(rows: Rows, data: bytes, topic: str, source: str) -> None:
     """Take statistics of one topic, whose full name is ``topic``."""
-    decoded = decode_topic_stats(data, topic, source)
+    decoded = decode_topic_stats(data, topic, source, publishers=True)
     rows.counts["topics"] += 1
     if decoded.good is not None:
         rows.topic(decoded.good, None, None)
     rows.set_aside("topics", decoded.problems, decoded.set_aside, source)
-    _take_publishers(rows, {topic: data}, {} if decoded.good is None else {topic: decoded.good}, source)
+    _take_publishers(rows, (decoded.good,) if decoded.good is not None else (), source)
 
 
 def _rows_lost(problems: Sequence[Problem], set_aside: int) -> int:
@@ -76,59 +68,16 @@ def _is_cut(problems: Sequence[Problem]) -> bool:
     return any(problem.line is not None for problem in problems)
 
 
-def _raw_of_broker_stats(data: bytes) -> dict[str, bytes | msgspec.Raw]:
-    try:
-        document = _LEVELS.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {name: raw for _, _, name, raw in salvage_broker_stats(data)[0]}
-    return {
-        name: raw
-        for bundles in document.values()
-        for domains in bundles.values()
-        for domain in _DOMAINS
-        for name, raw in domains.get(domain, {}).items()
-    }
-
-
-def _raw_of_named(data: bytes) -> dict[str, bytes | msgspec.Raw]:
-    members, _ = raw_object(data, "", check_names=False)
-    if not members:
-        return dict(salvage_topics(data))
-    raw_topics: dict[str, bytes | msgspec.Raw] = {}
-    for name, raw in members.items():
-        if name == "partitions":
-            raw_topics |= _members(raw)
-        elif "://" in name:
-            inner = _members(raw)
-            raw_topics |= _members(inner["partitions"]) if "partitions" in inner else {name: raw}
-    return raw_topics
-
-
-def _members(raw: bytes | msgspec.Raw) -> dict[str, bytes | msgspec.Raw]:
-    try:
-        return dict(_RAW_OBJECT.decode(raw))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-
-
-def _take_publishers(
-    rows: Rows, raw_topics: dict[str, bytes | msgspec.Raw], good: Mapping[str, TopicFacts], source: str
-) -> None:
+def _take_publishers(rows: Rows, topics: Iterable[TopicFacts], source: str) -> None:
     """Take the publishers of the topics that were kept, one by one: the engine only counts them."""
-    for name in good:
-        if name not in raw_topics:
-            continue
-        try:
-            members = _ONLY_PUBLISHERS.decode(raw_topics[name]).publishers or ()
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue
-        rows.counts["publishers"] += len(members)
-        for place, raw in enumerate(members):
-            publisher = _publisher(raw, f"{child('$', name)}.publishers[{place}]", source)
+    for facts in topics:
+        rows.counts["publishers"] += len(facts.publisher_entries)
+        for place, raw in enumerate(facts.publisher_entries):
+            publisher = _publisher(raw, f"{child('$', facts.name)}.publishers[{place}]", source)
             if isinstance(publisher, Problem):
                 rows.quarantine.append(quarantine_row(publisher, "publishers", 1, BAD))
             else:
-                rows.publisher(name, place, publisher, source)
+                rows.publisher(facts.name, place, publisher, source)
 
 
 def _publisher(raw: msgspec.Raw, path: str, source: str) -> PublisherWire | Problem:

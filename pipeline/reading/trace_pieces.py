@@ -18,7 +18,7 @@ from engine.errors import Problem
 from pipeline.reading.rows import BAD, quarantine_row
 from pipeline.reading.trace_rows import COUNTS, KEY_COLUMNS, KNOWN, TEXTS, TraceAccount, events_of
 from pipeline.reading.traces import LINES, PARQUET, TracePiece
-from pipeline.storage import Place, file_at, for_arrow, size_bytes
+from pipeline.storage import Place, for_arrow, size_bytes
 
 _ROWS_AT_ONCE: Final = 1 << 17
 _BYTES_AT_ONCE: Final = 1 << 20
@@ -157,7 +157,7 @@ def _text_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
         stream: Any = _open(piece, account)
         yield from (line for line in stream if line.strip())
         return
-    with file_at(piece.path).open("rb") as plain:
+    with piece.path.open("rb") as plain:
         if piece.first:
             # A line that began earlier belongs to the piece before.
             plain.seek(piece.first - 1)
@@ -233,7 +233,7 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, piece: TracePiece, account: TraceAccount) -> None:
         self._piece, self._account = piece, account
-        self._source = _unpacked(file_at(piece.path))
+        self._source = _unpacked(piece.path)
         self._ready = b""
         self._line_begun = b""
         self._ended = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +12,7 @@ import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
 from pipeline.reading.files import files_below, size_of
-from pipeline.storage import File, Place, for_arrow, for_tasks, size_bytes
+from pipeline.storage import Place, for_arrow, size_bytes
 
 PARQUET: Final = "parquet"
 CSV: Final = "csv"
@@ -34,11 +33,11 @@ class TracePiece:
     """
 
     name: str
-    path: File
+    path: Place
     form: str
     first: int
     last: int
-    size: int
+    size_bytes: int
 
 
 def form_of(name: str) -> str | None:
@@ -96,8 +95,8 @@ def _pieces(name: str, path: Place, form: str) -> list[TracePiece]:
         return _row_groups(name, path)
     if form == LINES and not name.lower().endswith(_PACKED):
         bounds = [*range(0, size, BYTES_PER_PIECE), size]
-        return [TracePiece(name, for_tasks(path), form, first, last, last - first) for first, last in pairwise(bounds)]
-    return [TracePiece(name, for_tasks(path), form, 0, size, size)]
+        return [TracePiece(name, path, form, first, last, last - first) for first, last in pairwise(bounds)]
+    return [TracePiece(name, path, form, 0, size, size)]
 
 
 def _row_groups(name: str, path: Place) -> list[TracePiece]:
@@ -108,17 +107,6 @@ def _row_groups(name: str, path: Place) -> list[TracePiece]:
         rows += metadata.row_group(group).num_rows
         size += metadata.row_group(group).total_byte_size
         if rows >= ROWS_PER_PIECE or group == metadata.num_row_groups - 1:
-            pieces.append(TracePiece(name, for_tasks(path), PARQUET, first, group + 1, size))
+            pieces.append(TracePiece(name, path, PARQUET, first, group + 1, size))
             first, rows, size = group + 1, 0, 0
     return pieces
-
-
-def deal_pieces(pieces: Sequence[TracePiece], at_most: int) -> list[list[TracePiece]]:
-    """Deal pieces to at most ``at_most`` tasks of about equal size, the largest first. O(pieces x tasks)."""
-    hands: list[list[TracePiece]] = [[] for _ in range(max(1, min(at_most, len(pieces))))]
-    sizes = [0] * len(hands)
-    for piece in sorted(pieces, key=lambda piece: (-piece.size, piece.name, piece.first)):
-        least = sizes.index(min(sizes))
-        hands[least].append(piece)
-        sizes[least] += piece.size + 1
-    return hands

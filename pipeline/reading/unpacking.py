@@ -13,7 +13,7 @@ from engine.admin.files import AnswerFile, read_file
 from engine.admin.reading import MAX_INPUT_BYTES, Intake, collected_if_small, size_text
 from engine.admin.text import plain_json
 from engine.errors import Problem
-from pipeline.storage import File, StorePath, first_line
+from pipeline.storage import Place, StorePath, first_line
 
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _PIECE: Final = 1 << 16
@@ -21,13 +21,13 @@ _PIECE_OF_COPY: Final = 1 << 22
 
 
 def read_answer(
-    path: File, name: str, *, limit_bytes: int = MAX_INPUT_BYTES
+    path: Place, name: str, *, limit_bytes: int = MAX_INPUT_BYTES
 ) -> tuple[bytes | None, tuple[Problem, ...]]:
     """Return the JSON text of a file as UTF-8, None if it cannot be read at all, and every repair and fault."""
     if isinstance(path, StorePath):
         file, problems = _read_stored(path, name, limit_bytes)
     else:
-        file, problems = read_file(Path(path), name, Intake(limit_bytes))
+        file, problems = read_file(path, name, Intake(limit_bytes))
     if file is None:
         return None, problems
     data, unpacked = unpack_zstd(file.data, name, limit_bytes=limit_bytes)

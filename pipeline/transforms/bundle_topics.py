@@ -63,3 +63,21 @@ def owners_of_namespaces(reports: DataFrame, brokers: DataFrame) -> DataFrame:
     claims = reports.join(updated, "broker", "left").groupBy("namespace", "bundle").agg(fn.max(claim).alias("claim"))
     owner = fn.struct("bundle", fn.col("claim.broker").alias("broker"))
     return claims.groupBy("namespace").agg(fn.sort_array(fn.collect_list(owner)).alias("owners"))
+
+
+def namespace_topics(topics: DataFrame, publishers: DataFrame) -> DataFrame:
+    """Topics with the columns that rules about namespaces read, each namespace in one task.
+
+    They are in the order in which brokers list them: those without statistics last, persistent ones first, then by
+    name. ``topics``: rows of ``topics_by_namespace``; the row without a topic, with the ``boundaries``, is first.
+    """
+    versions = publishers.groupBy("topic").agg(fn.sort_array(fn.collect_set("client_version")).alias("client_versions"))
+    last = (~fn.col("has_stats")) & fn.col("topic").rlike(r"-partition-\d+$")
+    rows = topics.join(versions, "topic", "left").select(
+        "namespace", "topic", "told_bundle", "has_stats", "publishers", "consumers", "msg_rate_in", "msg_rate_out",
+        "msg_throughput_in", "msg_throughput_out", "boundaries",
+        fn.coalesce("client_versions", fn.array().cast("array<string>")).alias("client_versions"), last.alias("last"),
+        (~fn.col("topic").startswith("persistent://")).alias("transient"),
+    )  # fmt: skip
+    order = ("namespace", "last", "transient", "topic")
+    return rows.repartition("namespace").sortWithinPartitions(*order).drop("last", "transient")

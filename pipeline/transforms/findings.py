@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from engine.admin.clusters import root_of
 from engine.admin.facts import ConsumerFacts
-from engine.admin.files import AnswerFile, moment_ms
+from engine.admin.files import AnswerFile
 from engine.admin.inference import levels_of
 from engine.admin.moments import read_moments
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
@@ -29,7 +29,6 @@ from pipeline.schemas import FINDINGS
 
 ANSWERS_TOGETHER: Final = 256
 """Answers in one table: few, since one of them can be the statistics of a whole namespace."""
-_MIRRORED: Final = re.compile(r"(?:^|/)(?:admin|lookup)/v2/")
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
@@ -61,7 +60,7 @@ def row_linter(world: World, lint: _Lint) -> Callable[[Iterator[Any]], Iterator[
 
 
 def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
-    """Findings about a row of ``transforms.lint_rows.failover_cases``.
+    """Findings about a row of ``transforms.subscriptions.failover_cases``.
 
     Priority levels are inferred from the order of the consumers and from the observed active consumers.
     """
@@ -82,7 +81,7 @@ def failover_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
 
 
 def key_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
-    """Findings about a row of ``transforms.lint_rows.key_cases``.
+    """Findings about a row of ``transforms.subscriptions.key_cases``.
 
     The selector is the one that gives the ranges that brokers reported. Where two consumers reported the same slot
     there is no such selector, and the reported ranges are checked as they are.
@@ -153,21 +152,8 @@ def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile
     return findings_of(why(moments), namespace=namespace)
 
 
-def root_of(name: str) -> str:
-    """The folder of the dump that a file belongs to, ending in a slash: its path without time and request.
-
-    >>> root_of("eu/2026-11-22T09-48-07Z/admin/v2/brokers/version.json"), root_of("eu/b/topics.json"), root_of("x.json")
-    ('eu/', 'eu/b/', '')
-    """
-    path = _MIRRORED.split(name)[0] if _MIRRORED.search(name) else name.rpartition("/")[0]
-    parts = [part for part in path.split("/") if part]
-    if parts and moment_ms(parts[-1]) is not None:
-        parts.pop()
-    return "".join(f"{part}/" for part in parts)
-
-
 def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks over rows of ``lint_rows.namespace_topics``, for ``mapInArrow``."""
+    """The function of tasks over rows of ``bundle_topics.namespace_topics``, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for table in whole_groups(batches, ("namespace",)):
@@ -185,7 +171,7 @@ def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def namespace_case(world: World, name: str, known: Sequence[dict[str, Any]]) -> NamespaceCase:
-    """One namespace; ``known``: its rows of ``transforms.lint_rows.namespace_topics``."""
+    """One namespace; ``known``: its rows of ``transforms.bundle_topics.namespace_topics``."""
     boundaries = next((row["boundaries"] for row in known if row["topic"] is None), None)
     rows = [row for row in known if row["topic"] is not None]
     known_bundles = frozenset[str]() if boundaries is None else None

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from engine.errors import InputError
-from pipeline.conditions import conditions_of
+from engine.views.fleet.conditions import conditions_of
 from pipeline.jobs.options import check_options
 from tui.cli.fleet.command import fleet_command
 

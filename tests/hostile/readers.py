@@ -90,7 +90,7 @@ def import_answers(words: Sequence[str]) -> int:
     (path,) = words
     rows = Rows()
     outcomes = {
-        take_file(rows, path, Path(path).name, told, limit_bytes=10**8).outcome
+        take_file(rows, Path(path), Path(path).name, told, limit_bytes=10**8).outcome
         for told in (
             FileContext(),
             FileContext("broker-0", "public/default"),

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import distinct_keys
-from pipeline.distinct_keys import Keys, blocks, distinct, hashed, joined_keys, opened
+from pipeline.distinct_keys import by_part, distinct, hashed
+from pipeline.reading.trace_rows import EVENTS as EVENT_COLUMNS
 
 EVENTS = st.lists(st.tuples(st.integers(0, 2), st.binary(max_size=2), st.integers(0, 5)))
 
 
-def made(events: list[tuple[int, bytes, int]]) -> Keys:
-    space = np.array([event[0] for event in events], dtype=np.int64)
-    msgs = np.array([event[2] for event in events], dtype=np.int64)
-    return hashed(["a", "b", "c"], space, pa.array([event[1] for event in events], pa.binary()), msgs)
+def made(events: list[tuple[int, bytes, int]]) -> Any:
+    columns = ["abc"[space] for space, _, _ in events], [key for _, key, _ in events], [1] * len(events)
+    rows = [*columns, [msgs for _, _, msgs in events]]
+    arrays = [pa.array(values, field.type) for values, field in zip(rows, EVENT_COLUMNS, strict=True)]
+    return hashed(pa.Table.from_arrays(arrays, schema=EVENT_COLUMNS))
 
 
-def counted(keys: Keys) -> list[tuple[str, bytes, int, int]]:
-    names = [keys.spaces[number] for number in keys.space.tolist()]
-    return sorted(zip(names, keys.key.to_pylist(), keys.rows.tolist(), keys.msgs.tolist(), strict=True))
+def counted(keys: Any) -> list[tuple[str, bytes, int, int]]:
+    return sorted(zip(*(keys[name].to_pylist() for name in ("space", "key", "rows", "msgs")), strict=True))
 
 
 @settings(max_examples=100, deadline=None)
 @given(EVENTS, EVENTS, st.integers(1, 5), st.sampled_from([0, 1, 31]))
 def test_sums_of_keys_are_those_of_a_dictionary(first: Any, second: Any, parts: int, bits: int) -> None:
-    """With 0 or 1 bits of hash nearly all keys collide; blocks that met again give the same sums."""
+    """With 0 or 1 bits of hash nearly all keys collide; parts that met again give the same sums."""
     rows: Counter[tuple[str, bytes]] = Counter()
     msgs: Counter[tuple[str, bytes]] = Counter()
     for space, key, count in (*first, *second):
@@ -40,10 +40,7 @@ def test_sums_of_keys_are_those_of_a_dictionary(first: Any, second: Any, parts: 
     with pytest.MonkeyPatch.context() as patch:
         real = distinct_keys.murmur3_bulk
         patch.setattr(distinct_keys, "murmur3_bulk", lambda names: real(names) & ((1 << bits) - 1))
-        sent = [block for each in (first, second) for block in blocks(distinct(made(each)), parts)]
-    met = [
-        distinct(joined_keys([opened(block) for part, block in sent if part == wanted]))
-        for wanted in sorted({part for part, _ in sent})
-    ]
+        sent = [part for each in (first, second) for part in by_part(distinct([made(each)]), parts)]
+    met = [distinct([keys for part, keys in sent if part == wanted]) for wanted in sorted({part for part, _ in sent})]
     found = [row for keys in met for row in counted(keys)]
     assert sorted(found) == sorted((*key, rows[key], msgs[key]) for key in rows)

@@ -21,7 +21,7 @@ from pipeline.broker_groups import BrokerGroups
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
-from pipeline.transforms.failover import failover_rows, group_of, units_of
+from pipeline.transforms.subscriptions import failover_rows, group_of, units_of
 
 NO_REPORTS = BrokerGroups({}, {})
 RECORDINGS = Path(__file__).parents[1] / "recordings"

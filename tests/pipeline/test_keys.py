@@ -20,10 +20,10 @@ from engine.keyshared.keys import text_of_key
 from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer, owner_of_key
 from engine.keyshared.ownership import slots_by_consumer
+from engine.keyshared.policies import KeyPolicy, selector_of
 from pipeline.jobs import job_called
 from pipeline.jobs.keys import read_options
 from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.key_policies import KeyPolicy, selector_of
 from pipeline.schemas import (
     BROKERS,
     CONSUMER_SETS,

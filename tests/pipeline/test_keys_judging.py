@@ -13,8 +13,8 @@ from engine.config import CURRENT, BrokerSettings
 from engine.hashing import murmur3_32
 from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer
+from engine.keyshared.policies import KeyPolicy, selector_of, slot_space
 from pipeline.jobs.keys_judging import Folded, HotKey, Judge
-from pipeline.key_policies import KeyPolicy, selector_of, slot_space
 from pipeline.schemas import KEY_LOADS, KEY_SPREADS
 
 SETTINGS = BrokerSettings()

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from engine.admin.clusters import root_of
 from engine.admin.moments import read_moments
 from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.why import why
@@ -17,7 +18,7 @@ from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.reading.kept_answers import EVERYWHERE
 from pipeline.schemas import ANSWERS, FINDINGS
-from pipeline.transforms.findings import finding_row, root_of
+from pipeline.transforms.findings import finding_row
 from tests.engine.diagnosis.samples import NAMES, dump, sample
 
 RULES = {rule.id for rule in CAUSE_RULES}

@@ -141,14 +141,13 @@ def write_here(rows: Any, draft: Draft, work: Any, kind: Any, *, aside: Collecti
     return [account]
 
 
-def read_here(_: Any, shares: Sequence[Any], work: Any, columns: str) -> Iterator[Any]:
+def read_here(_: Any, shares: Sequence[Any], work: Any, tasks: int) -> Iterator[Any]:
     return (batch for number, share in enumerate(shares) for batch in work(share, number))
 
 
 def imported(place: Path, say: Say) -> None:
     importing.read_by_engine = read_here  # type: ignore[assignment]
     importing.write_by_engine = write_here
-    importing.parts_together = lambda blocks, tasks: blocks
     job_called("import")(None, place / "in", place / "out", JobOptions())  # type: ignore[arg-type]
     say(DONE)
 

@@ -10,6 +10,7 @@ from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.placement import look_up
 from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, broker_gone, brokers_changed, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
@@ -36,16 +37,40 @@ def clusters(draw: st.DrawFn) -> tuple[BrokerLoad, ...]:
 RULES = st.sampled_from([load_rules((2, 11, 0)), load_rules((4, 2, 4))])
 
 
-@given(loads=clusters(), gone=st.integers(0, 4), rules=RULES, is_placed=st.booleans())
-def test_a_broker_gone_by_what_all_came_to_is_a_broker_gone(loads, gone, rules, is_placed) -> None:  # type: ignore[no-untyped-def]
-    leader = Leader(rules=rules)
+@given(
+    loads=clusters(),
+    gone=st.integers(0, 4),
+    rules=RULES,
+    placed=st.none() | st.integers(0, 11),
+    placement=st.sampled_from(["LeastLongTermMessageRate", "LeastResourceUsageWithWeight"]),
+    has_shed=st.booleans(),
+)
+def test_a_broker_gone_by_what_all_came_to_is_a_broker_gone(  # type: ignore[no-untyped-def]
+    loads, gone, rules, placed, placement, has_shed
+) -> None:
+    """Also while a placement is pending, of a bundle that somebody reports or of another one."""
+    leader = Leader(LoadSettings(loadBalancerLoadPlacementStrategy=placement), rules=rules)
     state = reports_read(leader, elected(leader), loads)
-    if is_placed:
-        state, _ = look_up(leader, state, name(99), first)
+    if has_shed:
+        state, _ = shed(leader, state, 60_000, first)
+    if placed is not None:
+        state, _ = look_up(leader, state, name(placed, NAMESPACES[placed % 3]), first)
     dead = loads[gone % len(loads)]
     rest = tuple(load for load in loads if load is not dead)
     sampled = brokers_changed(leader, state, loads)
     assert broker_gone(leader, state, sampled, rest, dead) == brokers_changed(leader, state, rest)
+
+
+def test_a_broker_that_the_leader_had_not_met_leaves_nothing_behind() -> None:
+    """Its twenty bundles would have made the leader's map larger."""
+    rest = (broker("b:1", 10.0, [BundleStats(name(0))]), broker("b:2", 10.0))
+    dead = broker("b:3", 10.0, [BundleStats(name(at)) for at in range(1, 21)])
+    leader = Leader()
+    state = reports_read(leader, elected(leader), rest)
+    sampled = brokers_changed(leader, state, (*rest, dead))
+    found = broker_gone(leader, state, sampled, rest, dead)
+    assert found == brokers_changed(leader, state, rest)
+    assert (found.bundles.capacity, sampled.bundles.capacity) == (16, 32)
 
 
 @given(

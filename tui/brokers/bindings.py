@@ -20,6 +20,7 @@ TIME: Final = (
     Binding("right_curly_bracket", "step(10)", "On ten", key_display="}", show=False, tooltip="Ten cycles forward"),
     Binding("home", "cycle(0)", "Now", show=False, tooltip="The brokers as reported"),
     Binding("end", "cycle(-1)", "Last", show=False, tooltip="The last cycle of the forecast"),
+    Binding("space", "play", "Play", show=False, tooltip="Play the cycles, or pause"),
     Binding("s", "next_unload", "To unload", show=False, tooltip="Go on to the next cycle that unloads"),
 )
 CHANGE: Final = (

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.reactive import var
+from textual.timer import Timer
 
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.strategies import TRANSFER
@@ -41,7 +42,7 @@ from tui.brokers.bindings import BINDINGS, GROUPS, key_hints
 from tui.brokers.dialogs import Pairs, SettingsScreen
 from tui.brokers.panels import CycleStrip, StripPanel
 from tui.brokers.table import broker_lines, broker_value
-from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, status_text, strip_words
+from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, strip_words, title_texts
 from tui.kit.background import run_beside
 from tui.kit.computing import Computing
 from tui.kit.footer import KeyFooter
@@ -62,6 +63,8 @@ MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible"
 NOT_OF_THE_NEWEST: Final = "the picture is older than the newest reports: {}; u takes the last change back"
 Answer = tuple[BrokersView, BrokersFrame]
 """What is forecast, and the page of it that is shown."""
+PLAY_S: Final = 0.7
+"""How long a cycle is shown when they are played."""
 ZOOMS: Final = ("", "table", "next", "compare")
 EXTENSIBLE_ONLY: Final = "the extensible load manager has one {}, {}; m changes the load manager"
 LEGEND: Final[Group] = (
@@ -72,6 +75,8 @@ LEGEND: Final[Group] = (
         KeyHelp("a--", "a bundle that the next cycle unloads"),
         KeyHelp("A12", "twelve bundles of namespace A, where single ones have no room"),
         KeyHelp("+ ?", "a broker that was added; one whose report is too old"),
+        KeyHelp("dim", "a bar of a resource whose weight is 0, so that it does not count"),
+        KeyHelp("?", "instead of a bar: the report has no limit for it, so Pulsar counts it as 0%"),
         KeyHelp("3↩", "in the strip: three unloads, one of which brings a bundle back where it was; in ASCII <"),
     ),
 )
@@ -122,6 +127,7 @@ class BrokersScreen(TableScreen):
         self._marked = ""
         self._ascii_only = ascii_only
         self._ready = False
+        self._playing: Timer | None = None
         self.set_reactive(BrokersScreen.colours, colours)
 
     def compose(self) -> ComposeResult:
@@ -191,6 +197,7 @@ class BrokersScreen(TableScreen):
 
     def ask(self, question: BrokersQuestion, *, undoing: bool = False) -> None:
         """Answer at once, or where that takes longer, in the background; escape cancels that."""
+        self._pause()
         self._refused = self._still_computing if self._computing.what else ""
         if self._refused:
             self._say_where_it_is()
@@ -388,10 +395,37 @@ class BrokersScreen(TableScreen):
         self.show_all()
 
     def action_step(self, by: int) -> None:
+        self._pause()
         self._refused = ""
         self.cycle += by
 
+    def action_play(self) -> None:
+        """Go through the cycles one after the other, from the first one where the last is shown."""
+        if self._playing is not None:
+            self._pause()
+        elif self.view is not None:
+            self._refused = ""
+            self.cycle = 0 if self.cycle == self.question.cycles else self.cycle
+            self._playing = self.set_interval(PLAY_S, self.play_on)
+
+    @property
+    def is_playing(self) -> bool:
+        return self._playing is not None
+
+    def play_on(self) -> None:
+        """Show the next cycle; after the last one the playing ends."""
+        if self.cycle < self.question.cycles:
+            self.cycle += 1
+        if self.cycle >= self.question.cycles:
+            self._pause()
+
+    def _pause(self) -> None:
+        if self._playing is not None:
+            self._playing.stop()
+            self._playing = None
+
     def action_cycle(self, number: int) -> None:
+        self._pause()
         self.cycle = number if number >= 0 else self.question.cycles
 
     def action_next_unload(self) -> None:
@@ -401,6 +435,7 @@ class BrokersScreen(TableScreen):
         if coming is None:
             self._refuse(f"no later cycle of {self.question.cycles} unloads anything")
         else:
+            self._pause()
             self._refused, self.cycle = "", coming - 1
 
     # what is shown
@@ -413,9 +448,11 @@ class BrokersScreen(TableScreen):
         if self.view is None:
             return
         view, frame = self.view, self.frame
-        title = f" {safe_name(view.given.source)}  " if view.given.source else "  "
+        label = " brokers"
+        source, rules = title_texts(view, self.size.width - len(label) - len("   ") - 1)
+        title = f" {source}  " if source else "  "
         self.query_one("#title", PlainStatic).update(
-            assembled((" brokers", "$accent bold"), (title, "bold"), (status_text(view), "$dim")), layout=False
+            assembled((label, "$accent bold"), (title, "bold"), (rules, "$dim")), layout=False
         )
         self.next_text = tuple(next_lines(view, frame))
         self._show_compared()
@@ -437,10 +474,13 @@ class BrokersScreen(TableScreen):
         assert self.view is not None
         table, rows, colours, ascii_only = self.table, frame.rows, self.colours, self._ascii_only
         when = f"after cycle {frame.cycle}" if frame.cycle else "now"
-        set_title(table, f"{counted(len(rows), 'broker')} {when}")
         names = [f"{consumer_tag(at)} {safe_name(name)}" for at, name in enumerate(self.view.namespaces[:6])]
         more = f" and {quantity(len(self.view.namespaces) - 6)} more" if len(self.view.namespaces) > 6 else ""
-        set_subtitle(table, f"{', '.join(names)}{more}; small letter: leaves next")
+        letters = f"{', '.join(names)}{more}"
+        # A small screen has no lower frame, and letters without their names say nothing.
+        title = f"{counted(len(rows), 'broker')} {when}"
+        set_title(table, f"{title}: {letters}" if self.has_class("-compact") and names else title)
+        set_subtitle(table, f"{letters}; small letter: leaves next")
         table.show(
             rows, lambda listed, order: broker_lines(listed, order, colours, ascii_only=ascii_only), broker_value
         )

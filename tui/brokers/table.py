@@ -34,7 +34,7 @@ class Room:
 def room_of(longest: int, width: int) -> Room:
     """Names of up to ``longest`` cells in full where they fit, then numbers beside the bars, then bundles."""
     numbers = width >= 100
-    name = min(longest + 2, 40 if width >= 160 else 24 if numbers else 16)
+    name = min(longest + 2, 40 if width >= 160 else 24 if numbers else 20)
     left = width - name
     bar = 6 if not numbers else 8 if width < 150 else 12
     cells = bar + 1 + (_PERCENT if numbers else 0)
@@ -96,7 +96,7 @@ def bar_cells(bar: Bar, width: int, colours: Palette, *, ascii_only: bool = Fals
         return Text(fit("no num" if bar.fault == "not-a-number" else "?", width), hex_colour(colours.dim))
     glyphs = glyphs_of(ascii_only)
     over = bar.threshold is not None and bar.share > bar.threshold
-    ink = colours.bad if over or bar.fault else colours.accent
+    ink = colours.bad if over or bar.fault else colours.accent if bar.counts else colours.dim
     drawn = bar_text(min(max(bar.share, 0.0), 1.0), width, glyphs).ljust(width)
     text = Text(drawn, f"{hex_colour(ink)} on {hex_colour(colours.ring_track)}" if not colours.mono else "")
     if bar.threshold is None or bar.threshold > 1:

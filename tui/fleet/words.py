@@ -13,6 +13,7 @@ from engine.text import counted
 from engine.views.fleet.summary import FleetSummary
 from themes.palettes import Palette, hex_colour
 from tui.fleet.columns import BROKERS, FINDINGS, LISTS, NAMESPACES, SET_ASIDE, SUBSCRIPTIONS, FleetList, severity_style
+from tui.kit.compared import compared_text
 from tui.kit.plain_text import plain
 from tui.kit.wording import msgs_per_sec, quantity, safe_name
 
@@ -180,7 +181,9 @@ def _broker(row: Mapping[str, Any]) -> str:
         by = f" by {row['fullest'].replace('_', ' ')}" if row["fullest"] else ""
         after = f", {row['usage_after']:.0%} after the forecast" if row["usage_after"] is not None else ""
         used = f"{row['usage']:.0%} used{by}{after}"
-    compared = f" ({row['figure']:,.4g} against {row['limit']:,.4g})" if row["figure"] is not None else ""
+    compared = ""
+    if row["figure"] is not None:
+        compared = f" ({compared_text(row.get('measure') or '', row['figure'], row['limit'])})"
     parts = [
         f"{safe_name(row['broker'])}{cluster}: {used}",
         f"next cycle of {row['shedder'] or 'its shedder'}: {row['next_outcome'].replace('-', ' ')}{compared}",

@@ -5,6 +5,7 @@ Values come from the engine; nothing is computed here beyond choosing units and 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -109,20 +110,24 @@ def fit(text: str, cells: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A fraction 0..1 as a percentage with one decimal.
+    """A fraction as a percentage with one decimal.
 
-    >>> percent(0.1234), percent(1.0)
-    ('12.3%', '100%')
+    >>> percent(0.1234), percent(1.0), percent(1.1)
+    ('12.3%', '100%', '110.0%')
     """
-    return "100%" if share >= 0.9995 else f"{share * 100:.1f}%"
+    return "100%" if 0.9995 <= share < 1.0005 else f"{share * 100:.1f}%"
 
 
 def quantity(value: float) -> str:
-    """A number in at most five characters: plain below 1000, then with k, M, G.
+    """A number in at most five characters: plain below 1000, then with k, M, G. What is not finite is named.
 
     >>> [quantity(v) for v in (0, 9.46, 42.0, 999.6, 1234, 98765, 99_950, 2_500_000)]
     ['0', '9.5', '42', '1.0k', '1.2k', '98.8k', '100k', '2.5M']
+    >>> quantity(math.nan), quantity(-math.inf)
+    ('NaN', '-inf')
     """
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else str(value)
     if value < 10 and value != int(value) and round(value, 1) < 10:
         return f"{value:.1f}"
     unit = 0

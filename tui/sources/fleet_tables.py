@@ -46,8 +46,8 @@ _DECLARED: Final[Mapping[str, str]] = {
     "balance_quarantine": _QUARANTINE,
     "balance_brokers": "cluster: text, broker: text, usage: real?, usage_after: real?, fullest: text?, bundles: whole,"
     " bundles_after: whole, topics: whole, msg_rate: real, throughput: real, next_unloads: whole, unloads: whole,"
-    " gained: whole, topics_interrupted: whole, loops: whole, next_outcome: text, figure: real?, limit: real?,"
-    " shedder: text, run_id: text*",
+    " gained: whole, topics_interrupted: whole, loops: whole, next_outcome: text, measure: text?*, figure: real?,"
+    " limit: real?, shedder: text, run_id: text*",
     "balance_answers": "cluster: text, broker: text, body: bytes, file: text",
     "subscriptions": "subscription: text, topic: text, partitioned_topic: text, type: text, consumer_set: whole,"
     " told_active_consumer: text?, msg_rate_out: real, msg_throughput_out: real, msg_backlog_entries: whole,"

@@ -12,7 +12,15 @@ from typing import Final
 
 import numpy as np
 
-from engine.balance.ahead.model import AheadCycle, AheadMove, ShedStart, Trail, WrittenReports, evenness
+from engine.balance.ahead.model import (
+    AheadCycle,
+    AheadMove,
+    ShedStart,
+    Trail,
+    WrittenReports,
+    evenness,
+    move_of,
+)
 from engine.balance.ahead.modular import other_plan
 from engine.balance.ahead.moving_world import MovingWorld
 from engine.balance.brokers import BrokerLoad
@@ -79,16 +87,7 @@ class BulkModularAhead:
         stats = world.stats_of(bundle, source)
         world.move(bundle, source, destination)
         returns = self._trail.goes(bundle, source, destination)
-        return AheadMove(
-            bundle,
-            source,
-            destination,
-            unload.selection.chances,
-            stats.topics,
-            stats.msgs_per_sec,
-            stats.bytes_per_sec,
-            returns,
-        )
+        return move_of(stats, source, destination, unload.selection.chances, returns=returns)
 
     def _write_reports(self, at_ms: int) -> None:
         """As in ``ModularAhead``: each report that is due makes the leader read all, until no average changes."""

@@ -12,12 +12,13 @@ from typing import Literal
 
 from engine.balance.ahead.extensible import ExtensibleAhead
 from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
-from engine.balance.ahead.model import AheadCycle, ShedStart
-from engine.balance.brokers import weighted_usage
+from engine.balance.ahead.model import AheadCycle, LoadWorld, ShedStart
+from engine.balance.brokers import BrokerLoad, weighted_usage
 from engine.balance.leadership.placement import Selection, permitted_brokers, select
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
-from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
+from engine.balance.leadership.state import Leader, LeaderState, elected, namespace_of, reports_read
+from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement, PlacementReason
 from engine.balance.placement.strategies import (
     LEAST_RATE,
@@ -26,7 +27,7 @@ from engine.balance.placement.strategies import (
     least_resource_limit,
     long_term_score,
 )
-from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
+from engine.balance.shedding.model import BrokerOutcome, BundleOutcome, Comparison, TrafficMeasure
 from engine.balance.shedding.strategies import TRANSFER
 from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome, TransferCycle
 from engine.bundles.plan import LoadManager
@@ -50,6 +51,7 @@ class BrokerExplained:
     (infinite for an overloaded broker), the averaged usage, or the published load as a share; None where it compares
     nothing. ``usage`` is its largest weighted resource, ``msgs_per_sec`` what it reports, ``topics`` all of it;
     ``long_term_msgs_per_sec`` is the average over its bundles, which only the modular leader keeps.
+    ``of_namespace``: how many bundles of the namespace it has.
     """
 
     broker: str
@@ -61,6 +63,7 @@ class BrokerExplained:
     msgs_per_sec: float
     long_term_msgs_per_sec: float | None
     topics: int
+    of_namespace: int
     owns: bool
 
 
@@ -69,9 +72,12 @@ class BundleExplained:
     """``reason`` is how the strategy came to its answers; ``strategy`` the class that was asked.
 
     ``compared_limit``: a broker is drawn first if what is compared of it is not above this; None where the least wins
-    or nothing is compared. What cycle ``cycle`` makes of the bundle: ``broker_verdict`` of its owner, with ``figure``
-    and ``limit`` that were compared, ``verdict`` of the bundle itself, what became ``unload`` of it (modular), and
-    where it goes; each None where nothing came to that. ``skipped``: why the cycle looked at nothing.
+    or nothing is compared. ``stats``: what the owner reports of the bundle.
+
+    What cycle ``cycle`` makes of the bundle: ``broker_verdict`` of its owner, with ``figure`` and ``limit`` of
+    ``measure`` that were compared, ``need`` of ``need_measure`` that is not worth an unload below ``least``, the
+    ``verdict`` of the bundle itself, what became ``unload`` of it (modular), and where it goes; each None where nothing
+    came to that. ``skipped``: why the cycle looked at nothing.
     """
 
     bundle: str
@@ -85,11 +91,16 @@ class BundleExplained:
     cycle: int
     skipped: Skipped | None
     broker_verdict: BrokerOutcome | PairOutcome | OwnerInCycle | None
+    measure: Comparison | Literal["load"] | None
     figure: float | None
     limit: float | None
+    need: float | None
+    need_measure: TrafficMeasure | None
+    least: float | None
     verdict: BundleOutcome | TopBundleOutcome | Literal["not-reported"] | None
     unload: UnloadOutcome | None
     destination: str | None
+    stats: BundleStats
 
 
 def explain_bundle(start: ShedStart, bundle: str) -> BundleExplained | Rejection:
@@ -136,6 +147,7 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
             load.msgs_per_sec,
             state.known[load.broker].long_term.msgs_per_sec,
             load.topics,
+            _of_namespace(load, bundle),
             load.broker == owner,
         )
         for load in start.loads
@@ -159,12 +171,22 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
         first.number,
         decision.no_run,
         None if last is None else last.outcome,
+        None if last is None else last.measure,
         None if last is None else last.figure,
         None if last is None else last.limit,
+        None if last is None else last.need,
+        None if last is None else last.need_measure,
+        None if last is None else last.least,
         mine,
         unload,
         _destination(first, bundle),
+        LoadWorld.of(start.loads).stats_of(bundle, owner),
     )
+
+
+def _of_namespace(load: BrokerLoad, bundle: str) -> int:
+    namespace = namespace_of(bundle)
+    return sum(namespace_of(name) == namespace for name in dict.fromkeys(load.bundles))
 
 
 def _compared(
@@ -224,6 +246,7 @@ def _extensible(start: ShedStart, bundle: str, owner: str) -> BundleExplained | 
                 load.msgs_per_sec,
                 None,
                 load.topics,
+                _of_namespace(load, bundle),
                 load.broker == owner,
             )
         )
@@ -242,13 +265,18 @@ def _extensible(start: ShedStart, bundle: str, owner: str) -> BundleExplained | 
         tuple(brokers),
         TRANSFER,
         cycle.number,
-        _skipped(start, decision),
+        decision.no_run or decision.skip,
         broker_verdict,
+        None if figure is None else "load",
         figure,
         limit,
+        None,
+        None,
+        None,
         verdict,
         None,
         _destination(cycle, bundle),
+        LoadWorld.of(start.loads).stats_of(bundle, owner),
     )
 
 
@@ -264,12 +292,6 @@ def _acting(start: ShedStart) -> AheadCycle:
     assert not isinstance(ahead, Rejection), ahead
     looks = (cycle for cycle in ahead.cycles if isinstance(cycle.decision, TransferCycle) and cycle.decision.pairs)
     return next(looks, ahead.cycles[-1])
-
-
-def _skipped(start: ShedStart, decision: TransferCycle) -> Skipped | None:
-    if not start.settings.loadBalancerEnabled or not start.settings.loadBalancerSheddingEnabled:
-        return "switched-off"
-    return "one-broker" if len(start.loads) <= 1 else decision.skip
 
 
 def _in_pairs(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness
+from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness, move_of
 from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, ReportFigures, figures_of, report_needed
 from engine.balance.filters import (
     Sieve,
@@ -142,9 +142,12 @@ class ExtensibleAhead:
             for broker in self.world.loads:
                 self._update(broker)
         self.now_ms = at_ms
-        decision = TransferCycle()
         moves: list[AheadMove] = []
-        if settings.loadBalancerEnabled and settings.loadBalancerSheddingEnabled and len(self.world.loads) > 1:
+        if not settings.loadBalancerEnabled or not settings.loadBalancerSheddingEnabled:
+            decision = TransferCycle(no_run="switched-off")
+        elif len(self.world.loads) <= 1:
+            decision = TransferCycle(no_run="one-broker")
+        else:
             decision = self._shed()
         for unload in decision.decisions:
             chances = {unload.target: 1.0} if unload.target is not None else self.placement(unload.bundle).chances
@@ -242,6 +245,4 @@ class ExtensibleAhead:
         if destination is not None:
             self.world = self.world.moved(bundle, source, destination)
             self.published[source], self.published[destination] = _Published(), _Published()
-        return AheadMove(
-            bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns
-        )
+        return move_of(stats, source, destination, chances, returns=returns)

@@ -65,7 +65,7 @@ class ShedStart:
 class AheadMove:
     """One bundle unloaded: what it carries and interrupts, and every broker it may go to with its chance.
 
-    ``returns``: to a broker that it had left in this forecast.
+    ``returns``: to a broker that it had left in this forecast. ``producers`` and ``consumers`` connect again.
     """
 
     bundle: str
@@ -76,6 +76,18 @@ class AheadMove:
     msgs_per_sec: float
     bytes_per_sec: float
     returns: bool = False
+    producers: int = 0
+    consumers: int = 0
+
+
+def move_of(
+    stats: BundleStats, source: str, destination: str | None, chances: Mapping[str, float], *, returns: bool
+) -> AheadMove:
+    """The unload of a bundle that ``source`` reports with these figures."""
+    return AheadMove(
+        stats.bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns,
+        stats.producers, stats.consumers,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

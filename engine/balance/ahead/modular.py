@@ -5,7 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, WrittenReports, evenness
+from engine.balance.ahead.model import (
+    AheadCycle,
+    AheadMove,
+    LoadWorld,
+    ShedStart,
+    Trail,
+    WrittenReports,
+    evenness,
+    move_of,
+)
 from engine.balance.averages import SETTLED_WITHIN, BundleData, TimeAverageMessageData
 from engine.balance.java_maps import MapOrder, hash_order
 from engine.balance.leadership.placement import look_up
@@ -69,9 +78,7 @@ class ModularAhead:
         if destination is not None:
             self.world = self.world.moved(bundle, source, destination)
         returns = self.trail.goes(bundle, source, destination)
-        return AheadMove(
-            bundle, source, destination, chances, stats.topics, stats.msgs_per_sec, stats.bytes_per_sec, returns
-        )
+        return move_of(stats, source, destination, chances, returns=returns)
 
     def _pick(self, _: str, placement: Placement) -> str:
         self.draws += 1

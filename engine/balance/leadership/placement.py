@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -46,8 +46,8 @@ class Selection:
     placement: Placement
     chances: Mapping[str, float]
     picked: str | None
-    filtered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    considered: int = 0
+    filtered: Mapping[str, tuple[str, ...]]
+    considered: int
 
 
 @dataclass(frozen=True, slots=True)

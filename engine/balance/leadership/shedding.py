@@ -108,7 +108,7 @@ def _unload(leader: Leader, state: LeaderState, plan: Unload, pick: Picker) -> t
     state = replace(state, candidates=state.candidates.cleared().updated(allowed))
     if not any(broker != source for broker in allowed):
         return state, replace(plan, outcome="no-other-broker")
-    if not unload_is_useful(source, allowed, group_counts(leader, state, namespace)):
+    if not unload_is_useful(allowed, group_counts(leader, state, namespace)):
         return state, replace(plan, outcome="anti-affinity")
     if not leader.rules.chooses_destination:
         return state, plan

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
 
 from engine.balance.averages import BundleData, TimeAverageMessageData
@@ -23,7 +23,7 @@ from engine.balance.shedding.model import (
     double_key,
     falling,
     planned,
-    shed_verdict,
+    with_bundles,
 )
 from engine.balance.shedding.uniform import java_int
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
@@ -76,7 +76,7 @@ def shed_average(
         cycle.destinations = dict(memory.destinations)
     by_name = {load.broker: load for load in view.brokers}
     scores = memory.scores.cleared().updated(by_name)
-    usages = {broker: 100 * weighted_usage(load, settings, rules, heap=True) for broker, load in by_name.items()}
+    usages = {broker: 100 * weighted_usage(load, settings, rules) for broker, load in by_name.items()}
     ranked = list(scores)
     if rules.avg_scores_whole:
 
@@ -92,7 +92,10 @@ def shed_average(
     for broker in by_name:
         if broker not in cycle.verdicts:
             limit = float(settings.loadBalancerAvgShedderLowThreshold)
-            cycle.verdicts[broker] = [BrokerVerdict(broker, "below-threshold", usages[broker], limit)]
+            apart = cycle.apart[broker]
+            cycle.verdicts[broker] = [
+                BrokerVerdict(broker, "below-threshold", apart, limit, measure="usage-difference")
+            ]
     following = AverageMemory(cycle.high, cycle.low, cycle.destinations, scores.cleared())
     verdicts = [verdict for judged in cycle.verdicts.values() for verdict in judged]
     _, plan = planned(MapOrder("hash"), verdicts, cycle.planned)
@@ -111,6 +114,8 @@ class _Cycle:
     destinations: dict[str | bytes, str] = field(default_factory=dict)
     planned: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, list[BrokerVerdict]] = field(default_factory=dict)
+    apart: dict[str, float] = field(default_factory=dict)
+    """How far each broker is from the one it is paired with, in percentage points."""
 
     def count_hits(self, ranked: list[str], usages: Mapping[str, float]) -> list[tuple[str, str]]:
         """Count how often in a row each pair was far apart; the pairs that are, from the outermost inwards.
@@ -123,6 +128,7 @@ class _Cycle:
         while first <= last:
             bottom, top = ranked[first], ranked[last]
             difference = usages[top] - usages[bottom]
+            self.apart[bottom] = self.apart[top] = difference
             if difference < self.settings.loadBalancerAvgShedderLowThreshold:
                 self.forget(bottom, top)
             else:
@@ -146,28 +152,38 @@ class _Cycle:
             self.low.pop(broker, None)
 
     def hit_often_enough(self, bottom: str, top: str) -> bool:
-        # Asking stores a 0, and the first yes ends the asking.
+        # Asking stores a 0 for the high threshold, and the first yes ends the asking; above the low one both just were.
         settings = self.settings
         return (
             self.high.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
             or self.high.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
-            or self.low.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
-            or self.low.setdefault(top, 0) >= settings.loadBalancerAvgShedderHitCountLowThreshold
+            or self.low[bottom] >= settings.loadBalancerAvgShedderHitCountLowThreshold
+            or self.low[top] >= settings.loadBalancerAvgShedderHitCountLowThreshold
         )
+
+    def too_few_hits(self, bottom: str, top: str) -> BrokerVerdict:
+        """The verdict on a pair that was apart too few times: by the count that fewer cycles are missing of."""
+        settings = self.settings
+        low = max(self.low[bottom], self.low[top])
+        high = max(self.high.get(bottom, 0), self.high.get(top, 0))
+        low_needed = settings.loadBalancerAvgShedderHitCountLowThreshold
+        high_needed = settings.loadBalancerAvgShedderHitCountHighThreshold
+        if high and high_needed - high <= low_needed - low:
+            return BrokerVerdict(top, "hits-too-few", float(high), float(high_needed), measure="high-hits")
+        return BrokerVerdict(top, "hits-too-few", float(low), float(low_needed), measure="low-hits")
 
     def judge(self, bottom: BrokerLoad, top: BrokerLoad, difference: float) -> None:
         """Decide what the top broker of a pair gives to the bottom one."""
         settings = self.settings
         limit = float(settings.loadBalancerAvgShedderLowThreshold)
-        hits = float(self.low.get(top.broker, 0))
+        apart = BrokerVerdict(top.broker, "below-minimum-traffic", difference, limit, measure="usage-difference")
+        too_few = self.too_few_hits(bottom.broker, top.broker)
         judged = self.verdicts.setdefault(top.broker, [])
         if bottom.broker != top.broker:
-            self.verdicts.setdefault(
-                bottom.broker, [BrokerVerdict(bottom.broker, "not-the-busiest", difference, limit)]
-            )
+            emptier = replace(apart, broker=bottom.broker, outcome="not-the-busiest")
+            self.verdicts.setdefault(bottom.broker, [emptier])
         if not self.hit_often_enough(bottom.broker, top.broker):
-            needed = float(settings.loadBalancerAvgShedderHitCountLowThreshold)
-            judged.append(BrokerVerdict(top.broker, "hits-too-few", hits, needed))
+            judged.append(too_few)
             return
         self.forget(bottom.broker, top.broker)
         msgs = (top.msgs_per_sec - bottom.msgs_per_sec) * settings.maxUnloadPercentage
@@ -178,7 +194,7 @@ class _Cycle:
         elif octets > settings.minUnloadMessageThroughput:
             left, measure = octets, "bytes"
         else:
-            judged.append(BrokerVerdict(top.broker, "below-minimum-traffic", difference, limit, octets))
+            judged.append(replace(apart, need=octets, least=float(settings.minUnloadMessageThroughput)))
             return
         need = left
         candidates, passed = falling(self.view, top, measure)
@@ -191,4 +207,4 @@ class _Cycle:
                 self.planned[bundle] = bottom.broker
             else:
                 bundles.append(BundleVerdict(bundle, "too-large" if traffic > left else "idle", traffic))
-        judged.append(shed_verdict(top, difference, limit, need, (*bundles, *passed)))
+        judged.append(with_bundles(replace(apart, need=need, need_measure=measure), (*bundles, *passed)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from engine.balance.averages import BundleData
@@ -33,6 +33,17 @@ BundleOutcome = Literal[
 
 
 TrafficMeasure = Literal["messages", "bytes"]
+Comparison = Literal[
+    "usage",  # weighted usages, as shares
+    "usage-average",  # their averages over cycles
+    "lower-boundary",  # the same average of the fullest broker, which sheds since another one is below the limit
+    "msgs-difference",  # how many percent more messages/s the busiest broker has than the idlest
+    "bytes-ratio",  # how many times the bytes/s of the idlest broker the busiest has
+    "usage-difference",  # percentage points of usage between the brokers of a pair
+    "low-hits",  # cycles in a row in which a pair was further apart than the low threshold
+    "high-hits",
+]
+"""What a shedder compares with a limit."""
 
 
 class RankedAverages(Mapping[str, BundleData]):
@@ -118,8 +129,9 @@ class BundleVerdict:
 class BrokerVerdict:
     """What became of one broker.
 
-    ``figure`` is compared with ``limit`` (usages as shares, or what the shedder compares); ``need`` is the traffic it
-    should lose, in messages/s or bytes/s, 0.0 where it did not come to that. ``bundles`` in the order of the decisions.
+    ``figure`` is compared with ``limit``, both of ``measure``; ``need`` is the traffic it should lose, in messages/s or
+    bytes/s as ``need_measure`` says, 0.0 where it did not come to that. Less than ``least`` is not worth an unload, 0.0
+    where the shedder has no such limit. ``bundles`` in the order of the decisions.
     """
 
     broker: str
@@ -128,6 +140,9 @@ class BrokerVerdict:
     limit: float
     need: float = 0.0
     bundles: tuple[BundleVerdict, ...] = ()
+    measure: Comparison = "usage"
+    need_measure: TrafficMeasure = "bytes"
+    least: float = 0.0
 
     @property
     def unloaded(self) -> tuple[str, ...]:
@@ -205,10 +220,8 @@ def take_bytes(view: ShedView, load: BrokerLoad, need: float) -> tuple[BundleVer
     return (*verdicts, *passed)
 
 
-def shed_verdict(
-    load: BrokerLoad, figure: float, limit: float, need: float, bundles: Iterable[BundleVerdict]
-) -> BrokerVerdict:
+def with_bundles(verdict: BrokerVerdict, bundles: Iterable[BundleVerdict]) -> BrokerVerdict:
     """The verdict on a broker that should lose traffic, from what became of its bundles."""
     judged = tuple(bundles)
     sheds = any(bundle.outcome == "unloaded" for bundle in judged)
-    return BrokerVerdict(load.broker, "sheds" if sheds else "nothing-to-take", figure, limit, need, judged)
+    return replace(verdict, outcome="sheds" if sheds else "nothing-to-take", bundles=judged)

@@ -12,7 +12,7 @@ from typing import Final
 from engine.balance.brokers import BrokerLoad, divided, overload_usage, weighted_usage
 from engine.balance.java_maps import MapOrder
 from engine.balance.settings import LoadSettings
-from engine.balance.shedding.model import BrokerVerdict, ShedPlan, ShedView, planned, shed_verdict, take_bytes
+from engine.balance.shedding.model import BrokerVerdict, ShedPlan, ShedView, planned, take_bytes, with_bundles
 from engine.bundles.algorithms import BYTES_PER_MBYTE
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
@@ -68,7 +68,10 @@ def shed_threshold(
     mean = cycle.updated_mean()
     if mean == 0:
         verdicts = [
-            BrokerVerdict(load.broker, "below-threshold", cycle.averages[load.broker], 0.0) for load in view.brokers
+            BrokerVerdict(
+                load.broker, "below-threshold", cycle.averages[load.broker], cycle.threshold, measure="usage-average"
+            )
+            for load in view.brokers
         ]
         return replace(memory, averages=cycle.averages), ShedPlan((), tuple(verdicts))
     verdicts = [cycle.judge(load, mean) for load in view.brokers]
@@ -96,24 +99,27 @@ class _Cycle:
         return self.settings.loadBalancerBundleUnloadMinThroughputThreshold * BYTES_PER_MBYTE
 
     def updated_mean(self) -> float:
-        """Take one more look at every broker; the mean of all averages, added in their order."""
+        """Take one more look at every broker; the mean of all averages, added in their order, NaN without brokers."""
         total = 0.0
         for load in self.view.brokers:
             average = with_history(self.averages.get(load.broker), load, self.settings, self.rules)
             self.averages[load.broker] = average
             total += average
-        return divided(total, len(self.view.brokers)) if self.view.brokers else 0.0
+        return divided(total, len(self.view.brokers))
 
     def judge(self, load: BrokerLoad, mean: float) -> BrokerVerdict:
         average, limit = self.averages[load.broker], mean + self.threshold
         if average < limit:
-            return BrokerVerdict(load.broker, "below-threshold", average, limit)
+            return BrokerVerdict(load.broker, "below-threshold", average, limit, measure="usage-average")
         need = load.bytes_per_sec * (average - mean - self.threshold + ADDITIONAL_SHARE)
+        judged = BrokerVerdict(
+            load.broker, "below-minimum-traffic", average, limit, need, measure="usage-average", least=self.least_bytes
+        )
         if need < self.least_bytes:
-            return BrokerVerdict(load.broker, "below-minimum-traffic", average, limit, need)
+            return judged
         if len(load.bundles) < 2:
-            return BrokerVerdict(load.broker, "too-few-bundles", average, limit, need)
-        return shed_verdict(load, average, limit, need, take_bytes(self.view, load, need))
+            return replace(judged, outcome="too-few-bundles")
+        return with_bundles(judged, take_bytes(self.view, load, need))
 
     def judged_at_lower_boundary(self, before: list[BrokerVerdict]) -> list[BrokerVerdict]:
         """The verdicts once a broker far below the mean makes the top broker shed."""
@@ -131,10 +137,11 @@ class _Cycle:
         if top is None or not any_below:
             return before
         need = top.bytes_per_sec * self.threshold * LOWER_BOUNDARY_SHARE
-        if self.least_bytes > need:
-            judged = BrokerVerdict(top.broker, "below-minimum-traffic", highest, lower, need)
-        else:
-            judged = shed_verdict(top, highest, lower, need, take_bytes(self.view, top, need))
+        judged = BrokerVerdict(
+            top.broker, "below-minimum-traffic", highest, lower, need, (), "lower-boundary", least=self.least_bytes
+        )
+        if not self.least_bytes > need:
+            judged = with_bundles(judged, take_bytes(self.view, top, need))
         return [judged if verdict.broker == top.broker else verdict for verdict in before]
 
 
@@ -161,5 +168,6 @@ def shed_overload(
             verdicts.append(BrokerVerdict(load.broker, "too-few-bundles", usage, limit))
         else:
             need = load.bytes_per_sec * (usage - limit + ADDITIONAL_SHARE)
-            verdicts.append(shed_verdict(load, usage, limit, need, take_bytes(view, load, need)))
+            judged = BrokerVerdict(load.broker, "sheds", usage, limit, need)
+            verdicts.append(with_bundles(judged, take_bytes(view, load, need)))
     return planned(table, verdicts)

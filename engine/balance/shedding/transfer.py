@@ -19,6 +19,8 @@ from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 UnloadReason = Literal["Overloaded", "Underloaded"]
 SkipReason = Literal["CoolDown", "HitCount", "NoBrokers", "NoBundles", "NoLoadData", "OutDatedData"]
+UnevenSign = Literal["deviation", "underloaded", "overloaded"]
+"""Loads far from their mean, the emptiest broker far below the others, or the fullest above its limit."""
 TopBundleOutcome = Literal[
     "moved",
     "swapped",  # back from the emptier broker, to make room
@@ -47,9 +49,9 @@ class PublishedLoad:
 
     broker: str
     load: float
-    throughput_average: float = 0.0
-    throughput_in_bytes_per_sec: float = 0.0
-    throughput_out_bytes_per_sec: float = 0.0
+    throughput_average: float
+    throughput_in_bytes_per_sec: float
+    throughput_out_bytes_per_sec: float
     updated_at_ms: int = 0
 
     @property
@@ -122,7 +124,7 @@ class TopBundleVerdict:
 
     bundle: str
     outcome: TopBundleOutcome
-    bytes_per_sec: float = 0.0
+    bytes_per_sec: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +145,19 @@ class TransferPair:
 class TransferCycle:
     """One cycle: decisions in the order they were reached (they are published in another one), or why it was skipped.
 
-    ``blamed``: the broker a skip is about.
+    ``blamed``: the broker a skip is about. ``hits``: how many cycles in a row, this one included, were uneven, which
+    ``sign`` of it there was, and the standard deviation of loads; None where no statistics were made, or no sign was.
+    ``no_run``: why the scheduler did not even ask.
     """
 
     decisions: tuple[TransferDecision, ...] = ()
     skip: SkipReason | None = None
     pairs: tuple[TransferPair, ...] = ()
     blamed: str | None = None
+    hits: int | None = None
+    deviation: float = math.nan
+    sign: UnevenSign | None = None
+    no_run: Literal["switched-off", "one-broker"] | None = None
 
 
 def shed_transfer(
@@ -165,8 +173,8 @@ def shed_transfer(
             skip=statistics.reason, blamed=statistics.broker
         )
     run = _Cycle(view, settings, rules, memory, statistics)
-    uneven = statistics.deviation > settings.loadBalancerBrokerLoadTargetStd
-    hits = memory.hits + 1 if uneven or run.underloaded(run.order[0]) or run.overloaded(run.order[-1]) else 0
+    sign = run.sign_of_unevenness()
+    hits = memory.hits + 1 if sign is not None else 0
     memory = replace(
         memory,
         hits=hits,
@@ -175,12 +183,19 @@ def shed_transfer(
         recent_brokers=statistics.recent_brokers,
     )
     if hits <= settings.loadBalancerSheddingConditionHitCountThreshold:
-        return memory, TransferCycle(skip="HitCount")
+        blamed = None if sign is None or sign == "deviation" else run.order[0 if sign == "underloaded" else -1]
+        return memory, TransferCycle(
+            skip="HitCount", blamed=blamed, hits=hits, deviation=statistics.deviation, sign=sign
+        )
     run.go_through_pairs()
     decisions = tuple(dict.fromkeys(run.decisions))
     if decisions:
-        return replace(memory, hits=0), TransferCycle(decisions, pairs=tuple(run.pairs))
-    return memory, TransferCycle(skip=run.why_nothing, pairs=tuple(run.pairs))
+        return replace(memory, hits=0), TransferCycle(
+            decisions, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation
+        )
+    return memory, TransferCycle(
+        skip=run.why_nothing, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation
+    )
 
 
 @dataclass(slots=True)
@@ -251,6 +266,13 @@ class _Cycle:
         by_load = sorted(self.view.loads, key=lambda load: double_key(load.load))
         self.order = [load.broker for load in by_load]
         self.known = {load.broker: load for load in self.view.loads if load.broker not in self.view.vanished}
+
+    def sign_of_unevenness(self) -> UnevenSign | None:
+        if self.statistics.deviation > self.settings.loadBalancerBrokerLoadTargetStd:
+            return "deviation"
+        if self.underloaded(self.order[0]):
+            return "underloaded"
+        return "overloaded" if self.overloaded(self.order[-1]) else None
 
     def underloaded(self, broker: str) -> bool:
         """Whether a broker's load is far below the mean, or its throughput far below that of the fullest.
@@ -337,15 +359,11 @@ class _Cycle:
         """The deviation as if the loads had moved; the mean stays."""
         statistics = self.statistics
         statistics.squares -= most * most + least * least
-        after_most = _java_max(0.0, most - moved)
+        after_most = max(0.0, most - moved)  # NaN would be NaN in Java, as the sum below is then
         after_least = least + moved
         statistics.squares += after_most * after_most + after_least * after_least
         difference = statistics.squares / statistics.counted - statistics.mean * statistics.mean
         statistics.deviation = _root(abs(difference))
-
-
-def _java_max(one: float, other: float) -> float:
-    return math.nan if math.isnan(one) or math.isnan(other) else max(one, other)
 
 
 @dataclass(slots=True)

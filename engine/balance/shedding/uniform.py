@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.balance.brokers import BrokerLoad
@@ -13,12 +13,13 @@ from engine.balance.settings import LoadSettings
 from engine.balance.shedding.model import (
     BrokerVerdict,
     BundleVerdict,
+    Comparison,
     ShedPlan,
     ShedView,
     TrafficMeasure,
     falling,
     planned,
-    shed_verdict,
+    with_bundles,
 )
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
@@ -50,12 +51,20 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """By how much one measure is uneven, its limit, and the broker that has most of it."""
+    """By how much one measure is uneven, its limit, and the broker that has most of it.
+
+    Moving less than ``least`` is not worth an unload.
+    """
 
     measure: TrafficMeasure
     spread: Spread
     figure: float
     limit: float
+    least: float
+
+    @property
+    def comparison(self) -> Comparison:
+        return "msgs-difference" if self.measure == "messages" else "bytes-ratio"
 
     @property
     def counts(self) -> bool:
@@ -68,10 +77,7 @@ class Imbalance:
 
     def is_worth_it(self, settings: LoadSettings) -> bool:
         """Whether so much is to be unloaded that it may be."""
-        of_messages = self.measure == "messages"
-        return self.need(settings) >= (
-            settings.minUnloadMessage if of_messages else settings.minUnloadMessageThroughput
-        )
+        return self.need(settings) >= self.least
 
 
 def _msgs(load: BrokerLoad) -> float:
@@ -130,12 +136,14 @@ def shed_uniform(
         msgs,
         (msgs.highest - msgs.lowest) * 100 / msgs.lowest,
         settings.loadBalancerMsgRateDifferenceShedderThreshold,
+        settings.minUnloadMessage,
     )
     by_bytes = Imbalance(
         "bytes",
         octets,
         octets.highest / octets.lowest,
         settings.loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold,
+        settings.minUnloadMessageThroughput,
     )
     reason = next((difference for difference in (by_msgs, by_bytes) if difference.counts), None)
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
@@ -146,7 +154,11 @@ def shed_uniform(
         _judge(view, settings, rules, load, reason, worth_it=worth_it)
         if reason is not None and load is source
         else BrokerVerdict(
-            load.broker, "below-threshold" if reason is None else "not-the-busiest", shown.figure, shown.limit
+            load.broker,
+            "below-threshold" if reason is None else "not-the-busiest",
+            shown.figure,
+            shown.limit,
+            measure=shown.comparison,
         )
         for load in view.brokers
     ]
@@ -156,11 +168,15 @@ def shed_uniform(
 def _judge(
     view: ShedView, settings: LoadSettings, rules: LoadRules, source: BrokerLoad, reason: Imbalance, *, worth_it: bool
 ) -> BrokerVerdict:
-    figure, limit, need = reason.figure, reason.limit, reason.need(settings)
+    need = reason.need(settings)
+    judged = BrokerVerdict(
+        source.broker, "too-few-bundles", reason.figure, reason.limit, need, (), reason.comparison, reason.measure,
+        reason.least,
+    )  # fmt: skip
     if len(source.bundles) < 2:
-        return BrokerVerdict(source.broker, "too-few-bundles", figure, limit, need)
+        return judged
     if not worth_it:
-        return BrokerVerdict(source.broker, "below-minimum-traffic", figure, limit, need)
+        return replace(judged, outcome="below-minimum-traffic")
     slack = rules.uniform_slack if reason.measure == "messages" else rules.uniform_bytes_slack
     candidates, passed = falling(view, source, reason.measure)
     maximum = settings.maxUnloadBundleNumPerShedding
@@ -172,11 +188,12 @@ def _judge(
         elif traffic <= _wrapped(left + slack):
             bundles.append(BundleVerdict(bundle, "unloaded", traffic))
             chosen += 1
-            left = _wrapped(left + java_int(-traffic))
+            left += java_int(-traffic)
         else:
             bundles.append(BundleVerdict(bundle, "too-large", traffic))
-    return shed_verdict(source, figure, limit, need, (*bundles, *passed))
+    return with_bundles(judged, (*bundles, *passed))
 
 
 def _wrapped(value: int) -> int:
+    """As a sum of 32 bits, which begins anew at the other end."""
     return (value - _LOWEST_INT) % 2**32 + _LOWEST_INT

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhead, Spread
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.shedding.model import BrokerVerdict
 from engine.balance.shedding.transfer import TransferCycle, TransferPair
-from engine.views.brokers.model import BrokerRow, BrokersView, ChangeDone, Compared, LeftAlone, NextCycle
+from engine.views.brokers.model import BrokerRow, BrokersView, ChangeDone, Compared, LeftAlone, NextCycle, Numbers
 from engine.views.brokers.view import brokers_frame, shedder_of
 
 SHED_FORMAT: Final = "ringside.shed/1"
@@ -59,7 +60,7 @@ def _cycle(cycle: AheadCycle) -> dict[str, Any]:
     return {
         "number": cycle.number,
         "at_ms": cycle.at_ms,
-        "skipped": decision.no_run if isinstance(decision, SheddingCycle) else decision.skip,
+        "skipped": decision.no_run if isinstance(decision, SheddingCycle) else decision.no_run or decision.skip,
         "moves": [_move(move) for move in cycle.moves],
         "left_alone": [
             {"bundle": unload.bundle, "broker": unload.source, "why": unload.outcome}
@@ -88,6 +89,8 @@ def _move(move: AheadMove) -> dict[str, Any]:
         "to": move.destination,
         "candidates": [{"broker": broker, "chance": chance} for broker, chance in move.chances.items()],
         "topics": move.topics,
+        "producers": move.producers,
+        "consumers": move.consumers,
         "msgs_per_sec": _number(move.msgs_per_sec),
         "bytes_per_sec": _number(move.bytes_per_sec),
         "returns": move.returns,
@@ -100,7 +103,10 @@ def _verdict(verdict: BrokerVerdict) -> dict[str, Any]:
         "outcome": verdict.outcome,
         "figure": _number(verdict.figure),
         "limit": _number(verdict.limit),
+        "measure": verdict.measure,
         "need": _number(verdict.need),
+        "need_measure": verdict.need_measure,
+        "least": _number(verdict.least),
         "bundles": [
             {"bundle": bundle.bundle, "outcome": bundle.outcome, "value": _number(bundle.value)}
             for bundle in verdict.bundles
@@ -213,6 +219,8 @@ def _change(change: ChangeDone) -> dict[str, Any]:
                 "to": landing.destination,
                 "candidates": [{"broker": name, "chance": chance} for name, chance in landing.chances.items()],
                 "topics": landing.stats.topics,
+                "producers": landing.stats.producers,
+                "consumers": landing.stats.consumers,
             }
             for landing in change.landings
         ],
@@ -224,13 +232,17 @@ def _next(cycle: NextCycle) -> dict[str, Any]:
         "cycle": cycle.number,
         "at_ms": cycle.at_ms,
         "skipped": cycle.skipped,
+        "blamed": cycle.blamed or None,
+        "hits": cycle.hits,
+        "deviation": _number(cycle.deviation),
+        "uneven_by": cycle.sign,
         "unloads": [
             {
                 "bundle": move.move.bundle,
                 "from": move.move.source,
                 "to": move.move.destination,
-                "figure": move.figure,
-                "limit": move.limit,
+                "planned": move.planned or None,
+                **_numbers(move.numbers),
             }
             for move in cycle.moves
         ],
@@ -245,9 +257,15 @@ def _left(left: LeftAlone) -> dict[str, Any]:
         "bundle": left.bundle or None,
         "bundles": left.count if left.bundle else 0,
         "why": left.why,
-        "figure": left.figure,
-        "limit": left.limit,
+        **_numbers(left.numbers),
     }
+
+
+def _numbers(numbers: Numbers | None) -> dict[str, Any]:
+    """What was compared; all of it None where nothing was."""
+    if numbers is None:
+        return dict.fromkeys(("measure", "figure", "limit", "need", "need_measure", "least"))
+    return asdict(numbers)
 
 
 def _compared(compared: Compared) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,8 +14,8 @@ from engine.balance.ahead.model import AheadMove, Evenness, ShedAhead
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.shedding import UnloadOutcome
 from engine.balance.settings import LoadSettings
-from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
-from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome
+from engine.balance.shedding.model import BrokerOutcome, BundleOutcome, Comparison, TrafficMeasure
+from engine.balance.shedding.transfer import PairOutcome, SkipReason, TopBundleOutcome, UnevenSign
 from engine.balance.splitting.loops import Loop
 from engine.bundles.plan import LoadManager
 from engine.errors import Problem
@@ -31,7 +32,10 @@ CYCLES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class BrokersInput:
-    """What was read of a cluster, the settings in force of its release, and that release's rules."""
+    """What was read of a cluster, the settings in force of its release, and that release's rules.
+
+    ``about``: what there is to see, where somebody made the cluster to show it.
+    """
 
     inputs: ShedInputs
     settings: LoadSettings
@@ -39,6 +43,7 @@ class BrokersInput:
     release: str = ""
     source: str = ""
     problems: tuple[Problem, ...] = ()
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +72,16 @@ class BrokersQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One resource of a broker: the used share of it, and the share from which the shedder acts (None: none)."""
+    """One resource of a broker: the used share of it, and the share from which the shedder acts (None: none).
+
+    ``counts``: whether its weight is above 0, so that it takes part in the weighted usage.
+    """
 
     resource: Resource
     share: float
     threshold: float | None
     fault: Fault = ""
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +131,33 @@ class BrokerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Numbers:
+    """What was compared: ``figure`` with ``limit``, and where that is enough to shed, ``need`` with ``least``.
+
+    ``need`` is the traffic that the broker should lose, 0.0 where it did not come to that; ``least``: 0.0 for none.
+    """
+
+    measure: Comparison | Literal["load"]
+    figure: float
+    limit: float
+    need: float = 0.0
+    need_measure: TrafficMeasure = "bytes"
+    least: float = 0.0
+
+    @property
+    def decisive(self) -> tuple[Comparison | TrafficMeasure | Literal["load"], float, float]:
+        """Measure, figure and limit of the comparison by which a broker sheds or not."""
+        if 0 < self.need < self.least:
+            return self.need_measure, self.need, self.least
+        return self.measure, self.figure, self.limit
+
+
+@dataclass(frozen=True, slots=True)
 class LeftAlone:
     """A broker, a pair or bundles of one broker that a cycle leaves alone, and why.
 
     ``count`` bundles for one reason, of which ``bundle`` is the first; "" where it is about the broker itself, or about
-    a pair (``other``). ``figure`` was compared with ``limit``, both None where nothing was.
+    a pair (``other``). ``numbers``: None where nothing was compared.
     """
 
     broker: str
@@ -134,22 +165,28 @@ class LeftAlone:
     bundle: str = ""
     other: str = ""
     count: int = 1
-    figure: float | None = None
-    limit: float | None = None
+    numbers: Numbers | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NextMove:
-    """An unload, and why its broker sheds: ``figure`` was compared with ``limit``, None where nothing was."""
+    """An unload, and the numbers by which its broker sheds, None where nothing was compared.
+
+    ``planned``: the broker that the shedder itself chose; the placement may not allow it. "" where it chooses none.
+    """
 
     move: AheadMove
-    figure: float | None = None
-    limit: float | None = None
+    numbers: Numbers | None = None
+    planned: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NextCycle:
-    """The cycle that comes next. ``skipped``: why nothing was looked at."""
+    """The cycle that comes next. ``skipped``: why nothing was looked at; ``blamed``: the broker that is the reason.
+
+    ``hits``: how many cycles in a row, this one included, were uneven, where the extensible manager counts them, the
+    ``sign`` of it in this one, and ``deviation`` the standard deviation of loads, NaN where nobody computes it.
+    """
 
     number: int
     at_ms: int
@@ -157,6 +194,10 @@ class NextCycle:
     moves: tuple[NextMove, ...]
     left_alone: tuple[LeftAlone, ...]
     doubtful: bool = False
+    blamed: str = ""
+    hits: int | None = None
+    deviation: float = math.nan
+    sign: UnevenSign | None = None
 
 
 @dataclass(frozen=True, slots=True)

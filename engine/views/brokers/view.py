@@ -18,11 +18,13 @@ from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.leadership.state import Leader, namespace_of
 from engine.balance.placement.strategies import MODULAR_PLACEMENTS
 from engine.balance.settings import LoadSettings, default_load_settings
+from engine.balance.shedding.model import BrokerVerdict
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS, OVERLOAD, THRESHOLD, TRANSFER
+from engine.balance.shedding.transfer import TransferPair
 from engine.balance.splitting.loops import Loop, returning_bundles
 from engine.bundles.plan import LoadManager
 from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-from engine.errors import Problem, Rejection
+from engine.errors import Rejection
 from engine.load_rules import LoadRules
 from engine.views.brokers.model import (
     RESOURCES,
@@ -39,6 +41,7 @@ from engine.views.brokers.model import (
     LeftAlone,
     NextCycle,
     NextMove,
+    Numbers,
     Resource,
     StripCell,
     Swap,
@@ -48,30 +51,13 @@ SHEDDERS: Final = (*MODULAR_SHEDDERS, TRANSFER)
 PLACEMENTS: Final = MODULAR_PLACEMENTS
 
 
-def brokers_input(inputs: ShedInputs, release: str | None = None, source: str = "") -> BrokersInput:
+def brokers_input(inputs: ShedInputs, release: str | None = None, source: str = "", about: str = "") -> BrokersInput:
     """What was read with the settings in force; ``release`` replaces the version that the reports name."""
     label = release or inputs.version or CURRENT.label
     behaviour = behaviour_of(label)
     known = behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT
     settings, problems = inputs.settings_over(default_load_settings(known.load))
-    problems = (*problems, *_of_another_manager(inputs, settings))
-    return BrokersInput(inputs, settings, known.load, known.label, source, (*inputs.problems, *problems))
-
-
-def _of_another_manager(inputs: ShedInputs, settings: LoadSettings) -> Iterable[Problem]:
-    """A shedder that is configured for the other load manager: its class is not one that this manager takes."""
-    named = inputs.settings.get("loadBalancerLoadSheddingStrategy")
-    shedder = settings.loadBalancerLoadSheddingStrategy
-    if named is None or (shedder == TRANSFER) == inputs.is_extensible:
-        return
-    if inputs.is_extensible and shedder in MODULAR_SHEDDERS:
-        advice = "the extensible load manager sheds by TransferShedder instead"
-    elif shedder == TRANSFER:
-        advice = "the default of the release is taken for the modular load manager, which does not have it"
-    else:
-        return
-    place = "loadBalancerLoadSheddingStrategy"
-    yield Problem("settings", place, f"{shedder} is a shedder of the other load manager", advice)
+    return BrokersInput(inputs, settings, known.load, known.label, source, (*inputs.problems, *problems), about)
 
 
 def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadManager, str, LoadSettings] | Rejection:
@@ -221,7 +207,7 @@ def _strip_cell(cycle: AheadCycle) -> StripCell:
 
 
 def _returning(ahead: ShedAhead) -> tuple[Loop, ...]:
-    """Bundles that come back to a broker they had left; only those that move at all are followed."""
+    """Bundles that come back to a broker they had left, or are unloaded and stay; only those that move are followed."""
     moved = {move.bundle for move in ahead.moves}
     owners = {bundle: load.broker for load in ahead.start.loads for bundle in load.bundles if bundle in moved}
     history = [dict(owners)]
@@ -230,7 +216,20 @@ def _returning(ahead: ShedAhead) -> tuple[Loop, ...]:
         owners.update(changed)
         # The places of the history are those of the cycles, so a quiet one has a place as well.
         history.append(changed)
-    return tuple(replace(loop, cycles=tuple(place - 1 for place in loop.cycles)) for loop in returning_bundles(history))
+    back = (replace(loop, cycles=tuple(place - 1 for place in loop.cycles)) for loop in returning_bundles(history))
+    return (*back, *_unloaded_for_nothing(ahead))
+
+
+def _unloaded_for_nothing(ahead: ShedAhead) -> Iterable[Loop]:
+    """Bundles that the placement gives to the broker that sheds them."""
+    stayed: dict[tuple[str, str], list[int]] = {}
+    for cycle in ahead.cycles:
+        for move in cycle.moves:
+            if move.destination == move.source:
+                stayed.setdefault((move.bundle, move.source), []).append(cycle.number)
+    for (bundle, broker), cycles in stayed.items():
+        lasts = cycles[-1] == ahead.cycles[-1].number
+        yield Loop("unloaded-for-nothing", bundle, tuple(cycles), len(cycles), lasts, f"{broker}, {broker}")
 
 
 def swaps_of(ahead: ShedAhead) -> tuple[Swap, ...]:
@@ -351,7 +350,8 @@ def bars_of(
         elif resource.usage < 0:
             fault = "negative"
         share = math.nan if fault in ("not-a-number", "no-limit") else resource.percent / 100
-        bars.append(Bar(name, share, limit / weight if limit is not None and weight > 0 else None, fault))
+        threshold = limit / weight if limit is not None and weight > 0 and math.isfinite(limit) else None
+        bars.append(Bar(name, share, threshold, fault, counts=weight > 0))
     return tuple(bars)
 
 
@@ -385,42 +385,49 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
     """A cycle as a list of unloads with the reason of each, and of what is left alone, bundles by reason."""
     decision = cycle.decision
     if isinstance(decision, SheddingCycle):
-        reasons = {
-            verdict.broker: (verdict.figure, verdict.limit) for verdict in decision.plan.verdicts if verdict.unloaded
-        }
-        left = _left_by_modular(decision)
-        skipped = decision.no_run
+        reasons = {verdict.broker: _numbers_of(verdict) for verdict in decision.plan.verdicts if verdict.unloaded}
         return NextCycle(
             cycle.number,
             cycle.at_ms,
-            skipped,
-            tuple(NextMove(move, *_numbers(*reasons.get(move.source, (None, None)))) for move in cycle.moves),
-            tuple(left),
+            decision.no_run,
+            tuple(
+                NextMove(move, reasons.get(move.source), decision.plan.destinations.get(move.bundle, ""))
+                for move in cycle.moves
+            ),
+            tuple(_left_by_modular(decision)),
             cycle.otherwise is not None,
         )
-    between = {pair.fuller: (pair.fuller_load, pair.emptier_load) for pair in decision.pairs if pair.outcome == "moves"}
-    between |= {
-        pair.emptier: (pair.emptier_load, pair.fuller_load) for pair in decision.pairs if pair.outcome == "moves"
-    }
+    between: dict[str, Numbers | None] = {}
     left = []
     for pair in decision.pairs:
-        if pair.outcome != "moves":
-            figure, limit = _numbers(pair.fuller_load, pair.emptier_load)
-            left.append(LeftAlone(pair.fuller, pair.outcome, other=pair.emptier, figure=figure, limit=limit))
+        numbers = _pair_numbers(pair)
+        if pair.outcome == "moves":
+            between |= {pair.fuller: numbers, pair.emptier: _turned(numbers)}
+        else:
+            left.append(LeftAlone(pair.fuller, pair.outcome, other=pair.emptier, numbers=numbers))
         stays = [
             (bundle.bundle, bundle.outcome) for bundle in pair.bundles if bundle.outcome not in ("moved", "swapped")
         ]
         left += _grouped(pair.fuller, stays)
-    moves = tuple(NextMove(move, *_numbers(*between.get(move.source, (None, None)))) for move in cycle.moves)
-    return NextCycle(cycle.number, cycle.at_ms, decision.skip, moves, tuple(left))
+    moves = tuple(NextMove(move, between.get(move.source)) for move in cycle.moves)
+    return NextCycle(
+        cycle.number,
+        cycle.at_ms,
+        decision.no_run or decision.skip,
+        moves,
+        tuple(left),
+        blamed=decision.blamed or "",
+        hits=decision.hits,
+        deviation=decision.deviation,
+        sign=decision.sign,
+    )
 
 
 def _left_by_modular(decision: SheddingCycle) -> list[LeftAlone]:
     left = []
     for verdict in decision.plan.verdicts:
         if verdict.outcome != "sheds":
-            figure, limit = _numbers(verdict.figure, verdict.limit)
-            left.append(LeftAlone(verdict.broker, verdict.outcome, figure=figure, limit=limit))
+            left.append(LeftAlone(verdict.broker, verdict.outcome, numbers=_numbers_of(verdict)))
         stays = [(bundle.bundle, bundle.outcome) for bundle in verdict.bundles if bundle.outcome != "unloaded"]
         left += _grouped(verdict.broker, stays)
     for unload in decision.unloads:
@@ -439,9 +446,24 @@ def _grouped(broker: str, stays: Sequence[tuple[str, object]]) -> list[LeftAlone
     ]
 
 
-def _numbers(figure: float | None, limit: float | None) -> tuple[float | None, float | None]:
-    known = figure is not None and limit is not None and math.isfinite(figure) and math.isfinite(limit)
-    return (figure, limit) if known else (None, None)
+def _numbers_of(verdict: BrokerVerdict) -> Numbers | None:
+    """None where a number is not finite, so that nothing can be said with it."""
+    if not math.isfinite(verdict.figure) or not math.isfinite(verdict.limit):
+        return None
+    need = verdict.need if math.isfinite(verdict.need) else 0.0
+    return Numbers(verdict.measure, verdict.figure, verdict.limit, need, verdict.need_measure, verdict.least)
+
+
+def _pair_numbers(pair: TransferPair) -> Numbers | None:
+    if not math.isfinite(pair.fuller_load) or not math.isfinite(pair.emptier_load):
+        return None
+    wanted = pair.wanted_bytes_per_sec
+    return Numbers("load", pair.fuller_load, pair.emptier_load, wanted if math.isfinite(wanted) else 0.0)
+
+
+def _turned(numbers: Numbers | None) -> Numbers | None:
+    """The same, of what the emptier broker gives back to make room."""
+    return None if numbers is None else Numbers(numbers.measure, numbers.limit, numbers.figure)
 
 
 def shedder_of(ahead: ShedAhead) -> str:

@@ -134,12 +134,20 @@ def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) 
         return None
     looked_up = snapshot.owners.get(topic)
     broker = looked_up or snapshot.owners.get(f"{namespace}/{bundle}", "")
-    there = [
-        facts
-        for name, facts in snapshot.topics.items()
-        if facts.namespace == namespace and piece.includes(crc32_hash(name))
-    ]
-    return Whereabouts(broker, looked_up is not None, _unload(there))
+    return Whereabouts(broker, looked_up is not None, _unload(_topics_of(snapshot, namespace, piece)))
+
+
+def _topics_of(snapshot: Snapshot, namespace: str, piece: BundleRange) -> list[TopicFacts]:
+    topics = snapshot.topics.items()
+    return [facts for name, facts in topics if facts.namespace == namespace and piece.includes(crc32_hash(name))]
+
+
+def unload_of(snapshot: Snapshot, bundle: str) -> Unload | None:
+    """What unloading a bundle (its full name) interrupts by the statistics of its topics; None where there are none."""
+    namespace, _, text = bundle.rpartition("/")
+    piece = parse_range(text)
+    there = [] if not isinstance(piece, BundleRange) else _topics_of(snapshot, namespace, piece)
+    return _unload(there) if there else None
 
 
 def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | None:

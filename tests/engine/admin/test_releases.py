@@ -217,3 +217,14 @@ def test_the_later_file_counts_in_natural_order(tmp_path: Path) -> None:
     for number in (9, 10):
         (tmp_path / f"{number}-x.json").write_text(json.dumps({NAME: {"msgRateIn": number}}))
     assert read_answers(tmp_path).topics[NAME].msg_rate_in_msgs_per_sec == 10
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_publishers_are_kept_only_where_they_are_asked_for(nested: bool) -> None:
+    publishers = [{"producerName": "a"}, {"producerName": 7}]
+    topic: dict[str, object] = {"publishers": publishers}
+    answer = json.dumps({NAME: {"partitions": {f"{NAME}-partition-0": topic}} if nested else topic}).encode()
+    (kept,) = decode_named_stats(answer, publishers=True).good.values()
+    assert [json.loads(bytes(entry)) for entry in kept.publisher_entries] == publishers and kept.publishers == 2
+    (without,) = decode_named_stats(answer).good.values()
+    assert without.publisher_entries == () and without == kept

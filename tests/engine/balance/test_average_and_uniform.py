@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Literal
 
@@ -9,6 +10,7 @@ import pytest
 
 from engine.balance.brokers import BrokerLoad
 from engine.balance.java_maps import MapOrder
+from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, shed_average
 from engine.balance.shedding.model import ShedPlan
@@ -76,7 +78,7 @@ def test_a_pair_waits_for_enough_hits(needed: int, outcome: str) -> None:
 def test_brokers_near_each_other_are_below_the_threshold() -> None:
     plan = shed(broker("b:1", 50), broker("b:2", 40), broker("b:3", 45))
     assert verdicts(plan) == {
-        f"b:{at}": ("below-threshold", usage, 15.0) for at, usage in ((1, 50.0), (2, 40.0), (3, 45.0))
+        f"b:{at}": ("below-threshold", apart, 15.0) for at, apart in ((1, 10.0), (2, 10.0), (3, 0.0))
     }
 
 
@@ -132,3 +134,95 @@ def test_a_measure_that_is_switched_off_is_not_shown() -> None:
 def test_a_broker_without_traffic_counts_as_one() -> None:
     loads = view([broker("b:1", 10, [stats(name(1), 2.0, 3.0)]), broker("b:2", 10)])
     assert {verdict.figure for verdict in shed_uniform(MapOrder("hash"), loads, SETTINGS)[1].verdicts} == {100.0}
+
+
+def test_a_pair_that_waits_is_judged_by_the_count_that_is_nearer_to_its_end() -> None:
+    """40 points apart count for both thresholds; two hits of the high one come before eight of the low one."""
+    for usage, expected in ((60, ("high-hits", 1.0, 2.0)), (30, ("low-hits", 1.0, 8.0))):
+        _, plan = shed_average(AverageMemory(), view([broker("b:1", usage), broker("b:2", 10)]), LoadSettings())
+        (waiting,) = [verdict for verdict in plan.verdicts if verdict.outcome == "hits-too-few"]
+        assert (waiting.measure, waiting.figure, waiting.limit) == expected
+
+
+def test_too_little_to_move_says_how_much_and_of_what() -> None:
+    loads = [broker("b:1", 50, [stats(name(0), 600.0, 6e5), stats(name(1), 300.0, 3e5)]), broker("b:2", 50)]
+    bytes_only = LoadSettings(loadBalancerMsgRateDifferenceShedderThreshold=0.0)
+    for settings, measure, least in ((bytes_only, "bytes", 1_048_576.0), (LoadSettings(), "messages", 1_000.0)):
+        _, plan = shed_uniform(MapOrder("hash"), view(loads), settings)
+        (busy,) = [verdict for verdict in plan.verdicts if verdict.outcome == "below-minimum-traffic"]
+        assert (busy.need_measure, busy.least) == (measure, least)
+        assert 0 < busy.need < busy.least
+
+
+NAN = math.nan
+NONE_SEEN = (-1 - 2147483647) * 100 / 2147483647, -1 / 2147483647
+"""Where Pulsar starts: with a most of -1 and a least of 2147483647."""
+
+
+@pytest.mark.parametrize(
+    ("source", "brokers", "percent", "times"),
+    [
+        ("separate", [(5, 100), (6, 3)], 20, 100 / 3),
+        ("separate", [(0.5, 0.2), (0.1, 0.1)], 400, 2),
+        ("separate", [(1, 3), (1e-6, 1e-6)], 0, 3),
+        ("separate", [(1, 3), (-1e-6, -1e-6)], 0, 3),
+        ("separate", [(NAN, NAN)], *NONE_SEEN),
+        ("mixed", [(5, 100), (6, 3)], 0, 1),
+        ("mixed", [(5, 100), (5, 3)], 0, 100 / 3),
+        ("mixed", [(5, 3), (4, 2)], 25, 1.5),
+        ("mixed", [(5, 100), (4, 100)], 25, 1),
+        ("mixed", [(5, 100), (5, 200)], 0, 2),
+        ("mixed", [(5, 100), (6, 100)], 20, 1),
+        ("mixed", [(5, 100), (6, 200)], 20, 2),
+        ("mixed", [(5, 100), (6, 90)], 0, 1),
+        ("mixed", [(5, 100), (4, 200)], 0, 1),
+        ("mixed", [(0.5, NAN)], 0, NAN),
+        ("mixed", [(NAN, 0.5)], NAN, 1),
+        ("mixed", [(NAN, NAN)], *NONE_SEEN),
+    ],
+)
+def test_by_how_much_brokers_differ(
+    source: Literal["separate", "mixed"], brokers: list[tuple[float, float]], percent: float, times: float
+) -> None:
+    """Messages/s and bytes/s of each broker; in 2.11 the last one that is ahead in either measure gives both figures.
+
+    A least of a millionth counts as 1, and what is not a number is ahead of nothing.
+    """
+    loads = view([broker(f"b:{at}", 10, [stats(name(at), *each)]) for at, each in enumerate(brokers)])
+    figures = []
+    for off in (
+        "loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold",
+        "loadBalancerMsgRateDifferenceShedderThreshold",
+    ):
+        both = LoadSettings(
+            loadBalancerMsgRateDifferenceShedderThreshold=1e9,
+            loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold=1e9,
+        )
+        shown = replace(both, **{off: 0.0})  # type: ignore[arg-type]
+        figures.append(
+            shed_uniform(MapOrder("hash"), loads, shown, LoadRules(uniform_source=source))[1].verdicts[0].figure
+        )
+    assert figures == pytest.approx([percent, times], rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_source_sheds_what_is_exactly_worth_an_unload(place: int) -> None:
+    """Half the difference of messages/s, or of bytes/s; each measure has a minimum of its own."""
+    settings = replace(SETTINGS, maxUnloadPercentage=0.5, maxUnloadBundleNumPerShedding=2)
+    unit = (settings.minUnloadMessage, settings.minUnloadMessageThroughput)[place]
+
+    def with_traffic(at: int, value: float) -> BundleStats:
+        return stats(name(at), value, 0.0) if place == 0 else stats(name(at), 0.0, value)
+
+    full = broker(
+        "b:1", 10, [with_traffic(at, part) for at, part in enumerate((1.25 * unit + 1, unit / 2, unit / 4, 0))]
+    )
+    sheds, too_little = (
+        shed_uniform(MapOrder("hash"), view([full, broker("b:2", 10, [with_traffic(9, rest)])]), settings)[1].verdicts[
+            0
+        ]
+        for rest in (1, 3)
+    )
+    assert (sheds.outcome, sheds.need) == ("sheds", unit)
+    assert [bundle.outcome for bundle in sheds.bundles] == ["too-large", "unloaded", "unloaded", "maximum-reached"]
+    assert (too_little.outcome, too_little.need) == ("below-minimum-traffic", unit - 1)

@@ -84,6 +84,14 @@ def test_nine_keys_in_one_bucket_enlarge_a_small_table_also_one_by_one() -> None
     assert order.capacity > 16
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_nine_keys_in_one_bucket_leave_a_table_of_64_as_it_is(kind: Literal["hash", "concurrent"]) -> None:
+    keys = [text for number in range(40_000) if spread_hash(text := f"k{number}") & 63 == 5][:9]
+    table = MapOrder(kind, (), 64)
+    assert table.updated(keys) == MapOrder(kind, tuple(keys), 64)
+    assert table.updated(keys[:8]).updated(keys[8:]) == MapOrder(kind, tuple(keys), 64)
+
+
 @given(
     st.lists(st.text("Aabc1", max_size=4), unique=True, min_size=1, max_size=120),
     st.lists(st.integers(0, 200), max_size=60),
@@ -123,3 +131,18 @@ def test_a_copy_follows_its_map_through_every_size() -> None:
         live.remove(name)
         assert tuple(live) == hash_order(order).keys
     assert tuple(CopiedOrder(MapOrder("concurrent").updated(names))) == hash_order(concurrent_order(names)).keys
+
+
+@pytest.mark.parametrize("gone", [1, 3, 9])
+def test_a_copy_grows_with_its_map_after_keys_have_gone(gone: int) -> None:
+    """A table of 16 doubles with its twelfth key, those not counted that have left before."""
+    names = [f"t/n/0x{number:08x}" for number in range(60)]
+    order = MapOrder("concurrent").updated(names[:11])
+    live = CopiedOrder(order)
+    for name in names[:gone]:
+        order = order.updated(remove=[name])
+        live.remove(name)
+    for name in names[11:]:
+        order = order.updated([name])
+        live.add(name)
+        assert tuple(live) == hash_order(order).keys

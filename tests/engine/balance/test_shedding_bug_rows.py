@@ -92,7 +92,7 @@ def test_S04_switching_on_logging_changes_what_is_transferred() -> None:
 
 def test_S05_a_broker_with_outdated_data_is_not_counted_and_sheds_all_the_same() -> None:
     old = PublishedLoad("a:1", 1.0, 90.0, 90.0, 0.0, -2_000_000)
-    fresh = tuple(PublishedLoad(f"b:{at}", load, 30.0, 30.0) for at, load in ((1, 0.1), (2, 0.9)))
+    fresh = tuple(PublishedLoad(f"b:{at}", load, 30.0, 30.0, 0.0) for at, load in ((1, 0.1), (2, 0.9)))
     top = {each: tuple(stats(name(at, f"t/{each[0]}"), 1.0, 10.0) for at in range(3)) for each in ("a:1", "b:2")}
     memory, cycle = shed_transfer(TransferMemory(), TransferView((old, *fresh), ("a:1", "b:1", "b:2"), top), ACTS)
     assert memory.mean == pytest.approx(0.5)
@@ -270,7 +270,7 @@ def test_S24_an_excluded_bundle_uses_up_what_should_be_offloaded() -> None:
 def test_S25_equal_loads_may_have_no_deviation_that_is_a_number() -> None:
     loads = dict.fromkeys(("a:1", "b:2", "c:3"), 0.1)
     top = {each: [1.0, 1.0] for each in loads}
-    published = tuple(PublishedLoad(each, load, 2.0, 2.0) for each, load in loads.items())
+    published = tuple(PublishedLoad(each, load, 2.0, 2.0, 0.0) for each, load in loads.items())
     memory, cycle = shed_transfer(TransferMemory(), TransferView(published, tuple(loads), {}), ACTS)
     assert math.isnan(memory.deviation) and memory.hits == 0
     assert _transfer(loads, top, ACTS).skip == cycle.skip == "HitCount"
@@ -354,7 +354,7 @@ def test_S34_on_a_small_cluster_the_reported_bundles_are_arbitrary() -> None:
 
 
 def test_S35_a_broker_whose_report_was_taken_back_stops_the_cycle() -> None:
-    published = (PublishedLoad("a:1", 0.9, 9.0, 9.0),)
+    published = (PublishedLoad("a:1", 0.9, 9.0, 9.0, 0.0),)
     _, cycle = shed_transfer(TransferMemory(), TransferView(published, ("a:1", "b:2"), {}), ACTS)
     assert (cycle.skip, cycle.blamed) == ("NoLoadData", "b:2")
 

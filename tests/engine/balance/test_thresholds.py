@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.balance.settings import LOAD_SETTING_DEFAULTS
-from engine.balance.thresholds import threshold_of, thresholds_of
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, BalanceSettings
+from engine.balance.thresholds import Threshold, threshold_of, thresholds_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
 
 EVERY = {
@@ -29,6 +29,48 @@ def test_a_threshold_has_its_default_inside_its_range_and_is_reached_step_by_ste
         threshold.step / (threshold.high - threshold.low)
     )
     assert threshold.is_switch is isinstance(LOAD_SETTING_DEFAULTS[name], bool)
+
+
+def scale(threshold: Threshold) -> float:
+    """What one of the larger unit is that people read a value in: bytes in MiB."""
+    return 1048576 if threshold.unit == "bytes/s" else 1
+
+
+def of_a_whole(threshold: Threshold) -> float | None:
+    """The whole, where a value is a part of one; a broker's usage, too, is at most 100 percent."""
+    if threshold.name == "loadBalancerBrokerOverloadedThresholdPercentage" or threshold.unit == "percent points":
+        return 100
+    return 1 if threshold.unit == "as a share" or threshold.is_switch else None
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_range_is_the_whole_or_ends_at_a_round_number(name: str) -> None:
+    threshold = EVERY[name]
+    whole = of_a_whole(threshold)
+    assert threshold.high == whole if whole is not None else threshold.high / scale(threshold) % 10 == 0
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_range_begins_at_nothing_or_at_the_least_that_pulsar_takes(name: str) -> None:
+    if name == "loadBalancerSheddingIntervalMinutes":
+        lows = [BalanceSettings(loadBalancerSplitIntervalMinutes=minutes).check() is None for minutes in (0, 1)]
+        assert (lows, EVERY[name].low) == ([False, True], 1), "no timer of a broker takes an interval of 0"
+    else:
+        unlimited = -1 if name == "maxUnloadBundleNumPerShedding" else 0
+        assert EVERY[name].low == unlimited
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_steps_are_those_of_a_ruler_and_meet_the_default_and_both_ends(name: str) -> None:
+    """A one or a five with zeros; seconds go by half minutes or minutes."""
+    threshold = EVERY[name]
+    step = threshold.step / scale(threshold)
+    on_a_ruler = f"{step:e}"[0] in "15" and float(f"{step:.0e}") == step
+    assert on_a_ruler or (threshold.unit == "s" and step in (30, 60))
+    default = float(LOAD_SETTING_DEFAULTS[name])  # type: ignore[arg-type]
+    for place in (default, threshold.high):
+        steps = (place - threshold.low) / threshold.step
+        assert steps == pytest.approx(round(steps), abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -159,3 +159,70 @@ def test_a_swap_stands_below_three_quarters_of_the_fuller_brokers_throughput() -
     assert exchange([bundle("a", 600), bundle("b", 600)], [bundle("p", 200)])[1] == [("p", "b:0"), ("a", "b:1")], (
         "600 each"
     )
+
+
+@pytest.mark.parametrize(
+    ("loads", "sign", "blamed"),
+    [
+        ((0.9, 0.1), "deviation", None),
+        ((0.3, 0.3, 0.3, 0.0), "underloaded", "b:4"),
+        ((0.3, 0.32), None, None),
+    ],
+)
+def test_a_cycle_that_waits_says_by_which_sign_the_brokers_are_uneven(
+    loads: tuple[float, ...], sign: str | None, blamed: str | None
+) -> None:
+    published = tuple(PublishedLoad(f"b:{at}", load, 1e6, 0.0, 0.0) for at, load in enumerate(loads, 1))
+    seen = TransferView(published, tuple(load.broker for load in published), {})
+    _, cycle = shed_transfer(TransferMemory(), seen, LoadSettings())
+    assert (cycle.skip, cycle.sign, cycle.blamed) == ("HitCount", sign, blamed)
+    assert cycle.hits == (0 if sign is None else 1)
+
+
+DEBUG = replace(SETTINGS, loadBalancerDebugModeEnabled=True)
+
+
+def test_what_comes_back_makes_room_for_more_in_debug_mode_only() -> None:
+    """S-4: 300 of 600 come back, so 90 more fit the 400 that should move."""
+    given, back = [bundle("a", 600), bundle("b", 90), bundle("c", 999)], [bundle("p", 100), bundle("q", 200)]
+    swap = [("p", "b:0"), ("q", "b:0"), ("a", "b:1")]
+    assert exchange(given, back, DEBUG)[1] == [*swap, ("b", "b:1")]
+    assert exchange(given, back)[1] == swap
+
+
+def test_all_that_came_back_counts_in_debug_mode() -> None:
+    """450 for 199, then 200 for 150: of 650 there are 349 back, and 60 more still fit."""
+    given = [bundle("a", 450), bundle("b", 200), bundle("c", 60), bundle("d", 999)]
+    _, decisions = exchange(given, [bundle("p", 199), bundle("q", 150)], DEBUG)
+    assert decisions == [("p", "b:0"), ("a", "b:1"), ("q", "b:0"), ("b", "b:1"), ("c", "b:1")]
+
+
+def test_the_deviation_after_a_pair_counts_what_came_back() -> None:
+    """Loads of 1, 0.6, 0.6 and 0.2: by a swap of 600 for 300 of 1000 bytes/s they become 0.7, 0.6, 0.6 and 0.5, even
+    enough; all 900 moved would make them 0.1, 0.6, 0.6 and 1.1."""
+    loads = tuple(
+        PublishedLoad(f"b:{at}", load, 1000 * load, 1000 * load, 0.0, NOW_MS)
+        for at, load in enumerate((1.0, 0.6, 0.6, 0.2))
+    )
+    top = {each.broker: (bundle(f"{each.broker}-x", 100), bundle(f"{each.broker}-y", 200)) for each in loads}
+    top["b:0"] = (bundle("a", 600), bundle("b", 601))
+    seen = TransferView(loads, tuple(each.broker for each in loads), top, NOW_MS)
+    _, cycle = shed_transfer(TransferMemory(), seen, DEBUG)
+    assert [len(cycle.decisions), *((pair.fuller, pair.emptier) for pair in cycle.pairs)] == [3, ("b:0", "b:3")]
+
+
+def test_a_bundle_that_would_fill_either_broker_up_does_not_come_back() -> None:
+    """Up to the 1000 of the fuller broker: 550 and 450 are as much, and so are the 1010 less 10 of the emptier one."""
+    assert exchange([bundle("a", 450), bundle("b", 999)], [bundle("p", 450), bundle("q", 199)])[1] == [
+        ("q", "b:0"), ("a", "b:1"),
+    ]  # fmt: skip
+    back = [bundle("p", 10), bundle("q", 400), bundle("r", 100)]
+    assert exchange([bundle("a", 810), bundle("b", 999)], back)[1] == [("q", "b:0"), ("r", "b:0"), ("a", "b:1")]
+
+
+def test_of_a_broker_that_is_gone_when_it_is_asked_nothing_moves() -> None:
+    _, cycle = shed_transfer(TransferMemory(), replace(view(0.9, 0.1), vanished=("b:0",)), SETTINGS)
+    assert cycle.skip == "NoLoadData"
+    assert [(pair.fuller, pair.outcome, pair.wanted_bytes_per_sec) for pair in cycle.pairs] == [
+        ("b:0", "no-load-data", 0.0)
+    ]

@@ -225,3 +225,51 @@ def test_a_bundle_that_comes_back_and_a_pair_that_swaps_are_named() -> None:
     ways = [(move.source, move.destination) for move in moves]
     assert (swap.there, swap.back) == (ways.count(("b:1", "b:2")), ways.count(("b:2", "b:1")))
     assert min(swap.there, swap.back) > 0
+
+
+def test_bundles_that_are_unloaded_and_stay_are_named_as_loops() -> None:
+    view = answer(brokers_input(broker_scene("comes-back").inputs()))
+    assert {loop.kind for loop in view.loops} == {"unloaded-for-nothing"}
+    assert sum(loop.times for loop in view.loops) == sum(move.returns for move in view.ahead.moves) == 14
+
+
+def test_what_decided_is_the_usage_or_the_traffic_that_is_too_little_to_move() -> None:
+    view = answer(brokers_input(broker_scene("uniform-never").inputs()))
+    by_broker = {left.broker: left for left in _left(view, 0)}
+    busy = by_broker["broker-1:8080"].numbers
+    assert busy is not None
+    assert (busy.measure, busy.figure, busy.limit) == ("msgs-difference", 800.0, 50.0)
+    assert busy.decisive == ("messages", 160.0, 1_000.0)
+    idle = by_broker["broker-2:8080"].numbers
+    assert idle is not None and idle.decisive[0] == "msgs-difference"
+
+
+def test_a_plan_that_the_filters_do_not_follow_is_kept_beside_what_happens() -> None:
+    """AvgShedder plans for the emptiest broker, which already has more bundles of the namespace than others."""
+    coming = brokers_frame(answer(brokers_input(broker_scene("upgrade").inputs(), "5.0")), 1).next
+    assert coming is not None
+    planned = {move.planned for move in coming.moves}
+    assert planned == {"broker-4:8080"}
+    assert {move.move.destination for move in coming.moves} != planned
+
+
+def test_an_unload_interrupts_the_clients_that_the_load_report_counts() -> None:
+    (move, *_) = answer(embedded()).ahead.moves
+    stats = next(stats for load in embedded().inputs.loads for stats in load.stats if stats.bundle == move.bundle)
+    assert (move.topics, move.producers, move.consumers) == (stats.topics, stats.producers, stats.consumers)
+    assert move.consumers == 2 * move.producers > 0
+
+
+def test_shedding_that_is_switched_off_says_so_in_both_managers() -> None:
+    off = (("loadBalancerSheddingEnabled", "false"),)
+    for shedder in ("ThresholdShedder", "TransferShedder"):
+        coming = brokers_frame(answer(embedded(), BrokersQuestion(shedder=shedder, settings=off)), 0).next
+        assert coming is not None and coming.skipped == "switched-off"
+
+
+def test_a_limit_that_no_usage_reaches_is_not_drawn() -> None:
+    """An infinite usage makes the mean infinite, and so the limit of everybody else."""
+    odd = report_of("b:1", [bundle(0, 1.0), bundle(1, 1.0)], bandwidth_in=ResourceUsage(math.inf, 100.0))
+    rows = brokers_frame(answer(given(odd, report_of("b:2", []))), 0).rows
+    assert [bar.threshold for row in rows for bar in row.bars] == [None] * 10
+    assert {bar.resource for bar in rows[0].bars if not bar.counts} == {"memory", "direct_memory"}

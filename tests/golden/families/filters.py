@@ -82,5 +82,5 @@ def group(line: Line) -> None:
 @checks("filters", kind="anti_affinity_unload")
 def group_unload(line: Line) -> None:
     given = line["in"]
-    useful = unload_is_useful(given["current"], given["candidates"], given["counts"])
+    useful = unload_is_useful(given["candidates"], given["counts"])
     assert {"unload": useful} == line["out"]

@@ -30,7 +30,7 @@ TOPIC: dict[str, Any] = {"msgRateIn": 1.5, "publishers": [{"producerName": "p"}]
 def taken(path: Path, told: FileContext | None = None) -> tuple[Rows, str]:
     """The rows of one file and what became of it."""
     rows = Rows()
-    outcome = take_file(rows, str(path), path.name, told or FileContext())
+    outcome = take_file(rows, path, path.name, told or FileContext())
     return rows, outcome.outcome
 
 

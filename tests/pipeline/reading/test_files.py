@@ -87,7 +87,7 @@ def test_traces_are_looked_for_in_the_same_way(tmp_path: Path) -> None:
 
 def test_every_file_is_dealt_to_one_task_in_order() -> None:
     sizes = [1, 2, BYTES_PER_TASK * 3, 5, *([7] * 1000)]
-    files = [FoundFile(str(place), "", size, place) for place, size in enumerate(sizes)]
+    files = [FoundFile(str(place), Path(), size, place) for place, size in enumerate(sizes)]
     groups = deal(files)
     assert [file for group in groups for file in group] == files
     assert max(len(group) for group in groups) == FILES_PER_TASK

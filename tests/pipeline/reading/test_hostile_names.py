@@ -26,7 +26,7 @@ def taken(folder: Path, name: str, value: object, told: FileContext | None = Non
     path = folder / name
     path.write_text(json.dumps(value))
     rows = Rows()
-    take_file(rows, str(path), name, told or FileContext())
+    take_file(rows, path, name, told or FileContext())
     return rows
 
 

@@ -20,7 +20,7 @@ from engine.keyshared.keys import EntryMetadata, sticky_key
 from pipeline.reading import traces
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import TraceAccount
-from pipeline.reading.traces import deal_pieces, find_traces
+from pipeline.reading.traces import find_traces
 
 EVENTS: list[dict[str, Any]] = [
     {"subscription": "s", "key": "order-1"},
@@ -180,16 +180,6 @@ def test_bytes_and_dictionaries_of_parquet_are_taken_as_they_are(tmp_path: Path)
     table = pa.table({"subscription": texts, "key": pa.array([b"\x00", b"\xff", None], pa.large_binary())})
     pq.write_table(table, tmp_path / "t.parquet")
     assert read(tmp_path)[0] == [("\ns", b"\x00", 1), ("\ns", b"\xff", 1), ("\nt", b"NONE_KEY", 1)]
-
-
-def test_every_piece_is_dealt_once_and_hands_are_even(tmp_path: Path) -> None:
-    for number in range(30):
-        (tmp_path / f"{number}.jsonl").write_text("{}\n" * (number + 1))
-    pieces, _ = find_traces(tmp_path)
-    hands = deal_pieces(pieces, 4)
-    assert sorted(piece.name for hand in hands for piece in hand) == sorted(piece.name for piece in pieces)
-    sizes = [sum(piece.size for piece in hand) for hand in hands]
-    assert max(sizes) - min(sizes) <= 90
 
 
 def test_lines_of_something_else_are_set_aside_and_are_no_events_without_a_key(tmp_path: Path) -> None:

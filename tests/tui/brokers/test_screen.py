@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from engine.balance.thresholds import thresholds_of
 from engine.scenarios.broker_scenes import embedded_brokers
-from engine.views.brokers.model import BrokersView
+from engine.views.brokers.model import BrokersQuestion, BrokersView
 from engine.views.brokers.view import SHEDDERS, brokers_input
 from tests.tui.broker_scenes import brokers_app, brokers_screen, settled
 from tests.tui.bundle_scenes import bundles_app
@@ -285,3 +285,41 @@ def test_names_from_outside_are_no_markup() -> None:
         assert "[red]x[/]:1" in text_of(app)
 
     run(app, story)
+
+
+def test_the_cycles_play_one_by_one_and_end_with_the_last() -> None:
+    app = brokers_app(question=BrokersQuestion(cycles=3))
+
+    async def story(pilot: Pilot[int]) -> None:
+        screen = brokers_screen(app)
+        await pilot.press("space")
+        assert screen.is_playing
+        await pilot.press("space")
+        assert not screen.is_playing
+        await pilot.press("space")
+        for _ in range(5):
+            screen.play_on()
+        assert (screen.cycle, screen.is_playing) == (3, False)
+        await pilot.press("space")
+        assert (screen.cycle, screen.is_playing) == (0, True)
+        await pilot.press("a")
+        assert not screen.is_playing
+
+    run(app, story)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_title_names_the_placement_whole_at_every_width(width: int) -> None:
+    placements = set()
+    for keys in ((), ("x",), ("r", "r", "r"), ("m",), ("t",)):
+        app = brokers_app(brokers_input(embedded_brokers(), source="/srv/answers/of/a/long/name/2026-11-26"))
+
+        async def story(pilot: Pilot[int], app: Any = app, keys: tuple[str, ...] = keys) -> None:
+            await pilot.press(*keys)
+            title = text_of(app).splitlines()[0]
+            assert "…" not in title.partition("4.0.7")[2]
+            placements.add(view_of(brokers_screen(app)).placement or "")
+            assert (view_of(brokers_screen(app)).placement or "extensible") in title
+
+        run(app, story, (width, 24 if width == 80 else 40))
+    assert len(placements) == 4

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.scenarios.broker_scenes import BROKER_SCENES
 from engine.scenarios.script.run import SHIPPED_SCRIPTS, shipped_script
 from tests.tui.cli.conftest import Run
 from tui.cli import exits as terminal
@@ -30,7 +31,8 @@ def test_the_list_as_json_has_name_title_and_what_each_shows(run: Run) -> None:
     assert [each["name"] for each in found] == list(SHIPPED_SCRIPTS)
     assert all(each["title"] == shipped_script(each["name"]).title and len(each["about"]) > 20 for each in found)
     assert found[0]["about"].endswith("as a broker recorded them.")
-    assert [line.split()[0] for line in run("demo").out.splitlines()] == list(SHIPPED_SCRIPTS)
+    scripts = run("demo").out.partition("\n\n")[0]
+    assert [line.split()[0] for line in scripts.splitlines()] == list(SHIPPED_SCRIPTS)
 
 
 def test_a_headless_run_as_json_tells_what_was_expected_and_what_came(run: Run, tmp_path: Path) -> None:
@@ -77,3 +79,12 @@ def test_a_demo_that_is_wanted_is_opened_next(run: Run, monkeypatch: pytest.Monk
     assert run("demo", "pip392").code == 0
     assert len(opened) == 3
     assert len(set(opened)) == 3
+
+
+def test_a_cluster_is_a_demo_too(run: Run) -> None:
+    listed = run("demo").out
+    for scene in BROKER_SCENES:
+        assert scene.name in listed
+        shown = run("demo", scene.name, "--headless")
+        assert shown.code == 0
+        assert f"scene {scene.name}" in shown.out

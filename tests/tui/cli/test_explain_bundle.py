@@ -139,3 +139,36 @@ def test_the_page_has_a_line_for_each_broker(run: Run) -> None:
     page = run("explain", "bundle", BUNDLE).out
     assert all(page.count(f"broker-{at}:8080") >= 1 for at in (1, 2, 3, 4))
     assert run("explain", "bundle", BUNDLE, "--ascii").out.isascii()
+
+
+def test_what_is_too_little_to_move_and_what_an_unload_interrupts_is_counted(run: Run) -> None:
+    found = told(run, "shop/orders/0x00000000_0x10000000", "--scene", "uniform-never")
+    assert (found["measure"], found["figure"], found["limit"]) == ("msgs-difference", 800, 50)
+    assert (found["need"], found["need_measure"], found["least"]) == (160, "messages", 1000)
+    assert [each["of_namespace"] for each in found["brokers"]] == [6, 2]
+    assert found["interrupts"] == {
+        "topics": 5, "producers": 5, "consumers": 5,
+        "handovers": None, "draining_slots": None, "unacked_messages": None,
+    }  # fmt: skip
+
+
+def test_statistics_of_topics_beside_the_reports_count_hand_overs(run: Run) -> None:
+    found = told(run, "0xc0000000_0xe0000000", str(RECORDINGS / "g-shed-modular-uniform"))["interrupts"]
+    assert (found["topics"], found["producers"], found["handovers"], found["draining_slots"]) == (1, 1, 1, 0)
+
+
+@pytest.mark.parametrize("words", [(BUNDLE,), ("shop/orders/0x00000000_0x10000000", "--scene", "uniform-never")])
+def test_the_page_fits_80_columns(run: Run, words: tuple[str, ...]) -> None:
+    ran = run("explain", "bundle", *words)
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_a_topic_without_a_subscription_has_a_bundle_and_a_broker(run: Run) -> None:
+    ran = run("explain", "t-1", str(RECORDINGS / "g-shed-modular-uniform"), "--json")
+    found = json.loads(ran.out)
+    assert (found["kind"], found["topic"], found["bundle"]) == (
+        "unsubscribed", "persistent://ring/shed/t-1", "0xa0000000_0xc0000000",
+    )  # fmt: skip
+    assert found["broker"] in {"127.0.0.1:39025", "127.0.0.1:47845"}
+    assert found["unload"]["producers"] == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from engine.balance.settings import MODULAR_CLASS
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
@@ -213,3 +214,51 @@ def test_brokers_without_a_terminal_name_what_prints_the_same(run: Run) -> None:
     ran = run("brokers")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "--once" in ran.err
+
+
+def saved(folder: Path, changes: dict[str, Any], settings: dict[str, str] | None = None) -> None:
+    """Two load reports of the recording, the first with changed members, and settings."""
+    folder.mkdir()
+    for name in ("05-load-report-a.json", "05-load-report-b.json"):
+        report = json.loads(gzip.decompress((RECORDED / f"{name}.gz").read_bytes()))
+        report |= changes if name == "05-load-report-a.json" else {}
+        (folder / name).write_text(json.dumps(report))
+    (folder / "runtime-configuration.json").write_text(json.dumps(settings or {}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings", "said"),
+    [
+        ({"msgRateIn": float("nan"), "cpu": {"usage": float("nan"), "limit": 100}}, {}, "$.cpu.usage"),
+        ({"bandwidthIn": {"usage": float("inf"), "limit": 1}}, {}, "$.bandwidthIn.usage"),
+        ({"bundles": ["nonsense", "a/b/0x0"]}, {}, "$.bundles[1]"),
+        ({"lastUpdate": 10**17}, {}, ""),
+        ({}, {"loadBalancerSheddingIntervalMinutes": "-3"}, "loadBalancerSheddingIntervalMinutes"),
+        ({}, {"loadManagerClassName": "org.apache.pulsar.x.SimpleLoadManagerImpl"}, "loadManagerClassName"),
+        ({}, {"loadBalancerLoadSheddingStrategy": "x.TransferShedder"}, "loadBalancerLoadSheddingStrategy"),
+    ],
+    ids=["NaN", "infinity", "bundle names", "clock", "interval", "manager", "shedder"],
+)
+def test_bad_input_is_told_with_its_place_and_the_rest_is_kept(
+    run: Run, tmp_path: Path, changes: dict[str, Any], settings: dict[str, str], said: str
+) -> None:
+    folder = tmp_path / "reports"
+    saved(folder, changes, {"loadManagerClassName": MODULAR_CLASS} | settings)
+    for words in (
+        ("shed", str(folder), "--cycles", "2", "--compare"),
+        ("brokers", str(folder), "--once"),
+        ("explain", "bundle", "0x20000000_0x40000000", str(folder)),
+    ):
+        ran = run(*words)
+        assert ran.code == 0, ran.err
+        assert said in ran.err
+        assert A in ran.out or B in ran.out
+
+
+def test_a_placement_that_nobody_knows_is_refused_by_the_place_it_is_from(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    saved(folder, {}, {"loadBalancerLoadPlacementStrategy": "com.example.Own"})
+    ran = run("brokers", str(folder), "--once")
+    assert (ran.code, ran.out) == (2, "")
+    assert "loadBalancerLoadPlacementStrategy" in ran.err
+    assert run("brokers", str(folder), "--once", "--placement", "RoundRobinBrokerSelector").code == 0

@@ -10,7 +10,7 @@ import click
 
 from engine.errors import InputError, Rejection
 from engine.text import counted
-from tui.cli.commands.shed import SCENES_LISTED, inputs_of, scene_lines
+from tui.cli.commands.shed import SCENES_LISTED, inputs_of, refused_text, scene_lines, scene_shown
 from tui.cli.exits import FINE, USAGE
 from tui.cli.options import Output, max_input_option, output_options, pulsar_option, setting_pairs
 from tui.cli.output import json_text, say, say_problems, speaks_unicode, write_out, write_page
@@ -20,7 +20,7 @@ from tui.kit.wording import quantity, safe_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engine.views.brokers.model import Bar, BrokersView, Compared
+    from engine.views.brokers.model import Bar, BrokersInput, BrokersQuestion, BrokersView, Compared
 
 
 @click.command("brokers")
@@ -62,16 +62,23 @@ def brokers_command(
     Examples: ringside brokers reports/ --kill broker-1:8080 --once; ringside brokers --scene new-broker
     """
     from engine.views.brokers.model import BrokersQuestion, Change
-    from engine.views.brokers.view import brokers_input, brokers_view, compared_shedders
+    from engine.views.brokers.view import brokers_input
 
     if scene == SCENES_LISTED:
         write_page(scene_lines(), ascii_only=output.ascii_only)
         return FINE
     inputs, source = inputs_of(path, scene, max_input)
-    given = brokers_input(inputs, pulsar, source)
+    given = brokers_input(inputs, pulsar, source, "" if path is not None else scene_shown(scene).about)
     say_problems(given.problems)
     changes = (*(Change("dies", broker) for broker in killed), *[Change("joins")] * added)
     question = BrokersQuestion(None, shedder, placement, settings, changes, cycles, seed)
+    return show_brokers(given, question, output)
+
+
+def show_brokers(given: BrokersInput, question: BrokersQuestion, output: Output) -> int:
+    """The screen, or the same printed; the exit code. Raises ``InputError`` for a question that is refused."""
+    from engine.views.brokers.view import brokers_view, compared_shedders
+
     if output.on_screen:
         from tui.brokers.app import BrokersApp
         from tui.cli.exits import why_no_screen
@@ -93,8 +100,10 @@ def brokers_command(
     view = brokers_view(given, question)
     if isinstance(view, Rejection):
         option = {"cycles": "--cycles", "broker": "--kill", "loadBalancerLoadPlacementStrategy": "--placement"}
-        known = view.field in (name for name, _ in settings)
-        raise InputError(f"{option.get(view.field, '--set' if known else '--shedder')}: {view.message}")
+        known = view.field in (name for name, _ in question.settings)
+        place = option.get(view.field, "--set" if known else "--shedder")
+        asked = question.shedder or question.placement
+        raise InputError(refused_text(view, place, given.inputs, asked))
     compared = compared_shedders(view)
     if output.json:
         from engine.views.brokers.document import brokers_document

@@ -37,6 +37,8 @@ FORMAT: Final = "ringside.script/1"
 def demo_command(*, script: str | None, headless: bool, max_input: int, output: Output, journal: JournalChoice) -> int:
     """Play a demo script: one that is shipped, by its NAME, or a FILE. Without either, list those that are shipped.
 
+    Names of clusters (brokers --scene list) open the screen of brokers, where space plays the cycles.
+
     With --once or --json the script is run, and what the screen would then show is printed; with --headless --json
     also every line and its result.
 
@@ -45,9 +47,31 @@ def demo_command(*, script: str | None, headless: bool, max_input: int, output: 
     if script is None:
         _list(output)
         return FINE
+    if script in _scene_names():
+        return _show_scene(script, output, headless=headless)
     if not headless and output.on_screen:
         return show_session(lambda: demo_session(_script(script), max_input), output, journal)
     return _run(_script(script), output, max_input, every_line=headless)
+
+
+def _scene_names() -> tuple[str, ...]:
+    from engine.scenarios.broker_scenes import BROKER_SCENES
+
+    return tuple(scene.name for scene in BROKER_SCENES)
+
+
+def _show_scene(name: str, output: Output, *, headless: bool) -> int:
+    """The screen of brokers with a shipped cluster."""
+    from dataclasses import replace
+
+    from engine.scenarios.broker_scenes import broker_scene
+    from engine.views.brokers.model import BrokersQuestion
+    from engine.views.brokers.view import brokers_input
+    from tui.cli.commands.brokers import show_brokers
+
+    scene = broker_scene(name)
+    given = brokers_input(scene.inputs(), source=f"scene {name}", about=scene.about)
+    return show_brokers(given, BrokersQuestion(), replace(output, once=True) if headless else output)
 
 
 def _list(output: Output) -> None:
@@ -57,7 +81,10 @@ def _list(output: Output) -> None:
     if output.json:
         write_out(json_text(list_document(scripts)))
     else:
-        write_page(list_lines(scripts), ascii_only=output.ascii_only)
+        from tui.cli.commands.shed import scene_lines
+
+        clusters = ["", "clusters, on the screen of brokers:", *scene_lines()]
+        write_page([*list_lines(scripts), *clusters], ascii_only=output.ascii_only)
 
 
 def _script(script: str) -> Script:
@@ -66,7 +93,7 @@ def _script(script: str) -> Script:
 
     if script in SHIPPED_SCRIPTS:
         return shipped_script(script)
-    reason = missing(script, SHIPPED_SCRIPTS, "shipped script")
+    reason = missing(script, (*SHIPPED_SCRIPTS, *_scene_names()), "shipped script")
     if reason is not None:
         raise InputError(reason)
     return load_script(script)

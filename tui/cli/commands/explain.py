@@ -148,7 +148,12 @@ def explain_topic(
         raise click.UsageError("--partitions belongs to a planned topic; give --consumers A,B,C too")
     else:
         session = opened(path, release=what_if.pulsar, topic=what_if.about, limit_bytes=what_if.max_input)
-    explanation = topic_or_turn(session, topic, what_if)
+    try:
+        explanation = topic_or_turn(session, topic, what_if)
+    except InputError:
+        if not _explain_unsubscribed(session, topic, as_json=as_json, ascii_only=ascii_only):
+            raise
+        return FINE
     place = bundle = None
     if session.seen:
         from engine.admin.moments import combined
@@ -167,6 +172,33 @@ def explain_topic(
 
         write_page(explanation_lines(explanation, place, bundle), ascii_only=ascii_only)
     return FINE
+
+
+def _explain_unsubscribed(opened: Opened, topic: str, *, as_json: bool, ascii_only: bool) -> bool:
+    """Print where a topic is that answers know without a subscription; whether there is one of this name."""
+    if not opened.seen:
+        return False
+    from engine.admin.moments import combined
+    from engine.views.reported.bundles import reported_bundle, whereabouts_of
+
+    snapshot = combined(opened.seen)
+    full = topic if "://" in topic else f"persistent://{topic}"
+    names = [full] if full in snapshot.topics else [name for name in snapshot.topics if name.endswith(f"/{topic}")]
+    if len(names) != 1 or snapshot.topics[names[0]].subscriptions:
+        return False
+    name = names[0]
+    namespace = snapshot.topics[name].namespace
+    bundle = reported_bundle(snapshot, name, namespace)
+    place = whereabouts_of(snapshot, name, namespace, bundle) if bundle else None
+    if as_json:
+        from tui.cli.printers.explanation import unsubscribed_document
+
+        write_out(json_text(unsubscribed_document(name, namespace, place, bundle)))
+    else:
+        from tui.cli.printers.explanation import unsubscribed_lines
+
+        write_page(unsubscribed_lines(name, namespace, place, bundle), ascii_only=ascii_only)
+    return True
 
 
 def _planned(topic: str, partitions: int | None, consumers: str, release: str | None) -> Opened:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from engine.errors import InputError, Rejection
+from engine.text import counted, listed
 from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
 from tui.cli.output import json_text, plain_values, say_problems, write_out, write_page
@@ -18,21 +19,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.balance.ahead.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
+    from engine.balance.limits import BundleStats
+    from engine.balance.settings import LoadSettings
+    from engine.views.reported.bundles import Unload
 
-_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">")
+LISTED: Final = 10
+_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">")
 _FILTERS: Final = {
-    "topics": "has its maximum of topics",
-    "anti-affinity": "has more namespaces of the anti-affinity group",
-    "fewest-bundles": "has more bundles of the namespace",
-    "load-manager": "runs another load manager",
-    "version": "is of an older version",
+    "topics": "its maximum of topics is reached (loadBalancerBrokerMaxTopics)",
+    "anti-affinity": "more namespaces of the anti-affinity group than others",
+    "fewest-bundles": "more bundles of the namespace than others (loadBalancerDistributeBundlesEvenlyEnabled)",
+    "load-manager": "another load manager",
+    "version": "an older version (preferLaterVersions)",
+    "": "left out by an isolation policy, or not for such topics",
 }
 _IN_CYCLE: Final[dict[OwnerInCycle, str]] = {
     "takes": "takes bundles of a fuller one",
     "not-paired": "is not among the fullest that exchange bundles",
 }
 _REASONS: Final = {
-    "least": "it has the least of what the strategy compares",
+    "least": "the least of what it compares",
     "all-overloaded": "all are overloaded, so any may be drawn",
     "none-below-average": "none is far enough below the average, so any may be drawn",
     "planned": "the shedder has planned it",
@@ -91,10 +97,26 @@ def explain_bundle(
     if isinstance(explanation, Rejection):
         raise InputError(explanation.message)
     if as_json:
-        write_out(json_text(bundle_document(explanation)))
+        write_out(json_text(bundle_document(explanation, _unload(path, explanation.bundle, max_input))))
     else:
-        write_page(bundle_lines(explanation), ascii_only=ascii_only)
+        unload = _unload(path, explanation.bundle, max_input)
+        write_page(bundle_lines(explanation, view.ahead.start.settings, unload), ascii_only=ascii_only)
     return FINE
+
+
+def _unload(path: str | None, bundle: str, max_input: int) -> Unload | None:
+    """What the statistics of topics beside the load reports say of the bundle, if there are any."""
+    if path is None:
+        return None
+    from engine.admin.moments import combined
+    from engine.views.reported.bundles import unload_of
+    from tui.sources.answers import opened
+
+    try:
+        seen = opened(path, limit_bytes=max_input).seen
+    except InputError:  # load reports alone have been read
+        return None
+    return unload_of(combined(seen), bundle) if seen else None
 
 
 def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
@@ -108,53 +130,87 @@ def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
     return matches[0] if matches else text
 
 
-def bundle_lines(explanation: BundleExplained) -> list[str]:
-    """The brokers in the order of their reports."""
+def bundle_lines(explanation: BundleExplained, settings: LoadSettings, unload: Unload | None = None) -> list[str]:
+    """The brokers in the order of their reports, why some may not own it, what becomes of it, what that interrupts."""
     lines = wrapped(f"{safe_name(explanation.bundle)}, owned by {safe_name(explanation.owner or 'nobody')}", rest="  ")
-    lines += wrapped(
-        f"looked up now, {explanation.strategy} answers: {_REASONS[explanation.reason]}{_limit(explanation)}", rest="  "
-    )
+    lines += wrapped(f"looked up now, {explanation.strategy} answers: {_reason(explanation, settings)}", rest="  ")
     modular = explanation.load_manager == "modular"
-    averaged = ("long term",) if modular else ("load",)
-    heading = ("broker", "may it", "chance", "usage", "msg/s", *averaged, "topics")
-    lines += ["", *table([heading, *(_row(broker, modular=modular) for broker in explanation.brokers)], _ALIGNS), ""]
-    return [*lines, *wrapped(_stays(explanation) if modular else _stays_extensible(explanation), rest="  ")]
+    heading = ("broker", "may", "chance", "usage", "msg/s", "long term" if modular else "load", "topics", "bundles")
+    lines += ["", *table([heading, *(_row(broker, modular=modular) for broker in explanation.brokers)], _ALIGNS)]
+    if modular:
+        lines += ["long term: messages/s over 1,000 samples, for LeastLongTermMessageRate"]
+    lines += ["bundles: those of the namespace"]
+    without: dict[str, list[str]] = {}
+    for broker in explanation.brokers:
+        if broker.outcome != "candidate":
+            without.setdefault(broker.filter, []).append(safe_name(broker.broker))
+    for name, brokers in without.items():
+        lines += wrapped(f"{listed(brokers, LISTED)}: {_FILTERS.get(name, name)}", rest="  ")
+    lines += ["", *wrapped(_stays(explanation) if modular else _stays_extensible(explanation), rest="  ")]
+    return [*lines, *wrapped(_interrupts(explanation.stats, unload), rest="  ")]
 
 
-def _limit(explanation: BundleExplained) -> str:
-    """The highest usage or load that is clearly below the mean."""
-    if explanation.compared_limit is None:
-        return ""
-    what = "usage averages" if explanation.load_manager == "modular" else "loads"
-    return f" ({what} up to {percent(explanation.compared_limit)} are far enough below)"
+def _reason(explanation: BundleExplained, settings: LoadSettings) -> str:
+    """How the strategy came to its answer; of one that compares with the mean, how far below it is enough."""
+    limit, name = explanation.compared_limit, "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
+    if limit is None:
+        return _REASONS[explanation.reason]
+    below = f"{getattr(settings, name):g} points below the mean ({name})"
+    if explanation.reason == "none-below-average":
+        return f"none is {below}, so any may be drawn"
+    what = "average usage" if explanation.load_manager == "modular" else "load"
+    return f"one that is {below}, with {what} up to {percent(limit)}"
 
 
-def bundle_document(explanation: BundleExplained) -> dict[str, Any]:
+def _interrupts(stats: BundleStats, unload: Unload | None) -> str:
+    from tui.brokers.cycle_words import clients_text
+
+    topics = counted(stats.topics, "topic")
+    text = f"unloading it interrupts {topics}{clients_text(stats.producers, stats.consumers)}, by the load report"
+    if unload is None:
+        return text
+    counts = (
+        (unload.handovers, "active consumer", "chosen anew"),
+        (unload.draining_slots, "slot", "no longer draining"),
+        (unload.unacked_messages, "unacknowledged message", "may come twice"),
+    )
+    parts = [f"{counted(count, noun)} {what}" for count, noun, what in counts if count]
+    said = ", ".join(parts) or "no active consumer is chosen anew and nothing is draining"
+    return f"{text}; by statistics of {counted(unload.topics, 'topic')}: {said}"
+
+
+def bundle_document(explanation: BundleExplained, unload: Unload | None = None) -> dict[str, Any]:
     from tui.cli.printers.explanation import FORMAT
 
-    return {"format": FORMAT, "kind": "bundle", **plain_values(explanation)}
+    values = plain_values(explanation)
+    stats = values.pop("stats")
+    interrupts = {name: stats[name] for name in ("topics", "producers", "consumers")}
+    more = dict.fromkeys(("handovers", "draining_slots", "unacked_messages"))
+    if unload is not None:
+        more = {name: getattr(unload, name) for name in more}
+    return {"format": FORMAT, "kind": "bundle", **values, "interrupts": {**interrupts, **more}}
 
 
 def _row(broker: BrokerExplained, *, modular: bool) -> tuple[str, ...]:
-    may = {"candidate": "yes", "not-permitted": "no, isolation"}.get(broker.outcome)
     if modular:
         averaged = "-" if broker.long_term_msgs_per_sec is None else quantity(broker.long_term_msgs_per_sec)
     else:
         averaged = "-" if broker.compared is None else percent(broker.compared)
     return (
         f"{safe_name(broker.broker)}{' (owner)' if broker.owns else ''}",
-        may or f"no, it {_FILTERS.get(broker.filter, broker.filter)}",
+        "yes" if broker.outcome == "candidate" else "no",
         percent(broker.chance) if broker.chance else "-",
         percent(broker.usage) if math.isfinite(broker.usage) else "-",
         quantity(broker.msgs_per_sec),
         averaged,
         f"{broker.topics:,}",
+        f"{broker.of_namespace:,}",
     )
 
 
 def _owner_texts() -> dict[str, str]:
     """Why a broker gives nothing away, by the verdict on it in either load manager."""
-    from tui.brokers.words import BROKER_TEXTS, PAIR_TEXTS
+    from tui.brokers.cycle_words import BROKER_TEXTS, PAIR_TEXTS
 
     return {
         **{str(outcome): text for outcome, text in BROKER_TEXTS.items()},
@@ -164,27 +220,45 @@ def _owner_texts() -> dict[str, str]:
 
 
 def _stays(explanation: BundleExplained) -> str:
-    from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
+    from tui.brokers.cycle_words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
 
+    compared = _compared(explanation)
+    if explanation.unload == "unloaded":
+        return f"the next cycle of {explanation.shedder} unloads it{_to(explanation)}{compared}"
     if explanation.unload is not None:
-        return (
-            f"the next cycle of {explanation.shedder} chooses it: {STAYS_TEXTS[explanation.unload]}{_to(explanation)}"
-        )
+        text = STAYS_TEXTS[explanation.unload]
+        return f"the next cycle of {explanation.shedder} chooses it{compared}; it stays, as {text}"
     if explanation.broker_verdict is None:
         why = f", since {SKIPPED_TEXTS[explanation.skipped]}" if explanation.skipped is not None else ""
         return f"{explanation.shedder} is not asked in the next cycle{why}; the bundle stays"
     why = f": {BUNDLE_TEXTS[explanation.verdict]}" if explanation.verdict in BUNDLE_TEXTS else ""
     broker = _owner_texts()[explanation.broker_verdict]
-    return f"it stays in the next cycle of {explanation.shedder}: its broker {broker}{why}"
+    return f"it stays in the next cycle of {explanation.shedder}: its broker {broker}{compared}{why}"
+
+
+def _compared(explanation: BundleExplained) -> str:
+    """The numbers that decided about the broker."""
+    from engine.balance.thresholds import least_setting, limit_setting
+    from tui.kit.compared import compared_text
+
+    measure, figure, limit = explanation.measure, explanation.figure, explanation.limit
+    if measure is None or figure is None or limit is None or not math.isfinite(figure) or not math.isfinite(limit):
+        return ""
+    setting = limit_setting(measure)
+    text = f"{compared_text(measure, figure, limit)}{f', {setting}' if setting else ''}"
+    need, least, of = explanation.need, explanation.least, explanation.need_measure
+    if explanation.broker_verdict == "below-minimum-traffic" and need is not None and least is not None and of:
+        text += f"; {compared_text(of, need, least)}, {least_setting(explanation.shedder, of)}"
+    return f" ({text})"
 
 
 def _stays_extensible(explanation: BundleExplained) -> str:
     """The cycle is the first that can act, since hits are in nobody's report; another leader may be further."""
-    from tui.brokers.words import BUNDLE_TEXTS, SKIPPED_TEXTS
+    from tui.brokers.cycle_words import BUNDLE_TEXTS, SKIPPED_TEXTS
 
     cycle = f"cycle {explanation.cycle} of {explanation.shedder}"
     if explanation.verdict in ("moved", "swapped"):
-        return f"{cycle}, the first that acts, moves it: {BUNDLE_TEXTS[explanation.verdict]}{_to(explanation)}"
+        return f"{cycle}, the first that acts, moves it{_to(explanation)}{_compared(explanation)}"
     if explanation.broker_verdict is None:
         return f"it stays up to {cycle}: {SKIPPED_TEXTS.get(explanation.skipped or '', 'nothing is looked at')}"
     if explanation.verdict == "not-reported":
@@ -193,10 +267,10 @@ def _stays_extensible(explanation: BundleExplained) -> str:
         why = (
             BUNDLE_TEXTS[explanation.verdict]
             if explanation.verdict is not None
-            else f"its broker {_owner_texts()[explanation.broker_verdict]}"
+            else f"its broker {_owner_texts()[explanation.broker_verdict]}{_compared(explanation)}"
         )
     return f"it stays in {cycle}, the first that acts: {why}"
 
 
 def _to(explanation: BundleExplained) -> str:
-    return f", to {safe_name(explanation.destination)}" if explanation.destination is not None else ""
+    return f" to {safe_name(explanation.destination)}" if explanation.destination is not None else ""

@@ -14,23 +14,21 @@ from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
 from tui.cli.output import json_text, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
-from tui.kit.wording import percent, safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from engine.admin.shed_inputs import ShedInputs
-    from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhead
+    from engine.balance.ahead.model import AheadCycle, Evenness, ShedAhead
     from engine.balance.settings import LoadSettings
-    from engine.balance.shedding.model import BrokerVerdict
     from engine.bundles.plan import LoadManager
     from engine.load_rules import LoadRules
+    from engine.scenarios.broker_scenes import BrokerScene
 
 SHEDDERS: Final = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder")
 TRANSFER: Final = "TransferShedder"
 SCENES_LISTED: Final = "list"
-BUNDLES_SHOWN: Final = 12
 _COMPARED: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">", ">", ">", ">", ">", ">")
 
 
@@ -89,12 +87,14 @@ def shed_command(
         if isinstance(changed, Rejection):
             raise InputError(f"--set: {changed}")
         in_force = changed
-    chosen = shedder or (TRANSFER if inputs.is_extensible else in_force.loadBalancerLoadSheddingStrategy)
+    own = in_force.loadBalancerLoadSheddingStrategy
+    own = rules.default_shedder if own == TRANSFER else own  # which only the extensible manager has
+    chosen = shedder or (TRANSFER if inputs.is_extensible else own)
     ask = _Question(inputs, in_force, rules, placement, seed, cycles)
     forecast = ask.ahead(chosen)
     if isinstance(forecast, Rejection):
         option = {"cycles": "--cycles", "loadBalancerLoadPlacementStrategy": "--placement"}
-        raise InputError(f"{option.get(forecast.field, '--shedder')}: {forecast.message}")
+        raise InputError(refused_text(forecast, option.get(forecast.field, "--shedder"), inputs, shedder or placement))
     compared: list[ShedAhead] = []
     for name in SHEDDERS if compare else ():
         other = ask.ahead(name)
@@ -120,10 +120,22 @@ def inputs_of(path: str | None, scene: str | None, max_input: int) -> tuple[Shed
         if reason is not None:
             raise InputError(reason)
         return read_shed_inputs(path, max_input), path
+    shown = scene_shown(scene)
+    return shown.inputs(), f"scene {shown.name}"
+
+
+def refused_text(refused: Rejection, option: str, inputs: ShedInputs, asked: str | None) -> str:
+    """A refusal with its place: the option, or the brokers' own setting where nothing else was asked for."""
+    if asked is None and refused.field in inputs.settings:
+        return f"{refused.field} of the brokers: {refused.message} ({option} takes another one)"
+    return f"{option}: {refused.message}"
+
+
+def scene_shown(name: str | None) -> BrokerScene:
+    """The shipped cluster of a name, the first one without. Raises ``InputError``."""
     from engine.scenarios.broker_scenes import BROKER_SCENES, broker_scene
 
-    shown = BROKER_SCENES[0] if scene is None else broker_scene(scene)
-    return shown.inputs(), f"scene {shown.name}"
+    return BROKER_SCENES[0] if name is None else broker_scene(name)
 
 
 def scene_lines() -> list[str]:
@@ -131,7 +143,10 @@ def scene_lines() -> list[str]:
     from engine.scenarios.broker_scenes import BROKER_SCENES
 
     widest = max(len(scene.name) for scene in BROKER_SCENES)
-    return [f"{scene.name:<{widest}}  {scene.about}" for scene in BROKER_SCENES]
+    lines: list[str] = []
+    for scene in BROKER_SCENES:
+        lines += wrapped(scene.about, first=f"{scene.name:<{widest}}  ", rest=" " * (widest + 2))
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +194,11 @@ def shed_lines(forecast: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[
     lines = [first, *_indented(f"before: {_even(forecast.before)}")]
     last: list[str] = []
     for cycle in forecast.cycles:
-        said = _cycle_lines(cycle)
+        heading, *said = _cycle_lines(cycle, shedder_of(forecast), start.settings)
         if said == last and not cycle.moves:
             lines.append(f"cycle {cycle.number}: the same")
         else:
-            lines += [f"cycle {cycle.number}, after {cycle.at_ms / 60_000:g} min", *said]
+            lines += [heading, *said]
         last = said
     lines += ["", *_total_lines(forecast), "assumed:"]
     for assumption in forecast.assumptions:
@@ -197,47 +212,18 @@ def _indented(sentence: str, indent: str = "  ") -> list[str]:
     return wrapped(sentence, first=indent, rest=indent + "  ")
 
 
-def _cycle_lines(cycle: AheadCycle) -> list[str]:
-    from engine.balance.leadership.shedding import SheddingCycle
-    from tui.brokers.words import PAIR_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
+def _cycle_lines(cycle: AheadCycle, shedder: str, settings: LoadSettings) -> list[str]:
+    """The number of the cycle, then what it does."""
+    from engine.views.brokers.view import next_cycle
+    from tui.brokers.cycle_words import cycle_lines
 
-    decision = cycle.decision
-    lines: list[str] = []
-    skipped = decision.no_run if isinstance(decision, SheddingCycle) else decision.skip
-    if skipped is not None:
-        lines += _indented(f"nothing: {SKIPPED_TEXTS[skipped]}")
-    if isinstance(decision, SheddingCycle):
-        for verdict in decision.plan.verdicts:
-            lines += _indented(_verdict(verdict))
-        for unload in decision.unloads:
-            if unload.outcome != "unloaded":
-                lines += _indented(f"{safe_name(unload.bundle)} stays: {STAYS_TEXTS[unload.outcome]}", "    ")
-    else:
-        for pair in decision.pairs:
-            lines += _indented(f"{safe_name(pair.fuller)} and {safe_name(pair.emptier)} {PAIR_TEXTS[pair.outcome]}")
-    for move in cycle.moves[:BUNDLES_SHOWN]:
-        lines += _indented(_move(move), "    ")
-    if len(cycle.moves) > BUNDLES_SHOWN:
-        lines.append(f"    and {len(cycle.moves) - BUNDLES_SHOWN} more (--json has them all)")
+    (heading, _), *said = cycle_lines(next_cycle(cycle), shedder, settings)
+    lines = [heading]
+    for text, role in said:
+        lines += [f"  {text}"] if role == "head" else _indented(text)
     if cycle.moves:
         lines += _indented(f"then: {_even(cycle.evenness)}")
     return lines
-
-
-def _verdict(verdict: BrokerVerdict) -> str:
-    from tui.brokers.words import BROKER_TEXTS
-
-    figures = f"{_short(verdict.figure)} of {_short(verdict.limit)}"
-    return f"{safe_name(verdict.broker)} {BROKER_TEXTS[verdict.outcome]} ({figures})"
-
-
-def _move(move: AheadMove) -> str:
-    target = "nobody" if move.destination is None else safe_name(move.destination)
-    others = [f"{safe_name(broker)} {percent(chance)}" for broker, chance in move.chances.items()]
-    drawn = f", drawn from {', '.join(others[:6])}" if len(others) > 1 else ""
-    back = ", where it was before" if move.returns else ""
-    carries = f"{counted(move.topics, 'topic')}, {_short(move.msgs_per_sec)} msg/s"
-    return f"{safe_name(move.bundle)} to {target}{back}{drawn}: {carries}"
 
 
 def _even(even: Evenness) -> str:

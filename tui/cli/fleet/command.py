@@ -157,9 +157,9 @@ def _command_of(job: str, about: str) -> click.Command:
         asked = _settings(settings) | _asked_changes(job, changes) | _asked_limit(job, changes)
         asked |= {"keep-history": changes["keep_history"]} if changes.get("keep_history") else {}
         need_pyspark()
+        from engine.views.fleet.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
         from engine.views.fleet.summary import fleet_families
         from engine.views.metrics import exposition
-        from pipeline.conditions import conditions_of, failures_of, figures_of_result, figures_of_summary
         from tui.cli.fleet.page import junit_text
         from tui.cli.reports import JUNIT_MARK, METRICS_MARK, check_report, write_report
 

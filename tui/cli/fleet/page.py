@@ -13,8 +13,8 @@ from tui.cli.plain import Align, table
 from tui.kit.wording import ONE_CLUSTER, safe_name
 
 if TYPE_CHECKING:
+    from engine.views.fleet.conditions import Condition, Figures
     from engine.views.fleet.summary import FleetSummary
-    from pipeline.conditions import Condition, Figures
 
 
 SHOWN: Final = 10

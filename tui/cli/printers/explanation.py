@@ -65,6 +65,26 @@ def _place_lines(place: Whereabouts) -> list[str]:
     return lines + _labelled("unloading", text)
 
 
+def unsubscribed_lines(topic: str, namespace: str, place: Whereabouts | None, bundle: str | None) -> list[str]:
+    """Where a topic is that nobody has subscribed to."""
+    lines = _labelled("full name", safe_name(topic))
+    lines += _labelled("of", "no subscription, so nobody consumes it")
+    lines += _labelled("bundle", f"{safe_name(namespace)}/{bundle}") if bundle else []
+    return [*lines, *(_place_lines(place) if place is not None else [])]
+
+
+def unsubscribed_document(topic: str, namespace: str, place: Whereabouts | None, bundle: str | None) -> dict[str, Any]:
+    """The same as plain values."""
+    return {
+        "format": FORMAT,
+        "kind": "unsubscribed",
+        "topic": topic,
+        "namespace": namespace,
+        "bundle": bundle,
+        **_place_document(place),
+    }
+
+
 def explanation_document(
     explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None, bundle: str | None = None
 ) -> dict[str, Any]:

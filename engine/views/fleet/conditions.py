@@ -6,14 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from engine.errors import InputError
 from engine.lint.model import severity_of
 from engine.views.fleet.summary import BalanceTotals, FleetSummary
-from pipeline.jobs.result import JobResult
 
 SEVERITIES: Final = ("info", "warning", "error")
 NUMBERS: Final[Mapping[str, str]] = {
@@ -104,7 +103,16 @@ def failures_of(figures: Figures, conditions: Iterable[Condition]) -> list[str]:
     return [*failed, *(f"{condition.text} is met" for condition in conditions if condition.is_met(figures))]
 
 
-def figures_of_result(result: JobResult) -> Figures:
+class Result(Protocol):
+    """What a job of the pipeline returns."""
+
+    @property
+    def job(self) -> str: ...
+    @property
+    def summary(self) -> Mapping[str, object]: ...
+
+
+def figures_of_result(result: Result) -> Figures:
     """The figures of a job, or of the jobs of ``run``."""
     jobs: Any = result.summary.get("jobs", {result.job: result.summary})
     numbers: dict[str, float] = {}

@@ -7,16 +7,31 @@ owner, whereas another cluster with the same namespaces has the same bundles aga
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from engine.admin.files import moment_ms
 from engine.text import natural_key
-from pipeline.transforms.findings import root_of
 
 Grouping = Literal["by-bundles", "folders", "one"]
 GROUPINGS: Final[tuple[Grouping, ...]] = ("by-bundles", "folders", "one")
 """How folders are grouped: by the rule above, one cluster per folder, or all in one cluster."""
 _SYSTEM: Final = ("pulsar/", "sla-monitor/")
+_MIRRORED: Final = re.compile(r"(?:^|/)(?:admin|lookup)/v2/")
+
+
+def root_of(name: str) -> str:
+    """The folder of the dump that a file belongs to, ending in a slash: its path without time and request.
+
+    >>> root_of("eu/2026-11-22T09-48-07Z/admin/v2/brokers/version.json"), root_of("eu/b/topics.json"), root_of("x.json")
+    ('eu/', 'eu/b/', '')
+    """
+    path = _MIRRORED.split(name)[0] if _MIRRORED.search(name) else name.rpartition("/")[0]
+    parts = [part for part in path.split("/") if part]
+    if parts and moment_ms(parts[-1]) is not None:
+        parts.pop()
+    return "".join(f"{part}/" for part in parts)
 
 
 def single_brokers(reports: Iterable[tuple[str, str]]) -> dict[str, str]:

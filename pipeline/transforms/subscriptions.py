@@ -1,0 +1,131 @@
+"""Subscriptions by their consumers: in units as the job ``assign`` takes them, in cases as the rules of the doctor do.
+
+A *unit* is a subscription with one list of consumers in one group of brokers (``engine.failover.bulk``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from engine.admin.inference import MOST_ACTIVES
+from pipeline.broker_groups import BrokerGroups
+
+UNIT: Final = ("namespace", "subscription", "consumer_set", "group")
+_MOST_BROADCAST: Final = 500_000
+_FAILOVER: Final = "Failover"
+_KEY_SHARED: Final = "Key_Shared"
+
+
+def failover_rows(subscriptions: DataFrame, groups: BrokerGroups) -> DataFrame:
+    """Failover subscriptions, one row for each of their topics and partitions, with the ``group`` of their brokers."""
+    return subscriptions.where(fn.col("type") == _FAILOVER).withColumn("group", group_of(fn.col("file"), groups))
+
+
+def group_of(file: Column, groups: BrokerGroups) -> Column:
+    """``BrokerGroups.group_of`` as an expression: the nearest folder above with reports, else the first folder."""
+    by_depth: dict[int, list[str]] = defaultdict(list)
+    for folder in groups.folders:
+        by_depth[folder.count("/") + 1].append(folder)
+    group = fn.when(fn.contains(file, fn.lit("/")), fn.substring_index(file, "/", 1)).otherwise("")
+    for depth in sorted(by_depth):
+        above = fn.substring_index(file, "/", depth)
+        group = fn.when(above.isin(by_depth[depth]), above).otherwise(group)
+    return group
+
+
+def units_of(rows: DataFrame, consumer_sets: DataFrame) -> DataFrame:
+    """Each unit with the ``names`` of its consumers (null where the set is missing) and its ``actives_of``."""
+    units = rows.select(*UNIT).distinct()
+    return (
+        units.join(consumer_sets, "consumer_set", "left")
+        .join(actives_of(rows, UNIT), [*UNIT], "left")
+        .select(*UNIT, "names", "actives")
+    )
+
+
+def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
+    """``unit`` and ``actives``: the first topics by name whose active consumer a broker reported.
+
+    At most ``MOST_ACTIVES``, so that a unit fits into a row; the order of the rows does not matter.
+    """
+    seen = rows.where(fn.col("told_active_consumer").isNotNull())
+    active = fn.struct("topic", "partition_index", fn.col("told_active_consumer").alias("active"))
+    first = fn.min_by(active, fn.struct("topic", "partition_index"), MOST_ACTIVES)
+    return seen.groupBy(*unit).agg(first.alias("actives"))
+
+
+def numbered_rows(rows: DataFrame, units: DataFrame, count: int) -> DataFrame:
+    """The columns that the engine reads, and ``unit``; ``units`` has ``count`` rows of ``UNIT`` and ``unit``."""
+    numbered = rows.join(fn.broadcast(units) if count <= _MOST_BROADCAST else units, [*UNIT])
+    return numbered.select(
+        "unit", "topic", "partition_index", "told_active_consumer", "msg_rate_out", "msg_throughput_out"
+    )
+
+
+def by_unit_and_topic(rows: DataFrame) -> DataFrame:
+    """Numbered rows with each unit in one partition, its topics in the order of their names."""
+    return rows.repartition("unit").sortWithinPartitions("unit", "topic")
+
+
+def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
+    """One row for each Failover subscription over topics with the same consumers.
+
+    A topic has the consumers of its first partition that has any. ``partitioned`` and ``unpartitioned`` count
+    topics; ``topic`` is the first by name. ``actives``: see ``actives_of``.
+    """
+    rows = subscriptions.where((fn.col("type") == _FAILOVER) & (fn.col("consumers") > 0))
+    by_topic = rows.groupBy("namespace", "subscription", "partitioned_topic").agg(
+        fn.min_by("consumer_set", fn.struct("partition_index", "topic")).alias("consumer_set"),
+        fn.max((fn.col("partition_index") >= 0).cast("int")).alias("parted"),
+    )
+    cases = by_topic.groupBy("namespace", "subscription", "consumer_set").agg(
+        fn.min("partitioned_topic").alias("topic"),
+        fn.sum("parted").cast("bigint").alias("partitioned"),
+        fn.sum(1 - fn.col("parted")).cast("bigint").alias("unpartitioned"),
+    )
+    unit = ("namespace", "subscription", "consumer_set")
+    return (
+        cases.join(actives_of(rows, unit), [*unit], "left")
+        .join(sets, "consumer_set")
+        .select("namespace", "subscription", "topic", "partitioned", "unpartitioned", "names", "actives")
+    )
+
+
+def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
+    """One row for each Key_Shared subscription over topics with the same consumers and the same ranges.
+
+    ``names``, ``since``, ``starts`` and ``ends`` have one item per consumer in the dispatcher's order; those of the
+    ranges are lists. ``topics`` counts topics; ``topic`` is the first by name.
+    """
+    wanted = subscriptions.where((fn.col("type") == _KEY_SHARED) & (fn.col("consumers") > 0))
+    member = fn.struct("position", "consumer", "connected_since", "key_hash_ranges")
+    lists = (
+        wanted.select("subscription", "topic", "namespace", "partitioned_topic", "partition_index")
+        .join(consumers, ["subscription", "topic"])
+        .groupBy("namespace", "subscription", "topic", "partitioned_topic", "partition_index")
+        .agg(fn.sort_array(fn.collect_list(member)).alias("members"))
+    )
+    by_topic = lists.groupBy("namespace", "subscription", "partitioned_topic").agg(
+        fn.min_by("members", fn.struct("partition_index", "topic")).alias("members")
+    )
+    # The times of connection do not count: two topics have the same list if names and ranges are equal.
+    same = fn.transform("members", lambda member: fn.struct(member["consumer"], member["key_hash_ranges"]))
+    cases = by_topic.withColumn("same", same).groupBy("namespace", "subscription", "same").agg(
+        fn.min("partitioned_topic").alias("topic"), fn.count("*").alias("topics"),
+        fn.min_by("members", "partitioned_topic").alias("members"),
+    )  # fmt: skip
+    return cases.select(
+        "namespace", "subscription", "topic", "topics",
+        fn.col("members.consumer").alias("names"), fn.col("members.connected_since").alias("since"),
+        fn.transform(
+            "members", lambda member: fn.transform(member["key_hash_ranges"], lambda piece: piece["start"])
+        ).alias("starts"),
+        fn.transform(
+            "members", lambda member: fn.transform(member["key_hash_ranges"], lambda piece: piece["end"])
+        ).alias("ends"),
+    )  # fmt: skip

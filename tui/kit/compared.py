@@ -1,0 +1,49 @@
+"""Two numbers as a load manager compares them, in words with their unit."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from engine.text import counted
+from tui.kit.wording import bytes_per_sec, msgs_per_sec, percent
+
+
+def compared_text(measure: str, figure: float, limit: float) -> str:
+    """What was compared with which limit, by the measure.
+
+    >>> compared_text("usage", 0.775, 0.478), compared_text("msgs-difference", 800, 50)
+    ('usage 77.5%, limit 47.8%', '800% more msg/s than the idlest broker, limit 50%')
+    """
+    if measure not in _TEXTS:
+        return f"{figure:,.4g} against {limit:,.4g}"
+    said, of_limit = _TEXTS[measure]
+    return f"{said.format(_number(measure, figure))}, {of_limit.format(_number(measure, limit))}"
+
+
+_TEXTS: Final[dict[str, tuple[str, str]]] = {
+    "usage": ("usage {}", "limit {}"),
+    "usage-average": ("average usage {}", "limit {}"),
+    "lower-boundary": ("the fullest, average usage {}", "and another broker is below {}"),
+    "msgs-difference": ("{} more msg/s than the idlest broker", "limit {}"),
+    "bytes-ratio": ("{} times the B/s of the idlest broker", "limit {}"),
+    "usage-difference": ("{} points between the brokers of the pair", "limit {}"),
+    "low-hits": ("uneven for {} in a row", "{} needed"),
+    "high-hits": ("very uneven for {} in a row", "{} needed"),
+    "load": ("load {}", "of the other {}"),
+    "messages": ("only {} to move", "at least {} needed"),
+    "bytes": ("only {} to move", "at least {} needed"),
+}
+
+
+def _number(measure: str, value: float) -> str:
+    if measure in ("usage", "usage-average", "lower-boundary", "load"):
+        return percent(value)
+    if measure == "msgs-difference":
+        return f"{value:,.0f}%" if value >= 100 else f"{value:,.3g}%"
+    if measure in ("low-hits", "high-hits"):
+        return counted(round(value), "cycle")
+    if measure == "messages":
+        return msgs_per_sec(value)
+    if measure == "bytes":
+        return bytes_per_sec(value)
+    return f"{value:,.3g}"
