@@ -152,7 +152,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     lines += [
         f"  cycle {cell.number}: {counted(cell.unloads, 'unload')}, {counted(cell.topics, 'topic')}" for cell in busy
     ]
-    return [*lines, "", *(text for text, _ in compare_lines(compared, view.question.cycles, 78))]
+    return [*lines, "", *(text for text, _ in compare_lines(compared, view, 78))]
 
 
 def _share(bar: Bar) -> str:
