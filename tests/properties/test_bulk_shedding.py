@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -175,6 +176,46 @@ def test_long_forecasts_of_a_busy_cluster_agree() -> None:
         ours = [bulk.next(number) for number in range(1, 31)]
         assert said(ours) == said([scalar.next(number) for number in range(1, 31)])
         assert sum(len(cycle.moves) for cycle in ours) > 0
+
+
+USAGES: dict[str, Callable[[int], float]] = {
+    "varied": lambda at: 90.0 if at % 4 == 0 else 7.0 + 5 * at,
+    "equal": lambda at: 50.0,
+    "full": lambda at: 95.0,
+    "full but one": lambda at: 30.0 if at == 7 else 95.0,
+}
+
+
+@pytest.mark.parametrize("margin", [0, 10])
+@pytest.mark.parametrize("usages", USAGES)
+@pytest.mark.parametrize("placement", [LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN])
+def test_every_placement_agrees_on_brokers_of_any_usage(placement: str, usages: str, margin: int) -> None:
+    """Two of twelve brokers are idle, with and without bundles; the traffic of one is not a number."""
+    loads = []
+    for at in range(12):
+        traffic = {3: 0.0, 5: 0.0, 7: math.nan}.get(at, 10.0 * (1 + at % 4))
+        stats = [
+            BundleStats(
+                f"t/{at % 2}/0x{at:x}{place:x}_0x{at:x}{place + 1:x}", 1, 0, 0, *[traffic * (1 + place % 3)] * 4
+            )
+            for place in range(0 if at == 5 else 8)
+        ]
+        usage = ResourceUsage(USAGES[usages](at), 100.0)
+        loads.append(report_of(f"b-{at}:8080", stats, cpu=usage, load_manager=MODULAR_CLASS))
+    for shedder in ("ThresholdShedder", "UniformLoadShedder"):
+        chosen = LoadSettings(
+            loadBalancerLoadSheddingStrategy=shedder,
+            loadBalancerLoadPlacementStrategy=placement,
+            loadBalancerAverageResourceUsageDifferenceThresholdPercentage=margin,
+            loadBalancerDistributeBundlesEvenlyEnabled=False,
+            loadBalancerBundleUnloadMinThroughputThreshold=0.0,
+            loadBalancerSheddingGracePeriodMinutes=1,
+            minUnloadMessage=1,
+        )
+        for rules in map(load_rules, ((3, 0, 7), (4, 2, 4))):
+            start = ShedStart(tuple(loads), chosen, rules)
+            bulk, scalar = BulkModularAhead(start), ModularAhead(start)
+            assert said([bulk.next(at) for at in range(1, 5)]) == said([scalar.next(at) for at in range(1, 5)])
 
 
 @pytest.mark.parametrize("release", RELEASES)
