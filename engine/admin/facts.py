@@ -380,8 +380,9 @@ class Snapshot:
     namespaces, as JSON values; ``configuration`` all run-time settings as texts. ``loaded`` are the topics that
     broker-stats lists, None where it is missing or empty, as it is until a broker's first statistics. ``owners``
     are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
-    ``broker_loads`` has the last load report of each broker. ``ownership``: isolation policies, failure domains and
-    anti-affinity groups, None without an answer about them.
+    ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
+    ``living`` the list of brokers with its file, None without one. ``ownership``: isolation policies, failure domains
+    and anti-affinity groups, None without an answer about them.
     """
 
     source: str
@@ -401,3 +402,5 @@ class Snapshot:
     owners: Mapping[str, str] = field(default_factory=dict)
     broker_loads: Mapping[str, WrittenLoad] = field(default_factory=dict)
     ownership: ClusterPolicies | None = None
+    written_loads: tuple[tuple[str, WrittenLoad], ...] = ()
+    living: tuple[str, frozenset[str]] | None = None

@@ -138,6 +138,9 @@ def combined(moments: Sequence[Moment]) -> Snapshot:
             later.loaded if later.loaded is not None else known.loaded,
             {**known.owners, **later.owners},
             {**known.broker_loads, **later.broker_loads},
+            later.ownership or known.ownership,
+            (*known.written_loads, *later.written_loads),
+            later.living or known.living,
         )
     return known
 

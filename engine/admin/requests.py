@@ -228,6 +228,20 @@ def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
     return ScenarioFacts(str(version) if version else None, settings, requests, tuple(problems), times)
 
 
+def load_settings_of(scenario: bytes) -> dict[str, str]:
+    """The settings of load managers in a scenario.json, as texts by name; of others only the known ones count."""
+    try:
+        members = msgspec.json.decode(scenario) if scenario else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    named = members.get("broker_settings") if isinstance(members, dict) else None
+    if not isinstance(named, dict):
+        return {}
+    from engine.balance.settings import LOAD_SETTING_DEFAULTS
+
+    return {name: _written(value) for name, value in named.items() if name in LOAD_SETTING_DEFAULTS}
+
+
 def refused_settings(named: object) -> tuple[Rejection, ...]:
     """Return why :func:`settings_of` leaves known settings at their defaults; () unless ``named`` is an object."""
     known = {name: value for name, value in named.items() if name in DEFAULTS} if isinstance(named, dict) else {}

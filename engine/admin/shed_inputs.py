@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -14,6 +13,7 @@ import msgspec
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, read_files
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.living_brokers import living_brokers
 from engine.admin.load_reports import decode_broker_load
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.ownership_policies import OwnershipPolicies
@@ -42,7 +42,6 @@ EXTENSIBLE_REPORTS_NOTHING: Final = (
 )
 _EXTENSIBLE_REFUSAL: Final = b"ExtensibleLoadManagerWrapper.generateLoadReport"
 _INTERVAL: Final = "loadBalancerSheddingIntervalMinutes"
-_BROKER_ID: Final = re.compile(r"[^\s/]{1,300}:\d{1,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
     collector = _Collector(list(problems))
     for file in files:
         collector.take(file)
-    collector.problems += series_problems(collector.written, collector.report_interval_ms)
+    collector.problems += series_problems(collector.written, report_interval_ms(collector.settings))
     reports = sorted((report for _, report in collector.written), key=lambda written: written.updated_at_ms)
     reports = _of_living_brokers(reports, collector.alive, collector.problems)
     written = tuple(_single_owners(list(dict.fromkeys(reports)), collector.problems))
@@ -174,20 +173,31 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
 
     The policies are those of the last moment that has any.
     """
-    written: list[WrittenLoad] = []
+    written: list[tuple[str, WrittenLoad]] = []
     settings: dict[str, str] = {}
     problems: list[Problem] = []
-    version = policies = None
+    version = policies = living = None
     for snapshot in snapshots:
-        written += snapshot.broker_loads.values()
+        written += snapshot.written_loads
         settings.update(snapshot.configuration)
         version = snapshot.version or version
         policies = snapshot.ownership or policies
+        living = snapshot.living or living
     if not written:
         return None
-    written.sort(key=lambda report: report.updated_at_ms)
-    single = tuple(_single_owners(list(dict.fromkeys(written)), problems))
+    problems += series_problems(written, report_interval_ms(settings))
+    reports = sorted((report for _, report in written), key=lambda report: report.updated_at_ms)
+    reports = _of_living_brokers(reports, living, problems)
+    single = tuple(_single_owners(list(dict.fromkeys(reports)), problems))
     return ShedInputs(single, settings, policies, version, tuple(problems))
+
+
+def report_interval_ms(settings: Mapping[str, str]) -> int:
+    """How long a broker waits at most before it writes a report, by its settings."""
+    name = "loadBalancerReportUpdateMaxIntervalMinutes"
+    changed = LoadSettings().with_setting(name, settings.get(name, "15"))
+    minutes = 15 if isinstance(changed, Rejection) else changed.loadBalancerReportUpdateMaxIntervalMinutes
+    return minutes * MS_PER_MINUTE
 
 
 @dataclass(slots=True)
@@ -198,14 +208,6 @@ class _Collector:
     ownership: OwnershipPolicies = field(default_factory=OwnershipPolicies)
     alive: tuple[str, frozenset[str]] | None = None
     refused: bool = False
-
-    @property
-    def report_interval_ms(self) -> int:
-        """How long a broker waits at most before it writes a report, by its settings."""
-        name = "loadBalancerReportUpdateMaxIntervalMinutes"
-        changed = LoadSettings().with_setting(name, self.settings.get(name, "15"))
-        minutes = 15 if isinstance(changed, Rejection) else changed.loadBalancerReportUpdateMaxIntervalMinutes
-        return minutes * MS_PER_MINUTE
 
     def take(self, file: AnswerFile) -> None:
         if self.ownership.take(file.name, file.data):
@@ -232,21 +234,6 @@ class _Collector:
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):
             self.settings.update({name: _text(value) for name, value in members.items() if isinstance(name, str)})
-
-
-def living_brokers(name: str, data: bytes) -> frozenset[str] | None:
-    """The brokers in the answer of ``GET /admin/v2/brokers/CLUSTER``; None for another answer.
-
-    >>> sorted(living_brokers("02-brokers-a.json", b'["b-1:8080", "b-2:8080"]'))
-    ['b-1:8080', 'b-2:8080']
-    """
-    if "brokers" not in name or data.lstrip()[:1] != b"[":
-        return None
-    try:
-        listed = msgspec.json.decode(data, type=list[str])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return frozenset(listed) if listed and all(map(_BROKER_ID.fullmatch, listed)) else None
 
 
 def _of_living_brokers(

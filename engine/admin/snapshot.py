@@ -12,6 +12,7 @@ from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.living_brokers import living_brokers
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
@@ -29,6 +30,7 @@ from engine.admin.requests import (
     TOPIC_POLICIES,
     AdminRequest,
     Naming,
+    load_settings_of,
     nameless_topic,
     release_text,
     request_of_path,
@@ -98,6 +100,8 @@ class AnswerCollector:
         self.owners: dict[str, str] = {}
         self.broker_loads: dict[str, WrittenLoad] = {}
         self.ownership = OwnershipPolicies()
+        self.written_loads: list[tuple[str, WrittenLoad]] = []
+        self.living: tuple[str, frozenset[str]] | None = None
         self.asked_loaded = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
@@ -132,10 +136,13 @@ class AnswerCollector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
+        self.configuration |= load_settings_of(scenario[1])
         # Of two answers about a topic the later one counts, so the less complete one comes first.
         answers.sort(key=lambda answer: answer[1] in requests and _says_less(requests[answer[1]]), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
         for kind, name, data in answers:
+            listed = living_brokers(name, data) if kind in _LISTS else None
+            self.living = (name, listed) if listed is not None else self.living
             self.understood += kind not in (AnswerKind.OTHER, AnswerKind.NO_JSON, AnswerKind.MANY)
             if kind in _NAMELESS:
                 unnamed.append((kind, name, data))
@@ -215,6 +222,7 @@ class AnswerCollector:
         if written is not None:
             load = written.load
             self.broker_loads[load.broker] = written
+            self.written_loads.append((name, written))
             self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
 
     def _take_owners(self, kind: AnswerKind, data: bytes, request: AdminRequest | None) -> None:
@@ -297,10 +305,14 @@ class AnswerCollector:
             self.owners,
             self.broker_loads,
             self.ownership.gathered,
+            tuple(self.written_loads),
+            self.living,
         )
         return bounded(snapshot)
 
 
+_LISTS: Final = (AnswerKind.OTHER, AnswerKind.TOPIC_LIST)
+"""Kinds as which a list of brokers may be recognised: only its name says what it is."""
 _PLAIN_TEXT: Final = ("lookup-bundle",)
 """Answers in plain text, whose content is known from other answers."""
 _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLICIES, AnswerKind.INTERNAL_STATS)

@@ -13,6 +13,7 @@ from typing import Final
 
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 SYSTEM_NAMESPACE: Final = "pulsar/system"
 _LONG_MAX: Final = 2**63 - 1
@@ -95,23 +96,23 @@ def partition_sort(keys: Sequence[_Key], first: int) -> list[int]:
 def top_bundles(
     bundles: Sequence[MeasuredBundle],
     settings: LoadSettings,
+    rules: LoadRules = CURRENT_LOAD_RULES,
     *,
     with_policies: frozenset[str] = frozenset(),
-    idle_too: bool = False,
 ) -> tuple[BundleStats, ...]:
     """The bundles a broker reports, the smallest first.
 
     ``bundles`` in the order of the broker's ``ConcurrentHashMap``; ``with_policies``: namespaces with an isolation
-    policy or an anti-affinity group; ``idle_too``: releases that reported bundles without traffic.
+    policy or an anti-affinity group.
     """
 
     def reported(bundle: BundleStats) -> bool:
         namespace = bundle.namespace
-        if bundle.bytes_per_sec == 0 and not idle_too:
+        if bundle.bytes_per_sec == 0 and not rules.shed_idle_bundles:
             return False
         if namespace == SYSTEM_NAMESPACE or is_heartbeat_namespace(namespace):
             return False
-        if namespace in settings.loadBalancerSheddingExcludedNamespaces:
+        if rules.excluded_namespaces and namespace in settings.loadBalancerSheddingExcludedNamespaces:
             return False
         return settings.loadBalancerSheddingBundlesWithPoliciesEnabled or namespace not in with_policies
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -15,12 +16,14 @@ from engine.balance.ahead.modular import ModularAhead
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS
 from engine.load_rules import load_rules
+from tests.engine.balance.shedding_world import first
 
 NAMESPACES = ("t/a", "t/b", "u/c", "pulsar/system", "pulsar/b-0:8080", "x/y/z")
 RELEASES = ((3, 0, 7), (3, 3, 2), (4, 0, 7), (4, 2, 4), (5, 0, 0))
@@ -41,7 +44,10 @@ def clusters(draw: st.DrawFn) -> tuple[BrokerLoad, ...]:
             stats.append(BundleStats(name, draw(st.integers(0, 9)), 0, 0, *four))
             number += 1
         used = {
-            name: ResourceUsage(draw(st.floats(0, 130)), draw(st.sampled_from([100.0, 100.0, 100.0, 0.0])))
+            name: ResourceUsage(
+                draw(st.floats(0, 130) | st.sampled_from([10.0, 50.0, 85.0])),
+                draw(st.sampled_from([100.0, 100.0, 100.0, 0.0])),
+            )
             for name in ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
         }
         load = report_of(
@@ -64,6 +70,8 @@ def all_settings(draw: st.DrawFn) -> LoadSettings:
     shedder = draw(st.sampled_from(MODULAR_SHEDDERS))
     placements = [LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN] + ([AVERAGE] if shedder == AVERAGE else [])
     return LoadSettings(
+        loadBalancerEnabled=draw(st.sampled_from([True] * 15 + [False])),
+        loadBalancerSheddingEnabled=draw(st.sampled_from([True] * 15 + [False])),
         loadBalancerSheddingGracePeriodMinutes=draw(st.sampled_from([0, 0, 2, 30])),
         loadBalancerSheddingExcludedNamespaces=draw(st.sampled_from([(), ("t/b",)])),
         loadBalancerLoadSheddingStrategy=shedder,
@@ -99,6 +107,7 @@ def starts(draw: st.DrawFn) -> ShedStart:
             [
                 None,
                 ClusterPolicies((IsolationPolicy(("t/a",), ("b-[0-2]",), ("b-3",), 2),)),
+                ClusterPolicies((IsolationPolicy(("t/a",), ("nobody",)),)),
                 ClusterPolicies(
                     groups={"t/a": "g", "t/b": "G", "u/c": "g"}, domains={"b-0:8080": "east", "b-1:8080": "west"}
                 ),
@@ -114,6 +123,8 @@ def starts(draw: st.DrawFn) -> ShedStart:
         for at in range(draw(st.integers(1, 4))):
             state = reports_read(leader, state, [_earlier(load, at) for load in loads])
         state = reports_read(leader, state, loads[::-1])
+        for at_ms in range(draw(st.integers(0, 2))):  # so that shedder and strategy remember something
+            state, _ = shed(leader, state, at_ms, first)
     return ShedStart(loads, chosen, rules, policies, "modular", state, draw(st.integers(0, 3)))
 
 
@@ -165,6 +176,79 @@ def test_long_forecasts_of_a_busy_cluster_agree() -> None:
         ours = [bulk.next(number) for number in range(1, 31)]
         assert said(ours) == said([scalar.next(number) for number in range(1, 31)])
         assert sum(len(cycle.moves) for cycle in ours) > 0
+
+
+USAGES: dict[str, Callable[[int], float]] = {
+    "varied": lambda at: 90.0 if at % 4 == 0 else 7.0 + 5 * at,
+    "equal": lambda at: 50.0,
+    "full": lambda at: 95.0,
+    "full but one": lambda at: 30.0 if at == 7 else 95.0,
+}
+
+
+@pytest.mark.parametrize("margin", [0, 10])
+@pytest.mark.parametrize("usages", USAGES)
+@pytest.mark.parametrize("placement", [LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN])
+def test_every_placement_agrees_on_brokers_of_any_usage(placement: str, usages: str, margin: int) -> None:
+    """Two of twelve brokers are idle, with and without bundles; the traffic of one is not a number."""
+    loads = []
+    for at in range(12):
+        traffic = {3: 0.0, 5: 0.0, 7: math.nan}.get(at, 10.0 * (1 + at % 4))
+        stats = [
+            BundleStats(
+                f"t/{at % 2}/0x{at:x}{place:x}_0x{at:x}{place + 1:x}", 1, 0, 0, *[traffic * (1 + place % 3)] * 4
+            )
+            for place in range(0 if at == 5 else 8)
+        ]
+        usage = ResourceUsage(USAGES[usages](at), 100.0)
+        loads.append(report_of(f"b-{at}:8080", stats, cpu=usage, load_manager=MODULAR_CLASS))
+    for shedder in ("ThresholdShedder", "UniformLoadShedder"):
+        chosen = LoadSettings(
+            loadBalancerLoadSheddingStrategy=shedder,
+            loadBalancerLoadPlacementStrategy=placement,
+            loadBalancerAverageResourceUsageDifferenceThresholdPercentage=margin,
+            loadBalancerDistributeBundlesEvenlyEnabled=False,
+            loadBalancerBundleUnloadMinThroughputThreshold=0.0,
+            loadBalancerSheddingGracePeriodMinutes=1,
+            minUnloadMessage=1,
+        )
+        for rules in map(load_rules, ((3, 0, 7), (4, 2, 4))):
+            start = ShedStart(tuple(loads), chosen, rules)
+            bulk, scalar = BulkModularAhead(start), ModularAhead(start)
+            assert said([bulk.next(at) for at in range(1, 5)]) == said([scalar.next(at) for at in range(1, 5)])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("overloaded_from", [40, 85])
+def test_twins_that_may_not_go_where_they_were_planned_agree(
+    release: tuple[int, int, int], overloaded_from: int
+) -> None:
+    """AvgShedder plans for the emptiest broker, which takes no such topics, so it draws; some releases keep the draw by
+    the numbers of a bundle, which are the same for all here."""
+    rules = load_rules(release)
+    hot = report_of(
+        "b-0:8080", [BundleStats(f"t/a/0x{at}0_0x{at}1", 1, 0, 0, *[3e3] * 4) for at in range(8)],
+        cpu=ResourceUsage(95.0, 100.0), load_manager=MODULAR_CLASS,
+    )  # fmt: skip
+    emptiest = replace(report_of("b-9:8080", [], load_manager=MODULAR_CLASS), persistent_topics=False)
+    others = [
+        report_of(f"b-{at}:8080", [], cpu=ResourceUsage(50.0, 100.0), load_manager=MODULAR_CLASS) for at in range(1, 6)
+    ]
+    chosen = LoadSettings(
+        loadBalancerLoadSheddingStrategy=AVERAGE,
+        loadBalancerLoadPlacementStrategy=AVERAGE,
+        loadBalancerDistributeBundlesEvenlyEnabled=False,
+        loadBalancerBrokerOverloadedThresholdPercentage=overloaded_from,
+        loadBalancerAvgShedderHitCountHighThreshold=1,
+        maxUnloadPercentage=0.5,
+        minUnloadMessage=0,
+    )
+    for seed in range(3):
+        start = ShedStart((hot, *others, emptiest), chosen, rules, seed=seed)
+        bulk, scalar = BulkModularAhead(start), ModularAhead(start)
+        ours = [bulk.next(number) for number in range(1, 6)]
+        assert said(ours) == said([scalar.next(number) for number in range(1, 6)])
+        assert sum(len(cycle.moves) for cycle in ours) > 1
 
 
 @pytest.mark.parametrize("release", [(2, 11, 0)])

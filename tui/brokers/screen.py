@@ -42,7 +42,7 @@ from tui.brokers.bindings import BINDINGS, GROUPS, key_hints
 from tui.brokers.dialogs import Pairs, SettingsScreen
 from tui.brokers.panels import CycleStrip, StripPanel
 from tui.brokers.table import broker_lines, broker_value
-from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, strip_words, title_texts
+from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, strip_words, title_texts, traffic_text
 from tui.kit.background import run_beside
 from tui.kit.computing import Computing
 from tui.kit.footer import KeyFooter
@@ -63,6 +63,7 @@ MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible"
 NOT_OF_THE_NEWEST: Final = "the picture is older than the newest reports: {}; u takes the last change back"
 Answer = tuple[BrokersView, BrokersFrame]
 """What is forecast, and the page of it that is shown."""
+NOT_SETTINGS: Final = ("broker", "loadManagerClassName", "cycles", "loads")
 PLAY_S: Final = 0.7
 """How long a cycle is shown when they are played."""
 ZOOMS: Final = ("", "table", "next", "compare")
@@ -238,7 +239,8 @@ class BrokersScreen(TableScreen):
 
     def _take(self, question: BrokersQuestion, answer: Answer | Rejection, *, undoing: bool) -> None:
         if isinstance(answer, Rejection):
-            self._refuse(str(answer))
+            # The name of a setting says what the refusal is about; that of a key's command would be a riddle.
+            self._refuse(answer.message if answer.field in NOT_SETTINGS else str(answer))
             return
         if undoing and self._before and self._before[-1] == question:
             self._before.pop()
@@ -466,9 +468,10 @@ class BrokersScreen(TableScreen):
         body.styles.grid_rows = "1fr" if self.zoomed else f"{max(5, min(needed, body.size.height * 2 // 5))} 1fr"
 
     def _show_compared(self) -> None:
+        assert self.view is not None
         panel = self.query_one("#compare", WordsPanel)
         width = panel.scrollable_content_region.width
-        self.compare_text = tuple(compare_lines(self.compared, self.question.cycles, width))
+        self.compare_text = tuple(compare_lines(self.compared, self.view, width))
 
     def _show_table(self, frame: BrokersFrame) -> None:
         assert self.view is not None
@@ -554,7 +557,7 @@ def _bundle_groups(row: BrokerRow, view: BrokersView) -> list[Group]:
     lines = [
         KeyHelp(
             consumer_tag(block.namespace),
-            f"{safe_name(block.bundle)}: {row_text(block.msgs_per_sec, block.bytes_per_sec, block.topics, 1)}"
+            f"{safe_name(block.bundle)}: {traffic_text(block.msgs_per_sec, block.bytes_per_sec, block.topics)}"
             f"{', leaves next' if block.leaves else ''}{', was elsewhere' if block.arrived else ''}",
         )
         for block in blocks[:BUNDLES_LISTED]

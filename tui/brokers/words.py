@@ -56,6 +56,8 @@ LANDINGS_SHOWN: Final = 12
 USAGES_SHOWN: Final = 8
 PROBLEMS_SHOWN: Final = 12
 LOOPS_SHOWN: Final = 10
+CYCLES_LISTED: Final = 6
+WAY_SHOWN: Final = 6
 
 
 def status_text(view: BrokersView) -> str:
@@ -132,7 +134,13 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
         lines.append((f"the forecast ends with cycle {frame.cycle}", "head"))
     else:
         lines += cycle_lines(coming, view.shedder, view.ahead.start.settings)
-    return [*lines, *loop_lines(view), *problem_lines(view), *assumed_lines(view.ahead.assumptions)]
+    return [
+        *lines,
+        *loop_lines(view),
+        *weightless_lines(frame),
+        *problem_lines(view),
+        *assumed_lines(view.ahead.assumptions),
+    ]
 
 
 def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
@@ -150,7 +158,7 @@ def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
     clients = clients_text(sum(stats.producers for stats in interrupted), sum(stats.consumers for stats in interrupted))
     bundles = counted(len(interrupted), "bundle")
     lines: list[Line] = [(f"{broker} dies, which interrupts {bundles}: {topics}{clients}", "head")]
-    usages = [f"{safe_name(name)} {percent(was)} > {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
+    usages = [f"{safe_name(name)} {percent(was)} to {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
     lines.append((f"usage of the others, by one of the possible draws: {', '.join(usages)}", "text"))
     for landing in change.landings[:LANDINGS_SHOWN]:
         if landing.destination is None:
@@ -179,12 +187,21 @@ def fault_lines(frame: BrokersFrame) -> list[Line]:
     return [(f"{listed(names)}: {text}", "bad") for text, names in brokers.items()]
 
 
+def weightless_lines(frame: BrokersFrame) -> list[Line]:
+    """Resources that take no part in the usage that load managers compare."""
+    bars = frame.rows[0].bars if frame.rows else ()
+    names = [RESOURCE_TEXTS[bar.resource] for bar in bars if not bar.counts]
+    return [(f"of weight 0, so not part of the usage: {', '.join(names)}", "dim")] if names else []
+
+
 def loop_lines(view: BrokersView) -> list[Line]:
     """Bundles that come back, and pairs of brokers that exchange bundles."""
     lines: list[Line] = []
     for loop in view.loops[:LOOPS_SHOWN]:
-        where = ", ".join(map(str, loop.cycles[:6]))
-        way = safe_name(loop.detail.replace(", ", " > "))
+        where = listed([str(cycle) for cycle in loop.cycles], CYCLES_LISTED)
+        brokers = [safe_name(broker) for broker in loop.detail.split(", ")]
+        more = f" and {len(brokers) - WAY_SHOWN:,} more" if len(brokers) > WAY_SHOWN else ""
+        way = f"{' > '.join(brokers[:WAY_SHOWN])}{more}"
         lines.append(
             (f"loop: {safe_name(loop.bundle)} comes back {counted(loop.times, 'time')} (cycle {where}): {way}", "bad")
         )
@@ -226,8 +243,10 @@ def _columns(width: int) -> tuple[tuple[str, int], ...]:
     return _NARROW
 
 
-def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list[Line]:
+def compare_lines(compared: Sequence[Compared], view: BrokersView, width: int) -> list[Line]:
     """Every shedder in one line; those that are still computed have theirs already, so that nothing moves."""
+    settings, cycles = view.ahead.start.settings, view.question.cycles
+    off = not settings.loadBalancerEnabled or not settings.loadBalancerSheddingEnabled
     columns = _columns(width)
     # Where no usage counts, since no weight or no limit is above 0, messages still tell shedders apart.
     known = [one.after for one in compared if one.after is not None]
@@ -245,6 +264,7 @@ def compare_lines(compared: Sequence[Compared], cycles: int, width: int) -> list
         (f"{mean}: fullest broker over the mean", "dim"),
         ("dev.: standard deviation over mean", "dim"),
         *([("both of msg/s, since no usage counts", "dim")] if by_msgs else []),
+        *([("shedding is switched off: none moves any", "warn")] if off else []),
     ]
 
 
@@ -283,4 +303,9 @@ def strip_words(view: BrokersView) -> tuple[str, str, str]:
 
 def row_text(msgs: float, octets: float, topics: int, bundles: int) -> str:
     """The traffic of a broker in words."""
-    return f"{counted(bundles, 'bundle')}, {counted(topics, 'topic')}, {msgs_per_sec(msgs)}, {bytes_per_sec(octets)}"
+    return f"{counted(bundles, 'bundle')}, {traffic_text(msgs, octets, topics)}"
+
+
+def traffic_text(msgs: float, octets: float, topics: int) -> str:
+    """Topics with their traffic."""
+    return f"{counted(topics, 'topic')}, {msgs_per_sec(msgs)}, {bytes_per_sec(octets)}"

@@ -220,7 +220,10 @@ def _loads_changed(before: Moment, reading: ClusterReading) -> Moment:
     (moment,) = moments_read([replace(reading, answers=reports)], limit_bytes=DEFAULT_MAX_INPUT)
     loads = {**before.snapshot.broker_loads, **moment.snapshot.broker_loads}
     owners = {**before.snapshot.owners, **moment.snapshot.owners}
-    snapshot = replace(before.snapshot, broker_loads=loads, owners=owners)
+    both = (*before.snapshot.written_loads, *moment.snapshot.written_loads)
+    files = {written.load.broker: file for file, written in both}
+    written = tuple((files.get(broker, ""), load) for broker, load in loads.items())
+    snapshot = replace(before.snapshot, broker_loads=loads, owners=owners, written_loads=written)
     return replace(moment, snapshot=snapshot, older=reading.older)
 
 

@@ -100,7 +100,6 @@ class BulkShedding:
         self._capacity = state.candidates.capacity
         self._counts: dict[str, tuple[BrokerLoad, Counter[str]]] = {}
         self._allowed: dict[tuple[str, bool], tuple[str, ...]] = {}
-        self._takes_topics: tuple[tuple[bool, bool], ...] = ()
         self._destinations: dict[str | bytes, str] = {}
         self._namespaces: dict[str, str] = {}
         self._figures: dict[str, tuple[BrokerLoad, float, float]] = {}
@@ -114,16 +113,16 @@ class BulkShedding:
         return _Usages(np.array(averages), np.array([broker in memory.averages for broker in self.brokers], bool))
 
     def read(self, loads: Mapping[str, BrokerLoad], long_term_msgs: Mapping[str, float]) -> None:
-        """Take over what all brokers reported, and the sums of the long-term averages of each one's bundles."""
+        """Take over what all brokers reported, and the sums of the long-term averages of each one's bundles.
+
+        Which kinds of topics a broker takes is what it was at the first reading.
+        """
         in_order = {broker: loads[broker] for broker in self.brokers}
-        takes = tuple((load.persistent_topics, load.non_persistent_topics) for load in in_order.values())
-        if takes != self._takes_topics:
-            self._takes_topics, self._allowed = takes, {}
         limit = self._leader.settings.overload_limit
         overloaded = frozenset(broker for broker, load in in_order.items() if self._usage(load)[0] > limit)
         self._reports = _Reports(
             in_order,
-            {broker: math.inf if broker in overloaded else 0.0 + long_term_msgs[broker] for broker in in_order},
+            {broker: math.inf if broker in overloaded else long_term_msgs[broker] for broker in in_order},
             overloaded,
             np.array([self._usage(load)[1] for load in in_order.values()]),
             np.array([not load.bundles or load.msgs_per_sec == 0 for load in in_order.values()], bool),
@@ -134,7 +133,7 @@ class BulkShedding:
         known = self._figures.get(load.broker)
         if known is None or known[0] is not load:
             settings, rules = self._leader.settings, self._leader.rules
-            known = (load, overload_usage(load, settings, rules), weighted_usage(load, settings, rules, heap=True))
+            known = (load, overload_usage(load, settings, rules), weighted_usage(load, settings, rules))
             self._figures[load.broker] = known
         return known[1:]
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.admin.shed_inputs import EXTENSIBLE_REPORTS_NOTHING, NO_LOAD_REPORT, ShedInputs, read_shed_inputs
-from engine.balance.settings import EXTENSIBLE_CLASS
+from engine.admin.shed_inputs import (
+    EXTENSIBLE_REPORTS_NOTHING,
+    NO_LOAD_REPORT,
+    ShedInputs,
+    read_shed_inputs,
+    shed_inputs_of,
+)
+from engine.admin.snapshot import read_answers
+from engine.balance.settings import EXTENSIBLE_CLASS, LOAD_SETTING_DEFAULTS
 from engine.errors import InputError, Problem, Rejection
 from engine.views.brokers.document import brokers_document
 from engine.views.brokers.model import BrokersQuestion
 from engine.views.brokers.view import SHEDDERS, brokers_input, brokers_view, compared_shedders
+from tests.engine.scenarios.recordings import RECORDINGS
 
 LOW, HIGH = "t/n/0x00000000_0x80000000", "t/n/0x80000000_0xffffffff"
 MINUTE = 60_000
@@ -231,3 +241,28 @@ def test_the_extensible_load_manager_has_no_report_to_ask_for(tmp_path: Path) ->
     with pytest.raises(InputError) as refused:
         read_shed_inputs(tmp_path)
     assert NO_LOAD_REPORT in str(refused.value)
+
+
+@pytest.mark.parametrize("what", ["as recorded", "a broker that is gone", "a clock that jumps"])
+def test_the_dashboard_and_the_commands_read_the_same_of_a_folder(tmp_path: Path, what: str) -> None:
+    """The screen ``B`` begins with the snapshots of the dashboard, ``ringside brokers`` with the files."""
+    folder = tmp_path / "answers"
+    shutil.copytree(RECORDINGS / "g-shed-modular-uniform", folder)
+    if what != "as recorded":
+        report = json.loads(gzip.decompress((folder / "19-load-report-a.json.gz").read_bytes()))
+        report["lastUpdate"] += 10**14 if what == "a clock that jumps" else -(10**6)
+        if what == "a broker that is gone":
+            report |= {"webServiceUrl": "http://gone:8080", "bundles": [], "lastStats": {}}
+            (folder / "brokers.json").write_text('["127.0.0.1:39025", "127.0.0.1:47845"]')
+        (folder / "20-load-report-a.json").write_text(json.dumps(report))
+    of_files = read_shed_inputs(folder)
+    of_snapshots = shed_inputs_of([read_answers(folder)])
+    assert of_snapshots is not None
+    assert of_snapshots.written == of_files.written
+    assert {name: text for name, text in of_files.settings.items() if name in LOAD_SETTING_DEFAULTS} == dict(
+        of_snapshots.settings
+    )
+    assert "gone:8080" not in {load.broker for load in of_snapshots.loads}
+    told = {(problem.source, problem.path) for problem in of_snapshots.problems}
+    assert told <= {(problem.source, problem.path) for problem in of_files.problems}
+    assert ("brokers.json" in {source for source, _ in told}) == (what == "a broker that is gone")

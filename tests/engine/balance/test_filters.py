@@ -21,7 +21,7 @@ from engine.balance.filters import (
 )
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import KnownBroker
-from engine.balance.settings import LoadSettings, default_load_settings
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
 from engine.errors import Rejection
 from engine.load_rules import LoadRules, load_rules
 
@@ -131,6 +131,9 @@ def test_only_the_newest_brokers_are_candidates() -> None:
 def test_a_setting_is_read_as_java_does(name: str, text: str, value: object) -> None:
     changed = LoadSettings().with_setting(name, text)
     assert (None if isinstance(changed, Rejection) else getattr(changed, name)) == value
+    if isinstance(changed, Rejection):
+        is_switch = isinstance(LOAD_SETTING_DEFAULTS[name], bool)
+        assert (changed.field, "true or false" in changed.message) == (name, is_switch)
 
 
 def test_a_bandwidth_weight_counts_in_the_new_spelling_unless_only_the_old_one_was_changed() -> None:

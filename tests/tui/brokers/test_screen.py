@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from engine.balance.thresholds import thresholds_of
-from engine.scenarios.broker_scenes import embedded_brokers
+from engine.scenarios.broker_scenes import broker_scene, embedded_brokers
 from engine.views.brokers.model import BrokersQuestion, BrokersView
-from engine.views.brokers.view import SHEDDERS, brokers_input
+from engine.views.brokers.view import SHEDDERS, brokers_frame, brokers_input, brokers_view
 from tests.tui.broker_scenes import brokers_app, brokers_screen, settled
 from tests.tui.bundle_scenes import bundles_app
 from tests.tui.screens_under_test import run, text_of
@@ -21,6 +21,7 @@ from tui.brokers.bindings import BINDINGS
 from tui.brokers.dialogs import SettingsScreen
 from tui.brokers.screen import BrokersScreen
 from tui.brokers.sliders import OTHER, Sliders
+from tui.brokers.words import next_lines
 from tui.kit.help import HelpScreen
 
 
@@ -323,3 +324,12 @@ def test_the_title_names_the_placement_whole_at_every_width(width: int) -> None:
 
         run(app, story, (width, 24 if width == 80 else 40))
     assert len(placements) == 4
+
+
+def test_a_loop_of_many_cycles_is_told_in_a_few_words() -> None:
+    view = brokers_view(brokers_input(broker_scene("endless").inputs()), BrokersQuestion(cycles=600))
+    assert isinstance(view, BrokersView)
+    (loop,) = view.loops
+    assert loop.times == 298
+    (text,) = [text for text, role in next_lines(view, brokers_frame(view, 0)) if role == "bad"]
+    assert "292 more" in text and len(text) < 300

@@ -145,14 +145,14 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     lines += table([heading, *rows], ("<", *">" * (len(heading) - 1)), gap=" ")
     lines += ["usage in % of what there is; /: from there on the shedder acts", ""]
     for text, role in next_lines(view, frame):
-        lines += [text] if role == "head" else wrapped(text, first="  ", rest="    ")
+        lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
     lines += ["", f"all cycles: {unloads} unloads, {topics} topics interrupted, {msgs} msg/s moved"]
     lines += [
         f"  cycle {cell.number}: {counted(cell.unloads, 'unload')}, {counted(cell.topics, 'topic')}" for cell in busy
     ]
-    return [*lines, "", *(text for text, _ in compare_lines(compared, view.question.cycles, 78))]
+    return [*lines, "", *(text for text, _ in compare_lines(compared, view, 78))]
 
 
 def _share(bar: Bar) -> str:

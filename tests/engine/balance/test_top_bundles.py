@@ -1,0 +1,49 @@
+"""The steps in which bundles of a report are compared, and which namespaces are a broker's own, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from engine.balance.limits import BundleStats
+from engine.balance.top_bundles import MeasuredBundle, coarse, is_heartbeat_namespace
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_sec", "steps"),
+    [
+        (0.0, 0), (49_999.0, 0), (50_000.0, 1), (149_999.0, 1), (150_000.0, 2), (1e10, 100_000),
+        (math.nan, 0), (math.inf, 2**63 - 1), (1e40, 2**63 - 1), (-math.inf, -(2**63)), (-1e40, -(2**63)),
+    ],
+)  # fmt: skip
+def test_throughput_goes_in_steps_of_100_kilobytes_rounded_as_java_does(bytes_per_sec: float, steps: int) -> None:
+    stats = BundleStats("t/n/0x0_0x1", 0, 0, 0, 0.0, 0.0, bytes_per_sec, bytes_per_sec)
+    assert coarse(MeasuredBundle(stats))[:2] == (steps, steps)
+
+
+@pytest.mark.parametrize(("msgs", "steps"), [(49.9, 0), (50.0, 1), (149.9, 1), (1_000_000.0, 10_000)])
+def test_messages_go_in_steps_of_100(msgs: float, steps: int) -> None:
+    assert coarse(MeasuredBundle(BundleStats("t/n/0x0_0x1", 0, 0, 0, msgs / 2, msgs / 2)))[2] == steps
+
+
+@pytest.mark.parametrize(("count", "steps"), [(499, 0), (500, 1), (999, 1), (1_000, 2)])
+def test_topics_and_clients_go_in_whole_steps_of_500(count: int, steps: int) -> None:
+    assert coarse(MeasuredBundle(BundleStats("t/n/0x0_0x1", count - 300, 100, 200)))[3] == steps
+
+
+@pytest.mark.parametrize(("cache_bytes", "steps"), [(99_999, 0), (100_000, 1), (199_999, 1), (10**10, 100_000)])
+def test_cached_bytes_go_in_whole_steps_of_100_thousand(cache_bytes: int, steps: int) -> None:
+    assert coarse(MeasuredBundle(BundleStats("t/n/0x0_0x1"), cache_bytes))[4] == steps
+
+
+@pytest.mark.parametrize(
+    ("namespace", "is_own"),
+    [
+        ("pulsar/host:8080", True), ("sla-monitor/host:8080", True), ("pulsar/cluster/host:8080", True),
+        ("public/host:8080", False), ("pulsar/system", False), ("pulsar/one:two:8080", False), ("pulsar/:8080", False),
+        ("pulsar/host:", False), ("pulsar/host:http", False), ("pulsar/host:８", False), ("pulsar", False),
+    ],
+)  # fmt: skip
+def test_a_namespace_of_host_and_port_is_a_brokers_own(namespace: str, is_own: bool) -> None:
+    assert is_heartbeat_namespace(namespace) is is_own
