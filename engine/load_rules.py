@@ -28,8 +28,9 @@ class LoadRules:
     ``placements_kept``: which of the bundles that the leader has placed on a broker still count there after a report:
     those that the leader itself owns and that broker does not report (#19420), or all until the broker reports one of
     them. ``extensible``: PIP-192 exists. ``shed_idle_bundles``: ``TransferShedder`` moves bundles without traffic.
-    ``underloaded_by_throughput``: a
-    broker is underloaded beside one with far more throughput, not only where it has less than 1 byte/s (#22321).
+    ``bundles_compared``: for the report of the largest, in steps, or as equal where less than a step apart (#24772).
+    ``underloaded_by_throughput``: a broker is underloaded beside one with far more throughput, not only where it has
+    less than 1 byte/s (#22321).
 
     The defaults: weights of direct and of heap memory, the only spelling of the bandwidth weights' names, shedding and
     placement strategy, and the number of bundles of a new namespace.
@@ -52,6 +53,7 @@ class LoadRules:
     placements_kept: Literal["leaders-own", "until-one-reported"] = "leaders-own"
     extensible: bool = True
     shed_idle_bundles: bool = False
+    bundles_compared: Literal["in-steps", "by-difference"] = "in-steps"
     underloaded_by_throughput: bool = True
     direct_memory_weight: float = 0.0
     memory_weight: float = 0.0
@@ -99,6 +101,7 @@ def load_rules(version: tuple[int, int, int], *, new_defaults: bool | None = Non
         placements_kept="leaders-own" if own_test else "until-one-reported",
         extensible=since_3_0,
         shed_idle_bundles=not idle_stay,
+        bundles_compared="in-steps" if _in_lines(version, (3, 0, 14), (3, 3, 9), (4, 0, 7)) else "by-difference",
         underloaded_by_throughput=by_throughput,
         direct_memory_weight=0.0 if version >= (3, 1, 1) else 1.0,
         memory_weight=0.0 if since_4_0 else 1.0,

@@ -68,6 +68,15 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
         ((4, 0, 0), True),
         ((4, 0, 1), False),
     ],
+    # 24772: in 3.0.14, 3.3.9 and 4.0.7
+    "bundles_compared": [
+        ((2, 10, 0), "by-difference"),
+        ((3, 0, 14), "in-steps"),
+        ((3, 1, 0), "by-difference"),
+        ((3, 3, 9), "in-steps"),
+        ((4, 0, 0), "by-difference"),
+        ((4, 0, 7), "in-steps"),
+    ],
     # 22321: in 3.0.5, 3.1.5 and 3.2.3
     "underloaded_by_throughput": [
         ((2, 10, 0), False),

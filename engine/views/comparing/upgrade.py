@@ -59,6 +59,7 @@ _MEANINGS: Final = {
     "load.placements_kept": "which bundles placed on a broker still count there after its report",
     "load.extensible": "whether there is an extensible load manager",
     "load.shed_idle_bundles": "whether TransferShedder moves bundles without traffic",
+    "load.bundles_compared": "how brokers choose the bundles that they report as the largest",
     "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",
     "load.old_bandwidth_spelling_only": "how the weights of bandwidth are spelt",
 }
