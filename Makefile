@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 STAMP  := $(VENV)/.ready-for-tests
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
-.PHONY: run setup test test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui soak-broker mutants
+.PHONY: run setup test test-broker check soak fuzz pictures bench bench-spark fleet clean soak-ui soak-broker fresh-vectors mutants
 
 run: $(READY)
 	@$(BIN)/ringside
@@ -36,6 +36,11 @@ test: $(STAMP)
 # RELEASE=5.0.0-M1 starts that one (Java 21, which JAVA_HOME may name).
 test-broker: $(STAMP)
 	@RINGSIDE_BROKER_RELEASE=$(RELEASE) RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_PREDICTIONS=$(if $(STEPS),0,500) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
+
+# New cases for shedding and placement, answered by Pulsar's own classes (jars as above) and by the engine: LINES=n of each family,
+# SEED=s; RELEASE=3.0.7 takes classes and rules of that release. Lines that differ are kept in build/fresh_vectors.
+fresh-vectors: $(STAMP)
+	@$(BIN)/python -m tests.fresh_vectors --lines $(or $(LINES),1000) --seed $(or $(SEED),1) $(if $(RELEASE),--release $(RELEASE))
 
 # Random joins and leaves on a real broker, read again and again for MINUTES: the model must never disagree.
 soak-broker: $(STAMP)

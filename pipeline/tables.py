@@ -45,7 +45,7 @@ def load(spark: SparkSession, source: Place, table: Table) -> DataFrame:
 def rows_of(folder: Place, *columns: str, filters: Any = None) -> Iterator[tuple[Any, ...]]:
     """Rows of a table, read in this process part by part; none where its job has not run.
 
-    For tables that grow with brokers, files or bundles, not with topics. ``filters`` are those of ``pq.read_table``.
+    For small tables, or few rows of a large one: ``filters`` are those of ``pq.read_table``.
     """
     for part in parts_of(folder):
         rows = pq.read_table(for_arrow(part), columns=list(columns), filters=filters)

@@ -137,9 +137,11 @@ class _Applying:
                 rules = choice.results[place]
                 if rules is not None:
                     sheet.replace_rules(node, rules, animate=animate)
+                    del self._chosen[id(node)]
                 sheet._process_component_classes(node)
                 return
         place = None if choice is None else place
+        self._chosen.pop(id(node), None)  # of another node that was there before: no rule may apply to this one
         self._apply(sheet, node, animate=animate)
         rules = self._chosen.pop(id(node), None)
         if choice is None:

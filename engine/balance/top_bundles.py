@@ -1,22 +1,28 @@
 """Which bundles a broker of the extensible manager reports as its largest, and in which order (``TopKBundles``).
 
 Bundles are compared in coarse steps of 100 kB/s and 100 msg/s, so most bundles of a small cluster are equal, and the
-way the list is partitioned decides.
+way the list is partitioned decides. Earlier releases took two for equal that are less than a step apart, which puts no
+order on more than two (#24754).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cmp_to_key
+from typing import Any, Final
 
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 SYSTEM_NAMESPACE: Final = "pulsar/system"
 _LONG_MAX: Final = 2**63 - 1
-_Key = tuple[int, int, int, int, int]
+_STEPS: Final = (100_000.0, 100_000.0, 100.0, 500, 100_000)
+"""Bytes/s in and out, messages/s, topics with their clients, bytes in the cache."""
+_MERGED_FROM: Final = 32
+"""From so many on Java's sort merges runs; below it inserts one after the other."""
 
 
 def is_heartbeat_namespace(namespace: str) -> bool:
@@ -40,16 +46,33 @@ class MeasuredBundle:
     cache_bytes: int = 0
 
 
-def coarse(bundle: MeasuredBundle) -> _Key:
-    """What bundles are compared by: throughput in and out, messages, topics with clients, cache; each in steps."""
+def comparable(bundle: MeasuredBundle, rules: LoadRules = CURRENT_LOAD_RULES) -> Any:
+    """What bundles are compared by: throughput in and out, messages, topics with clients, cache."""
     stats = bundle.stats
-    return (
-        _rounded(stats.throughput_in_bytes_per_sec / 1e5),
-        _rounded(stats.throughput_out_bytes_per_sec / 1e5),
-        _rounded(stats.msgs_per_sec / 100),
-        (stats.topics + stats.consumers + stats.producers) // 500,
-        bundle.cache_bytes // 100_000,
+    figures = (
+        stats.throughput_in_bytes_per_sec,
+        stats.throughput_out_bytes_per_sec,
+        stats.msgs_per_sec,
+        stats.topics + stats.consumers + stats.producers,
+        bundle.cache_bytes,
     )
+    if rules.bundles_compared == "by-difference":
+        return _AT_A_STEPS_DISTANCE(figures)
+    return (
+        *(_rounded(figure / step) for figure, step in zip(figures[:3], _STEPS, strict=False)),
+        *(int(figure // step) for figure, step in zip(figures[3:], _STEPS[3:], strict=True)),
+    )
+
+
+def _compared(one: Sequence[float], other: Sequence[float]) -> int:
+    """By the first figure that is more than a step apart."""
+    for mine, theirs, step in zip(one, other, _STEPS, strict=True):
+        if abs(mine - theirs) > step:
+            return 1 if mine > theirs else -1
+    return 0
+
+
+_AT_A_STEPS_DISTANCE: Final = cmp_to_key(_compared)
 
 
 def _rounded(value: float) -> int:
@@ -61,10 +84,10 @@ def _rounded(value: float) -> int:
     return min(max(math.floor(value + 0.5), -_LONG_MAX - 1), _LONG_MAX)
 
 
-def partition_sort(keys: Sequence[_Key], first: int) -> list[int]:
+def partition_sort(keys: Sequence[Any], first: int) -> list[int]:
     """The places of the ``first`` greatest, the way ``TopKBundles.partitionSort`` leaves them. O(n) on average.
 
-    Equal ones stay where the exchanges of the partition put them.
+    Equal ones stay where the exchanges of the partition put them. ``keys`` as ``comparable`` returns them.
     """
     order = list(range(len(keys)))
     start, end, target = 0, len(order) - 1, first - 1
@@ -88,34 +111,68 @@ def partition_sort(keys: Sequence[_Key], first: int) -> list[int]:
             end = low - 1
         else:
             start = middle
-    head = sorted(order[: max(end, 0)], key=lambda place: keys[place], reverse=True)
+    head = _inserted(order[: max(end, 0)], lambda place, other: bool(keys[place] > keys[other]))
     return (head + order[max(end, 0) :])[:first]
+
+
+def _inserted(places: list[int], comes_before: Callable[[int, int], bool]) -> list[int]:
+    """Sort as ``java.util.TimSort`` does fewer than 32: which comparisons it makes matters where they contradict.
+
+    More than that are merged there, which is not modelled: they come out right where comparisons do not contradict.
+    """
+    if len(places) < 2:
+        return places
+    if len(places) >= _MERGED_FROM:
+
+        def compared(one: int, other: int) -> int:
+            return comes_before(other, one) - comes_before(one, other)
+
+        return sorted(places, key=cmp_to_key(compared))
+    run = 2
+    if comes_before(places[1], places[0]):
+        while run < len(places) and comes_before(places[run], places[run - 1]):
+            run += 1
+        places = places[:run][::-1] + places[run:]
+    else:
+        while run < len(places) and not comes_before(places[run], places[run - 1]):
+            run += 1
+    ordered = places[:run]
+    for place in places[run:]:
+        left, right = 0, len(ordered)
+        while left < right:
+            middle = (left + right) // 2
+            if comes_before(place, ordered[middle]):
+                right = middle
+            else:
+                left = middle + 1
+        ordered.insert(left, place)
+    return ordered
 
 
 def top_bundles(
     bundles: Sequence[MeasuredBundle],
     settings: LoadSettings,
+    rules: LoadRules = CURRENT_LOAD_RULES,
     *,
     with_policies: frozenset[str] = frozenset(),
-    idle_too: bool = False,
 ) -> tuple[BundleStats, ...]:
     """The bundles a broker reports, the smallest first.
 
     ``bundles`` in the order of the broker's ``ConcurrentHashMap``; ``with_policies``: namespaces with an isolation
-    policy or an anti-affinity group; ``idle_too``: releases that reported bundles without traffic.
+    policy or an anti-affinity group.
     """
 
     def reported(bundle: BundleStats) -> bool:
         namespace = bundle.namespace
-        if bundle.bytes_per_sec == 0 and not idle_too:
+        if bundle.bytes_per_sec == 0 and not rules.shed_idle_bundles:
             return False
         if namespace == SYSTEM_NAMESPACE or is_heartbeat_namespace(namespace):
             return False
-        if namespace in settings.loadBalancerSheddingExcludedNamespaces:
+        if rules.excluded_namespaces and namespace in settings.loadBalancerSheddingExcludedNamespaces:
             return False
         return settings.loadBalancerSheddingBundlesWithPoliciesEnabled or namespace not in with_policies
 
     kept = [bundle for bundle in bundles if reported(bundle.stats)]
     first = min(settings.loadBalancerMaxNumberOfBundlesInBundleLoadReport, len(kept))
-    places = partition_sort([coarse(bundle) for bundle in kept], first)
+    places = partition_sort([comparable(bundle, rules) for bundle in kept], first)
     return tuple(kept[place].stats for place in reversed(places))

@@ -18,7 +18,7 @@ from pipeline.jobs.balance import has_load_reports
 from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, SETTINGS_OF, TAKE_RELEASE, check_names
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.progress import Watch
-from pipeline.reading.consumer_lists import consumers_of_tables
+from pipeline.reading.consumer_lists import has_key_shared
 from pipeline.reading.traces import has_traces
 from pipeline.session import activate
 from pipeline.storage import Place, is_small
@@ -104,7 +104,7 @@ class _Run:
             if job in ("import", "report"):
                 continue
             missing = ""
-            if job == "keys" and not has_traces(self.source) and not consumers_of_tables(self.target)[0]:
+            if job == "keys" and not has_traces(self.source) and not has_key_shared(self.target):
                 missing = "neither a trace nor a Key_Shared subscription"
             elif job == "balance" and not has_load_reports(self.target):
                 missing = "no load report"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.admin.text import child, malformed
@@ -39,7 +38,7 @@ _Detail = TypeVar("_Detail")
 _LEVEL: Final = re.compile(r"-?\d{1,10}")
 _RANGE: Final = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 _LINE: Final = "this line is set aside"
-_KEY_SHARED: Final = "Key_Shared"
+_OF_KEY_SHARED: Final = [("type", "=", "Key_Shared")]
 
 
 def read_consumer_lists(path: Path) -> tuple[dict[Key, ConsumerList], list[Row]]:
@@ -183,6 +182,11 @@ def _json_entries(
                 yield Problem(source, where, str(fault), "this one is set aside; the rest is kept")
 
 
+def has_key_shared(folder: Place) -> bool:
+    """Whether an import under ``folder`` has a Key_Shared subscription."""
+    return any(True for _ in rows_of(folder / SUBSCRIPTIONS.name, "consumer_set", filters=_OF_KEY_SHARED))
+
+
 def consumers_of_tables(folder: Place) -> tuple[KeyLists, dict[Key, int]]:
     """The consumers of each subscription in the order of the statistics, and how many lists those have with several.
 
@@ -193,9 +197,7 @@ def consumers_of_tables(folder: Place) -> tuple[KeyLists, dict[Key, int]]:
     first: dict[Key, dict[int, str]] = defaultdict(dict)
     """The first topic by name of each list."""
     for part in parts_of(folder / SUBSCRIPTIONS.name):
-        rows = pq.read_table(
-            for_arrow(part), columns=[*columns, "topic", "type"], filters=pc.field("type") == _KEY_SHARED
-        )
+        rows = pq.read_table(for_arrow(part), columns=[*columns, "topic"], filters=_OF_KEY_SHARED)
         smallest = rows.sort_by("topic").group_by(columns, use_threads=False).aggregate([("topic", "first")])
         for row in smallest.to_pylist():
             topics = first[row["namespace"], row["subscription"]]

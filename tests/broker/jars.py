@@ -69,7 +69,15 @@ def more_jars(limit_s: float = LIMIT_S) -> Path:
     return jars(limit_s, _folder().with_name(f"pair-{release().version}"), HERE / "pair" / "pom.xml")
 
 
-def jars(limit_s: float = LIMIT_S, folder: Path | None = None, pom: Path = HERE / "pom.xml") -> Path:
+def jars_of(version: str, pom: Path) -> Path:
+    """The folder of those jars of another release that a pom names, and of nothing that they depend on."""
+    folder = _folder().with_name(f"load-managers-{version}")
+    return jars(LIMIT_S, folder, pom, (f"-Dpulsar.version={version}", "-DexcludeTransitive=true"))
+
+
+def jars(
+    limit_s: float = LIMIT_S, folder: Path | None = None, pom: Path = HERE / "pom.xml", options: tuple[str, ...] = ()
+) -> Path:
     """The folder of a broker's jars, resolved if need be (104 MB, in at most ``limit_s``). Raises ``NoBrokerError``.
 
     Of several test runs at once the first one brings them, and the others wait for it.
@@ -81,7 +89,7 @@ def jars(limit_s: float = LIMIT_S, folder: Path | None = None, pom: Path = HERE 
     try:
         with _alone(folder):
             if not (folder / _DONE).is_file():
-                _bring(folder, pom, limit_s)
+                _bring(folder, pom, limit_s, options)
     except OSError as error:
         raise NoBrokerError(f"the jars cannot be kept: {error}") from error
     return folder
@@ -96,7 +104,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _bring(folder: Path, pom: Path, limit_s: float) -> None:
+def _bring(folder: Path, pom: Path, limit_s: float, options: tuple[str, ...]) -> None:
     """Let Maven fill a folder beside this one, which gets its name once all of it is there."""
     if folder.exists() and any(entry.suffix != ".jar" for entry in folder.iterdir()):
         raise NoBrokerError(
@@ -106,7 +114,7 @@ def _bring(folder: Path, pom: Path, limit_s: float) -> None:
         shutil.rmtree(left_over)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _run_maven(draft, pom, limit_s)
+        _run_maven(draft, pom, limit_s, options)
         (draft / _DONE).write_text(release().version)
         if folder.exists():
             shutil.rmtree(folder)
@@ -116,7 +124,7 @@ def _bring(folder: Path, pom: Path, limit_s: float) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _run_maven(target: Path, pom: Path, limit_s: float) -> None:
+def _run_maven(target: Path, pom: Path, limit_s: float, options: tuple[str, ...]) -> None:
     maven = shutil.which("mvn")
     native = _ROCKSDB.get((platform.system(), platform.machine()))
     if maven is None or native is None:
@@ -125,7 +133,7 @@ def _run_maven(target: Path, pom: Path, limit_s: float) -> None:
         [
             *(maven, "-B", "-ntp", "-q", "-f", str(pom), "dependency:copy-dependencies"),
             *("-DincludeScope=runtime", f"-DoutputDirectory={target}", f"-Drocksdb.classifier={native}"),
-            *(f"-Dpulsar.version={release().version}", *release().properties),
+            *(options or (f"-Dpulsar.version={release().version}", *release().properties)),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -24,9 +24,29 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
         ((3, 1, 1), "separate"),
     ],
     "uniform_slack": [((2, 10, 0), 1000), ((4, 2, 0), 0)],
-    "avg_shedder": [((2, 10, 0), "absent"), ((3, 0, 0), "not-configurable"), ((4, 0, 0), "present")],
+    "uniform_bytes_slack": [
+        ((2, 10, 0), 1000),
+        ((2, 11, 0), 0),
+        ((2, 11, 3), 1000),
+        ((3, 0, 0), 0),
+        ((3, 0, 2), 1000),
+        ((3, 1, 0), 0),
+        ((3, 1, 1), 1000),
+        ((4, 2, 0), 0),
+    ],
+    # 22949: in 3.0.6, 3.2.4 and 3.3.1; 23156 let it be configured
+    "avg_shedder": [
+        ((2, 10, 0), "absent"),
+        ((3, 0, 6), "not-configurable"),
+        ((3, 0, 8), "present"),
+        ((3, 1, 0), "absent"),
+        ((3, 2, 4), "not-configurable"),
+        ((3, 3, 0), "absent"),
+        ((3, 3, 1), "not-configurable"),
+        ((3, 3, 3), "present"),
+    ],
     "avg_destinations": [((2, 10, 0), "bundle"), ((4, 0, 0), "bundle-numbers"), ((5, 0, 0), "attempt")],
-    "avg_scores_whole": [((2, 10, 0), True), ((4, 2, 0), False)],
+    "avg_scores_whole": [((2, 10, 0), True), ((4, 0, 8), False), ((4, 1, 0), True), ((4, 1, 2), False)],
     "restarts_idle_average": [((2, 10, 0), False), ((3, 0, 0), True)],
     "round_robin": [((2, 10, 0), False), ((3, 0, 0), True)],
     "chooses_destination": [((2, 10, 0), False), ((3, 0, 0), True)],
@@ -40,7 +60,23 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
         ((2, 11, 1), "leaders-own"),
     ],
     "extensible": [((2, 10, 0), False), ((3, 0, 0), True)],
-    "shed_idle_bundles": [((2, 10, 0), True), ((4, 0, 7), False)],
+    "shed_idle_bundles": [
+        ((2, 10, 0), True),
+        ((3, 0, 8), False),
+        ((3, 1, 0), True),
+        ((3, 3, 3), False),
+        ((4, 0, 0), True),
+        ((4, 0, 1), False),
+    ],
+    # 24772: in 3.0.14, 3.3.9 and 4.0.7
+    "bundles_compared": [
+        ((2, 10, 0), "by-difference"),
+        ((3, 0, 14), "in-steps"),
+        ((3, 1, 0), "by-difference"),
+        ((3, 3, 9), "in-steps"),
+        ((4, 0, 0), "by-difference"),
+        ((4, 0, 7), "in-steps"),
+    ],
     # 22321: in 3.0.5, 3.1.5 and 3.2.3
     "underloaded_by_throughput": [
         ((2, 10, 0), False),
@@ -50,7 +86,7 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
         ((3, 2, 0), False),
         ((3, 2, 3), True),
     ],
-    "direct_memory_weight": [((2, 10, 0), 1.0), ((3, 3, 0), 0.0)],
+    "direct_memory_weight": [((2, 10, 0), 1.0), ((3, 1, 1), 0.0)],
     "memory_weight": [((2, 10, 0), 1.0), ((4, 0, 0), 0.0)],
     "old_bandwidth_spelling_only": [((2, 10, 0), True), ((4, 0, 0), False)],
     "default_shedder": [((2, 10, 0), "ThresholdShedder"), ((5, 0, 0), "AvgShedder")],
@@ -59,15 +95,17 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
 }
 
 
+LINES = ((2, 10), (2, 11), (3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (4, 1), (4, 2), (5, 0), (5, 1))
+
+
 def versions() -> list[Version]:
-    """Every release in which something changes, and one patch before and after it."""
-    named = {version for changes in CHANGES.values() for version, _ in changes}
-    found = set(named)
-    for major, minor, patch in named:
-        found |= {(major, minor, patch + 1), (major, minor, max(0, patch - 1)), (major, minor, 99)}
-        if minor:
-            found.add((major, minor - 1, 99))
-    return sorted(found | {(2, 11, 0), (2, 99, 99), (3, 99, 99), (4, 99, 99), (5, 1, 0)})
+    """Every release in which something changes, one patch before and after it, and the ends of every line."""
+    found = {version for changes in CHANGES.values() for version, _ in changes}
+    for major, minor, patch in list(found):
+        found |= {(major, minor, patch + 1), (major, minor, max(0, patch - 1))}
+    for major, minor in LINES:
+        found |= {(major, minor, 0), (major, minor, 99)}
+    return sorted(found)
 
 
 @pytest.mark.parametrize("rule", list(CHANGES))

@@ -124,6 +124,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, text
 
 
+def checker_of(family: str, kind: str) -> Checker | None:
+    """The checker of a kind of lines; ``load_families`` has to be called before."""
+    return _checkers.get((family, kind)) or _checkers.get((family, None))
+
+
 def run_family(path: Path) -> Outcome:
     """Check every line of a family's file. A line that cannot be read, and one of an unknown kind, fails."""
     family = path.stem
@@ -140,7 +145,7 @@ def run_family(path: Path) -> Outcome:
             outcome.failures.append(f"{place}: not a JSON object")
             continue
         kind = str(line.get("kind"))
-        checker = _checkers.get((family, kind)) or _checkers.get((family, None))
+        checker = checker_of(family, kind)
         if checker is None and kind in LATER_KINDS.get(family, ()):
             outcome.later[kind] += 1
             continue

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +14,27 @@ from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.java_maps import MapOrder, concurrent_order, hash_order
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import KnownBroker
-from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
 from engine.balance.shedding.model import ShedPlan, ShedView
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 Given = Mapping[str, Any]
+_rules: ContextVar[LoadRules] = ContextVar("rules", default=CURRENT_LOAD_RULES)
+
+
+def rules_in_force() -> LoadRules:
+    """The rules of the release whose classes answered; those of the current one unless ``judged_by`` says others."""
+    return _rules.get()
+
+
+@contextmanager
+def judged_by(rules: LoadRules) -> Iterator[None]:
+    """Check lines that another release answered."""
+    token = _rules.set(rules)
+    try:
+        yield
+    finally:
+        _rules.reset(token)
 
 
 def number(value: Any) -> float:
@@ -43,7 +62,7 @@ def settings_of(config: Given) -> LoadSettings:
             members[name] = tuple(value)
         else:
             members[name] = value
-    return replace(LoadSettings(), **members)
+    return replace(default_load_settings(rules_in_force()), **members)
 
 
 def load_of(entry: Given) -> BrokerLoad:

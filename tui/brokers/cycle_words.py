@@ -50,6 +50,7 @@ PAIR_TEXTS: Final[dict[PairOutcome, str]] = {
     "no-bundles-reported": "have no bundle reported",
     "one-bundle": "have one reported bundle only, which stays",
     "nothing-to-move": "have no bundle that may move or fits",
+    "only-idle-bundles": "move bundles without traffic only",
 }
 BUNDLE_TEXTS: Final[dict[BundleOutcome | TopBundleOutcome, str]] = {
     "unloaded": "unloaded",

@@ -134,7 +134,13 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
         lines.append((f"the forecast ends with cycle {frame.cycle}", "head"))
     else:
         lines += cycle_lines(coming, view.shedder, view.ahead.start.settings)
-    return [*lines, *loop_lines(view), *problem_lines(view), *assumed_lines(view.ahead.assumptions)]
+    return [
+        *lines,
+        *loop_lines(view),
+        *weightless_lines(frame),
+        *problem_lines(view),
+        *assumed_lines(view.ahead.assumptions),
+    ]
 
 
 def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
@@ -179,6 +185,13 @@ def fault_lines(frame: BrokersFrame) -> list[Line]:
                 text = f"{RESOURCE_TEXTS[bar.resource]} {FAULT_TEXTS[bar.fault]}"
                 brokers.setdefault(text, []).append(safe_name(row.broker))
     return [(f"{listed(names)}: {text}", "bad") for text, names in brokers.items()]
+
+
+def weightless_lines(frame: BrokersFrame) -> list[Line]:
+    """Resources that take no part in the usage that load managers compare."""
+    bars = frame.rows[0].bars if frame.rows else ()
+    names = [RESOURCE_TEXTS[bar.resource] for bar in bars if not bar.counts]
+    return [(f"of weight 0, so not part of the usage: {', '.join(names)}", "dim")] if names else []
 
 
 def loop_lines(view: BrokersView) -> list[Line]:

@@ -307,7 +307,7 @@ def _in_pairs(
             continue
         verdict = next((seen.outcome for seen in pair.bundles if seen.bundle == bundle), None)
         if pair.fuller == owner:
-            looked_at = pair.outcome in ("moves", "nothing-to-move")
+            looked_at = pair.outcome in ("moves", "nothing-to-move", "only-idle-bundles")
             mine = verdict or ("not-reported" if looked_at else None)
             return pair.outcome, mine, pair.fuller_load, pair.emptier_load
         if verdict is not None:

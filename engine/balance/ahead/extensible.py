@@ -202,8 +202,7 @@ class ExtensibleAhead:
         measured = [stats[bundle] for bundle in concurrent_order(stats)]
         namespaces = {namespace_of(bundle) for bundle in stats}
         barred = frozenset(namespace for namespace in namespaces if self._has_policy(namespace))
-        idle = self.start.rules.shed_idle_bundles
-        return top_bundles(measured, self.start.settings, with_policies=barred, idle_too=idle)
+        return top_bundles(measured, self.start.settings, self.start.rules, with_policies=barred)
 
     def _has_policy(self, namespace: str) -> bool:
         policies = self.start.policies or ClusterPolicies()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from engine.balance.brokers import divided
 from engine.balance.limits import BundleStats
@@ -33,7 +33,12 @@ TopBundleOutcome = Literal[
     "too-large",  # more than half the difference, and no swap makes up for it
     "not-looked-at",
 ]
-PairOutcome = Literal["moves", "no-load-data", "no-bundles-reported", "one-bundle", "nothing-to-move"]
+_NO_THROUGHPUT: Final = 1.0
+"""In bytes/s."""
+
+PairOutcome = Literal[
+    "moves", "no-load-data", "no-bundles-reported", "one-bundle", "nothing-to-move", "only-idle-bundles"
+]
 SWAP_SHARE = 0.75
 """A swap stands only if it leaves the fuller broker less than this part of its throughput."""
 
@@ -270,16 +275,19 @@ class _Cycle:
         return "overloaded" if self.overloaded(self.order[-1]) else None
 
     def underloaded(self, broker: str) -> bool:
-        """Whether a broker's load is far below the mean, or its throughput far below that of the fullest."""
+        """Whether a broker's load is far below the mean, or its throughput far below that of the fullest.
+
+        Earlier releases take the throughput of one that has next to none, whatever the fullest has.
+        """
         load, fullest = self.known.get(broker), self.known.get(self.order[-1])
         if load is None:
             return False
         share = min(0.5, max(0.0, self.settings.loadBalancerBrokerLoadTargetStd / 2))
         if load.load < self.statistics.mean * share:
             return True
-        if fullest is None or not self.rules.underloaded_by_throughput:
-            return False
-        return load.throughput_average < fullest.throughput_average * share
+        if not self.rules.underloaded_by_throughput:
+            return load.throughput_average < _NO_THROUGHPUT
+        return fullest is not None and load.throughput_average < fullest.throughput_average * share
 
     def overloaded(self, broker: str) -> bool:
         """Whether a broker is above the overload limit and clearly above the mean as well."""
@@ -339,9 +347,10 @@ class _Cycle:
             return pair("one-bundle")
         exchange = _Exchange(self, most, least, wanted, reason)
         exchange.go_through(bundles)
-        if not exchange.offloaded > 0:
-            return pair("nothing-to-move", exchange.verdicts)
         self.decisions += exchange.decisions
+        if not exchange.offloaded > 0:
+            # Where idle bundles are shed, they go even so, and the pair counts as one that found nothing.
+            return pair("only-idle-bundles" if exchange.decisions else "nothing-to-move", exchange.verdicts)
         moved = divided((exchange.offloaded - exchange.gained) * most.load, most.bytes_per_sec)
         self.correct_statistics(most.load, least.load, moved)
         return pair("moves", exchange.verdicts)
@@ -408,7 +417,8 @@ class _Exchange:
         cycle, source, target = self.cycle, self.most.broker, self.least.broker
         if (stats.bundle, source) in cycle.view.not_owned:
             return "not-owned"
-        if stats.namespace in cycle.settings.loadBalancerSheddingExcludedNamespaces:
+        excluded = cycle.settings.loadBalancerSheddingExcludedNamespaces
+        if cycle.rules.excluded_namespaces and stats.namespace in excluded:
             return "excluded-namespace"
         if stats.bundle in cycle.memory.recent_bundles:
             return "recently-unloaded"

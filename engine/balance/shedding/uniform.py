@@ -71,6 +71,14 @@ class Imbalance:
         """Whether it is too much; a limit of 0 or less switches the measure off."""
         return self.limit > 0 and self.figure > self.limit
 
+    def need(self, settings: LoadSettings) -> int:
+        """How much is to be unloaded, in messages/s or bytes/s."""
+        return java_int((self.spread.highest - self.spread.lowest) * settings.maxUnloadPercentage)
+
+    def is_worth_it(self, settings: LoadSettings) -> bool:
+        """Whether so much is to be unloaded that it may be."""
+        return self.need(settings) >= self.least
+
 
 def _msgs(load: BrokerLoad) -> float:
     return load.msgs_per_sec
@@ -140,8 +148,10 @@ def shed_uniform(
     reason = next((difference for difference in (by_msgs, by_bytes) if difference.counts), None)
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
     source = None if reason is None else reason.spread.busiest
+    either = rules.uniform_source == "mixed"
+    worth_it = any(each.is_worth_it(settings) for each in (by_msgs, by_bytes) if either or each is reason)
     verdicts = [
-        _judge(view, settings, rules, load, reason)
+        _judge(view, settings, rules, load, reason, worth_it=worth_it)
         if reason is not None and load is source
         else BrokerVerdict(
             load.broker,
@@ -156,18 +166,18 @@ def shed_uniform(
 
 
 def _judge(
-    view: ShedView, settings: LoadSettings, rules: LoadRules, source: BrokerLoad, reason: Imbalance
+    view: ShedView, settings: LoadSettings, rules: LoadRules, source: BrokerLoad, reason: Imbalance, *, worth_it: bool
 ) -> BrokerVerdict:
-    spread = reason.spread
-    need = java_int((spread.highest - spread.lowest) * settings.maxUnloadPercentage)
+    need = reason.need(settings)
     judged = BrokerVerdict(
         source.broker, "too-few-bundles", reason.figure, reason.limit, need, (), reason.comparison, reason.measure,
         reason.least,
     )  # fmt: skip
     if len(source.bundles) < 2:
         return judged
-    if need < reason.least:
+    if not worth_it:
         return replace(judged, outcome="below-minimum-traffic")
+    slack = rules.uniform_slack if reason.measure == "messages" else rules.uniform_bytes_slack
     candidates, passed = falling(view, source, reason.measure)
     maximum = settings.maxUnloadBundleNumPerShedding
     left, chosen = need, 0
@@ -175,10 +185,15 @@ def _judge(
     for bundle, traffic in candidates:
         if maximum != -1 and chosen >= maximum:
             bundles.append(BundleVerdict(bundle, "maximum-reached", traffic))
-        elif traffic <= left + rules.uniform_slack:
+        elif traffic <= _wrapped(left + slack):
             bundles.append(BundleVerdict(bundle, "unloaded", traffic))
             chosen += 1
             left += java_int(-traffic)
         else:
             bundles.append(BundleVerdict(bundle, "too-large", traffic))
     return with_bundles(judged, (*bundles, *passed))
+
+
+def _wrapped(value: int) -> int:
+    """As a sum of 32 bits, which begins anew at the other end."""
+    return (value - _LOWEST_INT) % 2**32 + _LOWEST_INT

@@ -46,7 +46,8 @@ _MEANINGS: Final = {
     "load.heap_memory_counts": "whether heap memory counts into the load of a broker",
     "load.forgets_brokers": "whether averages of brokers that left are dropped",
     "load.uniform_source": "which broker UniformLoadShedder takes bundles from",
-    "load.uniform_slack": "by how much a bundle may exceed what UniformLoadShedder has left to move",
+    "load.uniform_slack": "by how many messages a bundle may exceed what UniformLoadShedder has left to move",
+    "load.uniform_bytes_slack": "by how many bytes a bundle may exceed what UniformLoadShedder has left to move",
     "load.avg_shedder": "whether AvgShedder can be configured",
     "load.avg_destinations": "by what AvgShedder keeps the destination of a bundle",
     "load.avg_scores_whole": "whether AvgShedder takes scores less than 1 apart for equal",
@@ -58,6 +59,7 @@ _MEANINGS: Final = {
     "load.placements_kept": "which bundles placed on a broker still count there after its report",
     "load.extensible": "whether there is an extensible load manager",
     "load.shed_idle_bundles": "whether TransferShedder moves bundles without traffic",
+    "load.bundles_compared": "how brokers choose the bundles that they report as the largest",
     "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",
     "load.old_bandwidth_spelling_only": "how the weights of bandwidth are spelt",
 }

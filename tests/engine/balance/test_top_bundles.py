@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 from engine.balance.limits import BundleStats
-from engine.balance.top_bundles import MeasuredBundle, coarse, is_heartbeat_namespace
+from engine.balance.top_bundles import MeasuredBundle, comparable, is_heartbeat_namespace, partition_sort
+from engine.load_rules import load_rules
 
 
 @pytest.mark.parametrize(
@@ -19,22 +21,22 @@ from engine.balance.top_bundles import MeasuredBundle, coarse, is_heartbeat_name
 )  # fmt: skip
 def test_throughput_goes_in_steps_of_100_kilobytes_rounded_as_java_does(bytes_per_sec: float, steps: int) -> None:
     stats = BundleStats("t/n/0x0_0x1", 0, 0, 0, 0.0, 0.0, bytes_per_sec, bytes_per_sec)
-    assert coarse(MeasuredBundle(stats))[:2] == (steps, steps)
+    assert comparable(MeasuredBundle(stats))[:2] == (steps, steps)
 
 
 @pytest.mark.parametrize(("msgs", "steps"), [(49.9, 0), (50.0, 1), (149.9, 1), (1_000_000.0, 10_000)])
 def test_messages_go_in_steps_of_100(msgs: float, steps: int) -> None:
-    assert coarse(MeasuredBundle(BundleStats("t/n/0x0_0x1", 0, 0, 0, msgs / 2, msgs / 2)))[2] == steps
+    assert comparable(MeasuredBundle(BundleStats("t/n/0x0_0x1", 0, 0, 0, msgs / 2, msgs / 2)))[2] == steps
 
 
 @pytest.mark.parametrize(("count", "steps"), [(499, 0), (500, 1), (999, 1), (1_000, 2)])
 def test_topics_and_clients_go_in_whole_steps_of_500(count: int, steps: int) -> None:
-    assert coarse(MeasuredBundle(BundleStats("t/n/0x0_0x1", count - 300, 100, 200)))[3] == steps
+    assert comparable(MeasuredBundle(BundleStats("t/n/0x0_0x1", count - 300, 100, 200)))[3] == steps
 
 
 @pytest.mark.parametrize(("cache_bytes", "steps"), [(99_999, 0), (100_000, 1), (199_999, 1), (10**10, 100_000)])
 def test_cached_bytes_go_in_whole_steps_of_100_thousand(cache_bytes: int, steps: int) -> None:
-    assert coarse(MeasuredBundle(BundleStats("t/n/0x0_0x1"), cache_bytes))[4] == steps
+    assert comparable(MeasuredBundle(BundleStats("t/n/0x0_0x1"), cache_bytes))[4] == steps
 
 
 @pytest.mark.parametrize(
@@ -47,3 +49,14 @@ def test_cached_bytes_go_in_whole_steps_of_100_thousand(cache_bytes: int, steps:
 )  # fmt: skip
 def test_a_namespace_of_host_and_port_is_a_brokers_own(namespace: str, is_own: bool) -> None:
     assert is_heartbeat_namespace(namespace) is is_own
+
+
+def test_bundles_less_than_a_step_apart_are_equal_in_earlier_releases_which_puts_no_order_on_three() -> None:
+    def keys(version: tuple[int, int, int], *msgs: float) -> list[Any]:
+        bundles = [MeasuredBundle(BundleStats("t/n/0x0_0x1", 0, 0, 0, rate)) for rate in msgs]
+        return [comparable(bundle, load_rules(version)) for bundle in bundles]
+
+    some, none, more = keys((4, 0, 6), 60.0, 0.0, 120.0)
+    assert not some > none and not more > some and more > none
+    assert partition_sort(keys((4, 0, 6), 40.0, 120.0, 60.0), 3) == [0, 1, 2]  # none is a step ahead of another
+    assert partition_sort(keys((4, 0, 7), 40.0, 120.0, 60.0), 3) == [2, 1, 0]  # in steps of 100: 0, 1 and 1

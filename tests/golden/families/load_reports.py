@@ -15,9 +15,9 @@ from engine.balance.brokers import (
     weighted_usage,
 )
 from engine.balance.java_maps import concurrent_order
-from engine.balance.top_bundles import MeasuredBundle, coarse, partition_sort, top_bundles
+from engine.balance.top_bundles import MeasuredBundle, comparable, partition_sort, top_bundles
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import Given, data_of, load_of, number, settings_of, stats_of, written
+from tests.golden.load_lines import Given, data_of, load_of, number, rules_in_force, settings_of, stats_of, written
 
 
 @checks("broker_load_weighted", kind="percent_usage")
@@ -97,7 +97,7 @@ def _measured(entry: Given) -> MeasuredBundle:
 def partition(line: Line) -> None:
     given = line["in"]
     bundles = [_measured(entry) for entry in given["bundles"]]
-    places = partition_sort([coarse(bundle) for bundle in bundles], given["k"])
+    places = partition_sort([comparable(bundle, rules_in_force()) for bundle in bundles], given["k"])
     assert {"first": [bundles[place].stats.bundle for place in places]} == line["out"]
 
 

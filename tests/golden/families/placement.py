@@ -20,14 +20,16 @@ from engine.balance.shedding.average import AverageMemory, shed_average
 from engine.errors import Rejection
 from tests.golden.families.shedding import average_answer
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import LeaderLines, averages_of, known_of, number, settings_of, unloads
+from tests.golden.load_lines import LeaderLines, averages_of, known_of, number, rules_in_force, settings_of, unloads
 
 
 @checks("place_least_rate")
 def least_rate(line: Line) -> None:
     given = line["in"]
     known = {entry["broker"]: known_of(entry) for entry in given["brokers"]}
-    placed = place_least_rate(list(hash_order(given["candidates"])), known, settings_of(given["config"]))
+    placed = place_least_rate(
+        list(hash_order(given["candidates"])), known, settings_of(given["config"]), rules_in_force()
+    )
     if isinstance(placed, Rejection):
         assert {"error": placed.error} == line["out"]
     else:
@@ -41,9 +43,11 @@ def least_resource(line: Line) -> None:
     settings = settings_of(given["config"])
     for step in given["steps"]:
         leader.take(step)
-        if "active" in step:
+        if "active" in step and rules_in_force().forgets_brokers:
             memory = memory.active(step["active"])
-        memory, placed = place_least_resource(memory, list(hash_order(step["candidates"])), leader.known, settings)
+        memory, placed = place_least_resource(
+            memory, list(hash_order(step["candidates"])), leader.known, settings, rules_in_force()
+        )
         answer: dict[str, Any]
         answer = {"error": placed.error} if isinstance(placed, Rejection) else {"answers": list(placed.answers)}
         answers.append({**answer, "usage": averages_of(memory.averages)})
@@ -66,7 +70,7 @@ def place_avg(line: Line) -> None:
     for step in given["steps"]:
         leader.take(step)
         if step["op"] == "shed":
-            memory, plan = shed_average(memory, leader.view(), settings)
+            memory, plan = shed_average(memory, leader.view(), settings, rules_in_force())
             answers.append(average_answer(leader, memory, unloads(plan)))
             continue
         data = leader.data.get(step["bundle"], new_bundle_data())
@@ -79,12 +83,15 @@ def place_avg(line: Line) -> None:
 def _placed(
     memory: AverageMemory, step: dict[str, Any], data: BundleData, expected: dict[str, Any]
 ) -> tuple[AverageMemory, dict[str, Any]]:
-    placed = place_average(memory, step["bundle"], data, list(hash_order(step["candidates"])))
+    placed = place_average(memory, step["bundle"], data, list(hash_order(step["candidates"])), rules_in_force())
     if isinstance(placed, Rejection):
         return memory, {"error": placed.error}
     picked = expected.get("picked")
     assert picked in placed.answers
-    return placed_average(memory, step["bundle"], data, picked), {"answers": list(placed.answers), "picked": picked}
+    return placed_average(memory, step["bundle"], data, picked, rules_in_force()), {
+        "answers": list(placed.answers),
+        "picked": picked,
+    }
 
 
 @checks("round_robin")

@@ -9,7 +9,7 @@ from engine.balance.shedding.average import AverageMemory, destination_key, shed
 from engine.balance.shedding.threshold import ThresholdMemory, shed_overload, shed_threshold
 from engine.balance.shedding.uniform import shed_uniform
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import LeaderLines, averages_of, settings_of, unloads
+from tests.golden.load_lines import LeaderLines, averages_of, rules_in_force, settings_of, unloads
 
 
 @checks("bundle_choice", kind="map_order")
@@ -27,7 +27,7 @@ def map_order(line: Line) -> None:
 def overload(line: Line) -> None:
     leader = LeaderLines()
     leader.take(line["in"])
-    _, plan = shed_overload(MapOrder("hash"), leader.view(), settings_of(line["in"]["config"]))
+    _, plan = shed_overload(MapOrder("hash"), leader.view(), settings_of(line["in"]["config"]), rules_in_force())
     assert {"unload": unloads(plan)} == line["out"]
 
 
@@ -36,7 +36,7 @@ def overload(line: Line) -> None:
 def uniform(line: Line) -> None:
     leader = LeaderLines()
     leader.take(line["in"])
-    _, plan = shed_uniform(MapOrder("hash"), leader.view(), settings_of(line["in"]["config"]))
+    _, plan = shed_uniform(MapOrder("hash"), leader.view(), settings_of(line["in"]["config"]), rules_in_force())
     assert {"unload": unloads(plan)} == line["out"]
 
 
@@ -47,9 +47,9 @@ def threshold(line: Line) -> None:
     settings = settings_of(line["in"]["config"])
     for step in line["in"]["steps"]:
         leader.take(step)
-        if "active" in step:
+        if "active" in step and rules_in_force().forgets_brokers:
             memory = memory.active(step["active"])
-        memory, plan = shed_threshold(memory, leader.view(), settings)
+        memory, plan = shed_threshold(memory, leader.view(), settings, rules_in_force())
         answers.append({"unload": unloads(plan), "usage": averages_of(memory.averages)})
     assert {"steps": answers} == line["out"]
 
@@ -62,7 +62,7 @@ def average(line: Line) -> None:
     for step in line["in"]["steps"]:
         assert step["op"] == "shed"
         leader.take(step)
-        memory, plan = shed_average(memory, leader.view(), settings)
+        memory, plan = shed_average(memory, leader.view(), settings, rules_in_force())
         answers.append(average_answer(leader, memory, unloads(plan)))
     assert {"steps": answers} == line["out"]
 
@@ -73,7 +73,8 @@ def average_answer(leader: LeaderLines, memory: AverageMemory, unloaded: list[li
     return {
         "unload": unloaded,
         "destination": {
-            bundle: memory.destinations.get(destination_key(bundle, leader.data[bundle])) for bundle in moved
+            bundle: memory.destinations.get(destination_key(bundle, leader.data[bundle], rules_in_force()))
+            for bundle in moved
         },
         "high": dict(memory.high),
         "low": dict(memory.low),

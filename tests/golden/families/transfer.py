@@ -10,7 +10,7 @@ from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.transfer import Movable, PublishedLoad, TransferMemory, TransferView, shed_transfer
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import Given, number, settings_of, written
+from tests.golden.load_lines import Given, number, rules_in_force, settings_of, written
 
 
 def _loads(entries: list[Given]) -> dict[str, PublishedLoad]:
@@ -85,7 +85,7 @@ def transfer_shedder(line: Line) -> None:
             not_owned=not_owned,
             movable=_movable(policies, settings, step["available"]),
         )
-        memory, cycle = shed_transfer(memory, view, settings)
+        memory, cycle = shed_transfer(memory, view, settings, rules_in_force())
         decisions = [[each.bundle, each.source, each.target, each.reason] for each in cycle.decisions]
         answers.append(
             {

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engine.balance.settings import MODULAR_CLASS
+from engine.scenarios.broker_scenes import BROKER_SCENES
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.tui.cli.conftest import Run
 
@@ -262,3 +263,15 @@ def test_a_placement_that_nobody_knows_is_refused_by_the_place_it_is_from(run: R
     assert (ran.code, ran.out) == (2, "")
     assert "loadBalancerLoadPlacementStrategy" in ran.err
     assert run("brokers", str(folder), "--once", "--placement", "RoundRobinBrokerSelector").code == 0
+
+
+@pytest.mark.parametrize("scene", [scene.name for scene in BROKER_SCENES])
+def test_the_pages_of_every_scene_fit_80_columns(run: Run, scene: str) -> None:
+    for words in (
+        ("brokers", "--scene", scene, "--once", "--kill", "broker-1:8080", "--add", "1"),
+        ("brokers", "--scene", scene, "--once"),
+        ("shed", "--scene", scene, "--compare"),
+    ):
+        ran = run(*words)
+        assert ran.code == 0, ran.err
+        assert max(map(len, ran.out.splitlines())) <= 80

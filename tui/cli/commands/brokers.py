@@ -118,6 +118,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     """The brokers, the next cycle, all cycles in numbers, and every shedder."""
     from engine.views.brokers.model import RESOURCES
     from engine.views.brokers.view import brokers_frame
+    from tui.brokers.cycle_words import clients_text
     from tui.brokers.words import (
         RESOURCE_TEXTS,
         compare_lines,
@@ -145,10 +146,13 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
     lines += table([heading, *rows], ("<", *">" * (len(heading) - 1)), gap=" ")
     lines += ["usage in % of what there is; /: from there on the shedder acts", ""]
     for text, role in next_lines(view, frame):
-        lines += [text] if role == "head" else wrapped(text, first="  ", rest="    ")
+        lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
-    lines += ["", f"all cycles: {unloads} unloads, {topics} topics interrupted, {msgs} msg/s moved"]
+    moves = view.ahead.moves
+    clients = clients_text(sum(move.producers for move in moves), sum(move.consumers for move in moves))
+    interrupted = f"{unloads} unloads, {topics} topics{clients} interrupted, {msgs} msg/s moved"
+    lines += ["", *wrapped(f"all cycles: {interrupted}", rest="  ")]
     lines += [
         f"  cycle {cell.number}: {counted(cell.unloads, 'unload')}, {counted(cell.topics, 'topic')}" for cell in busy
     ]

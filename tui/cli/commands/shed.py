@@ -233,14 +233,18 @@ def _even(even: Evenness) -> str:
 
 
 def _total_lines(forecast: ShedAhead) -> list[str]:
+    from tui.brokers.cycle_words import clients_text
+
     topics = sum(move.topics for move in forecast.moves)
     returned = sum(move.returns for move in forecast.moves)
     quiet = forecast.quiet_after
     ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
     back = f", {counted(returned, 'bundle')} back where they were" if returned else ""
+    moves = forecast.moves
+    clients = clients_text(sum(move.producers for move in moves), sum(move.consumers for move in moves))
     return wrapped(
         f"{counted(len(forecast.moves), 'unload')} ({forecast.unloads_per_hour:.1f} an hour),"
-        f" {counted(topics, 'topic')} interrupted{back}; {ends}; {_even(forecast.after)}",
+        f" {counted(topics, 'topic')}{clients} interrupted{back}; {ends}; {_even(forecast.after)}",
         rest="  ",
     )
 

@@ -1,0 +1,59 @@
+"""``python -m tests.fresh_vectors``: new cases, answered by Pulsar's own classes and by the engine; 1 if any differ."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from engine.load_rules import load_rules
+from tests.broker.jars import NoBrokerError
+from tests.fresh_vectors.checking import Checked, check
+from tests.fresh_vectors.inputs import ANSWERED
+from tests.fresh_vectors.pulsar import Pulsar
+from tests.golden.load_lines import judged_by
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 where nothing differs, 1 where something does, 2 where the classes cannot be had."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fresh_vectors", description=__doc__)
+    parser.add_argument("--lines", type=int, default=1_000, help="how many of each family")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--family", choices=list(ANSWERED), action="append", help="only this one; repeatable")
+    parser.add_argument("--release", help="classes and rules of another release, such as 3.0.7")
+    parser.add_argument("--into", type=Path, default=Path("build/fresh_vectors"), help="folder for lines that differ")
+    options = parser.parse_args(arguments)
+    version = options.release or "4.2.4"
+    numbers = [int(part) for part in version.partition("-")[0].split(".")]
+    differing = 0
+    try:
+        with tempfile.TemporaryDirectory() as folder, judged_by(load_rules((numbers[0], numbers[1], numbers[2]))):
+            pulsar = Pulsar(Path(folder), options.release)
+            for family, found in check(pulsar, options.family or ANSWERED, options.lines, options.seed).items():
+                differing += len(found.differing)
+                _say(f"{version} {family}: {found.lines:,} lines, {len(found.differing):,} differ")
+                _keep(found, options.into / f"{version}-{family}.jsonl")
+    except NoBrokerError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 1 if differing else 0
+
+
+def _keep(found: Checked, path: Path) -> None:
+    """Say the first difference, and write all lines that differ, which the harness of the kept vectors reads."""
+    if found.differing:
+        _say(f"{found.differing[0][1][:2_000]}\nthe lines: {path}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(line)}\n" for line, _ in found.differing))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""Fresh lines, answered by Pulsar and held against the engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.fresh_vectors.inputs import Case, fresh, seeds
+from tests.fresh_vectors.pulsar import Pulsar
+from tests.golden.harness import HERE as KEPT
+from tests.golden.harness import checker_of, load_families
+
+AT_ONCE: Final = 250
+"""Lines of each family for one Java process, which takes a second to start."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """How many lines of a family were checked, and those that differ, each with what is wrong."""
+
+    lines: int = 0
+    differing: list[tuple[Case, str]] = field(default_factory=list)
+
+
+def check(pulsar: Pulsar, families: Iterable[str], lines: int, seed: int) -> dict[str, Checked]:
+    """Check so many new lines of each family, of the kinds that the release can answer; none where it has none."""
+    load_families()
+    kept = {family: [case for case in seeds(KEPT)[family] if case["kind"] not in pulsar.lacking] for family in families}
+    draws = {family: random.Random(f"{seed} {family}") for family in kept}
+    results = {family: Checked() for family in kept}
+    for begin in range(0, lines, AT_ONCE):
+        count = min(AT_ONCE, lines - begin)
+        drawn = [
+            (family, case) for family, cases in kept.items() if cases for case in fresh(cases, count, draws[family])
+        ]
+        answered = pulsar.answered([case for _, case in drawn])
+        for (family, _), line in zip(drawn, answered, strict=True):
+            _check(family, line, results[family])
+    return results
+
+
+def _check(family: str, line: Case, result: Checked) -> None:
+    result.lines += 1
+    checker = checker_of(family, line["kind"])
+    assert checker is not None, line["kind"]
+    try:
+        checker(line)
+    except Exception as error:  # a checker that breaks has found something, as much as one that asserts
+        result.differing.append((line, f"{type(error).__name__}: {error}"))

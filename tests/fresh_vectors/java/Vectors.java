@@ -1,0 +1,38 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+
+/** Reads cases as JSON lines, runs Pulsar's own classes on each, and writes the same lines with what they answered. */
+public class Vectors {
+    /** Each class is compiled by itself: a release that lacks what one of them is about has the others. */
+    private static final Map<String, String> ANSWERS = Map.ofEntries(
+            Map.entry("map_order", "MapOrders"),
+            Map.entry("partition_sort", "TopBundles"),
+            Map.entry("shed_overload", "Shedders"),
+            Map.entry("shed_uniform", "Shedders"),
+            Map.entry("shed_threshold", "Shedders"),
+            Map.entry("shed_avg", "Average"),
+            Map.entry("place_avg", "Average"),
+            Map.entry("place_least_rate", "Placements"),
+            Map.entry("place_least_resource", "Placements"),
+            Map.entry("place_least_resource_extensible", "LeastLoad"),
+            Map.entry("round_robin", "RoundRobin"),
+            Map.entry("transfer_shedder", "Transfers"));
+
+    public static void main(String[] arguments) throws Exception {
+        var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        var lines = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            var vector = (ObjectNode) Json.MAPPER.readTree(line);
+            var answering = Class.forName(ANSWERS.get(vector.get("kind").asText()));
+            var method = answering.getDeclaredMethod("answer", String.class, JsonNode.class);
+            vector.set("out", (ObjectNode) method.invoke(null, vector.get("kind").asText(), vector.get("in")));
+            lines.println(Json.MAPPER.writeValueAsString(vector));
+        }
+        lines.flush();
+    }
+}

@@ -1,0 +1,77 @@
+"""Pulsar's own classes of one release, in a Java process that answers cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from tests.broker.jars import NoBrokerError, jars, jars_of
+from tests.broker.java import java
+from tests.fresh_vectors.inputs import Case
+
+HERE: Final = Path(__file__).parent
+QUIET: Final = '<Configuration status="ERROR"><Loggers><Root level="OFF"/></Loggers></Configuration>'
+COMMON: Final = ("Json", "Leader", "MapOrders", "Shedders", "Placements", "Vectors")
+APART: Final = {
+    "Average": ("shed_avg", "place_avg"),
+    "RoundRobin": ("round_robin",),
+    "TopBundles": ("partition_sort",),
+    "Context LeastLoad": ("place_least_resource_extensible",),
+    "Context Transfers": ("transfer_shedder",),
+}
+"""What not every release has: sources that are compiled by themselves, and the kinds that they answer."""
+
+
+class Pulsar:
+    """The classes of a release; those of libraries are the current ones. Raises ``NoBrokerError``."""
+
+    def __init__(self, folder: Path, version: str | None = None) -> None:
+        current = sorted(jars().glob("*.jar"))
+        own = sorted(jars_of(version, HERE / "pom.xml").glob("*.jar")) if version else []
+        replaced = {_artifact(jar) for jar in own}
+        self._folder = folder
+        self._path = os.pathsep.join(map(str, [*own, *(jar for jar in current if _artifact(jar) not in replaced)]))
+        self.lacking: set[str] = set()
+        (folder / "log4j2.xml").write_text(QUIET)
+        printed = self._compiled(COMMON)
+        if printed:
+            raise NoBrokerError(f"the classes of {version or 'the current release'} do not fit: {printed[-2000:]}")
+        for sources, kinds in APART.items():
+            if self._compiled(sources.split()):
+                self.lacking.update(kinds)
+
+    def _compiled(self, names: Iterable[str]) -> str:
+        """Compile sources; what the compiler printed if it could not."""
+        javac = str(Path(java()).with_name("javac")) if os.sep in java() else "javac"
+        sources = [str(HERE / "java" / f"{name}.java") for name in names]
+        command = [
+            javac,
+            "-nowarn",
+            "-cp",
+            f"{self._folder}{os.pathsep}{self._path}",
+            "-d",
+            str(self._folder),
+            *sources,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.stderr if done.returncode else ""
+
+    def answered(self, cases: Iterable[Case]) -> list[Case]:
+        """The same cases with what Pulsar answered as ``out``."""
+        command = [
+            *(java(), f"-Dlog4j2.configurationFile={self._folder / 'log4j2.xml'}"),
+            *("-XX:TieredStopAtLevel=1", "-cp", f"{self._folder}{os.pathsep}{self._path}", "Vectors"),
+        ]
+        given = "\n".join(json.dumps(case) for case in cases).encode()
+        done = subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _artifact(jar: Path) -> str:
+    """The name of a jar without its version."""
+    return re.split(r"-\d", jar.name)[0]
