@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from engine.balance.ahead.broker_changes import broker_dies, every_broker_dies
 from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad
-from engine.balance.leadership.placement import look_up
+from engine.balance.leadership.placement import LookUp, look_up, select
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, broker_gone, brokers_changed, elected, reports_read
@@ -53,12 +53,26 @@ def test_a_broker_gone_by_what_all_came_to_is_a_broker_gone(  # type: ignore[no-
     state = reports_read(leader, elected(leader), loads)
     if has_shed:
         state, _ = shed(leader, state, 60_000, first)
+        state, _ = select(leader, state, name(98), first)
     if placed is not None:
         state, _ = look_up(leader, state, name(placed, NAMESPACES[placed % 3]), first)
     dead = loads[gone % len(loads)]
     rest = tuple(load for load in loads if load is not dead)
     sampled = brokers_changed(leader, state, loads)
     assert broker_gone(leader, state, sampled, rest, dead) == brokers_changed(leader, state, rest)
+
+
+def test_a_bundle_that_was_placed_elsewhere_does_not_go_on_with_what_the_dead_broker_reported() -> None:
+    """2.11 keeps a placement until its broker reports one of those it got."""
+    loads = (broker("b:1", 10.0, [BundleStats(name(0), 1, msg_rate_in=5.0)]), broker("b:2", 10.0), broker("b:3", 10.0))
+    leader = Leader(rules=load_rules((2, 11, 0)))
+    state, answer = look_up(leader, reports_read(leader, elected(leader), loads), name(0), first)
+    assert isinstance(answer, LookUp) and answer.picked == "b:3"
+    sampled = brokers_changed(leader, state, loads)
+    found = broker_gone(leader, state, sampled, loads[1:], loads[0])
+    assert found == brokers_changed(leader, state, loads[1:])
+    samples = [each.known["b:3"].preallocated[name(0)].long_term.num_samples for each in (found, sampled)]
+    assert samples == [1, 3]
 
 
 def test_a_broker_that_the_leader_had_not_met_leaves_nothing_behind() -> None:

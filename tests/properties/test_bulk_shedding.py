@@ -15,6 +15,7 @@ from engine.balance.ahead.model import AheadCycle, ShedStart
 from engine.balance.ahead.modular import ModularAhead
 from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
+from engine.balance.leadership.placement import select
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, elected, reports_read
@@ -190,7 +191,8 @@ USAGES: dict[str, Callable[[int], float]] = {
 @pytest.mark.parametrize("usages", USAGES)
 @pytest.mark.parametrize("placement", [LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN])
 def test_every_placement_agrees_on_brokers_of_any_usage(placement: str, usages: str, margin: int) -> None:
-    """Two of twelve brokers are idle, with and without bundles; the traffic of one is not a number."""
+    """Two of twelve brokers are idle, with and without bundles; the traffic of one is not a number. All of them have
+    used less before."""
     loads = []
     for at in range(12):
         traffic = {3: 0.0, 5: 0.0, 7: math.nan}.get(at, 10.0 * (1 + at % 4))
@@ -213,7 +215,10 @@ def test_every_placement_agrees_on_brokers_of_any_usage(placement: str, usages: 
             minUnloadMessage=1,
         )
         for rules in map(load_rules, ((3, 0, 7), (4, 2, 4))):
-            start = ShedStart(tuple(loads), chosen, rules)
+            leader = Leader(chosen, ClusterPolicies(), rules)
+            before = [replace(load, cpu=ResourceUsage(3.0 * at, 100.0)) for at, load in enumerate(loads)]
+            state, _ = select(leader, reports_read(leader, elected(leader), before), "t/2/0x0_0x1", first)
+            start = ShedStart(tuple(loads), chosen, rules, state=reports_read(leader, state, loads))
             bulk, scalar = BulkModularAhead(start), ModularAhead(start)
             assert said([bulk.next(at) for at in range(1, 5)]) == said([scalar.next(at) for at in range(1, 5)])
 

@@ -90,3 +90,10 @@ def test_a_shedder_sees_the_bundles_that_are_shed_in_any_order() -> None:
 def test_windows_of_one_length_are_those_of_one_leader() -> None:
     one, other = new_bundle_data(), new_bundle_data(num_short_samples=9)
     assert [has_one_window(each) for each in ([], [one, one], [one, other])] == [True, True, False]
+
+
+def test_a_change_of_very_little_traffic_is_a_change_of_its_average() -> None:
+    earlier, now = (BundleStats(NAMES[0], 1, msg_rate_in=rate) for rate in (4e-6, 1e-6))
+    data = {NAMES[0]: new_bundle_data().update(earlier)}
+    columns = AverageColumns([now], concurrent_order(data), data, set(data))
+    assert columns.read((np.zeros(1, np.int64),))[1] is False

@@ -9,6 +9,7 @@ import pytest
 from engine.balance.averages import TimeAverageMessageData, new_bundle_data
 from engine.balance.brokers import (
     BrokerLoad,
+    ReportFigures,
     ResourceUsage,
     divided,
     figures_of,
@@ -27,6 +28,20 @@ from engine.load_rules import LoadRules
 )
 def test_division_by_zero_has_the_sign_of_both(dividend: float, divisor: float, expected: float) -> None:
     assert divided(dividend, divisor) == expected
+
+
+def test_what_nobody_reports_is_none_of_nothing() -> None:
+    load = BrokerLoad("b:1")
+    assert (load.msgs_per_sec, load.bytes_per_sec, load.persistent_topics, load.non_persistent_topics) == (
+        0,
+        0,
+        True,
+        True,
+    )
+    assert figures_of(load, 0.0) == ReportFigures()
+    assert {load.cpu, load.memory, load.direct_memory, load.bandwidth_in, load.bandwidth_out} == {
+        ResourceUsage(0.0, 0.0)
+    }
 
 
 def test_the_totals_of_a_report_are_the_sums_of_its_bundles() -> None:

@@ -42,6 +42,12 @@ def test_a_broker_takes_the_kind_of_topics_that_its_report_says() -> None:
     assert permitted("t/n", brokers, (), persistent=False) == ("n:1",)
 
 
+def test_without_a_least_number_secondary_brokers_are_not_asked() -> None:
+    brokers = {"b:1": BrokerLoad("b:1")}
+    assert permitted("t/n", brokers, [IsolationPolicy(("t/n",), ("a",), ("b",))]) == ()
+    assert permitted("t/n", brokers, [IsolationPolicy(("t/n",), ("a",), ("b",), 1)]) == ("b:1",)
+
+
 def test_topics_placed_since_the_report_count_and_exactly_the_maximum_is_allowed() -> None:
     load = report_of("b:1", [BundleStats("t/n/0x0", topics=3)])
     placed = new_bundle_data().update(BundleStats("t/n/0x1", topics=2))

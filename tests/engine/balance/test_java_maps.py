@@ -42,6 +42,11 @@ def test_keys_come_out_as_java_gives_them(record: dict[str, Any]) -> None:
     assert at_once.cleared().updated(names).capacity >= at_once.capacity, "a table never shrinks"
 
 
+def test_a_hash_has_32_bits() -> None:
+    """Java's hash code of the word is -2147483648."""
+    assert spread_hash("polygenelubricants") == 0x80008000
+
+
 def test_keys_of_one_bucket_may_have_come_in_any_order() -> None:
     """The upper bits differ: with 16 buckets "a", "q" and "A" lie in one, "b" and "R" in the next."""
     keys = ("a", "q", "A", "b", "R", "x")
