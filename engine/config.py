@@ -177,7 +177,6 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
     pip_379 = version >= (4, 0, 0)
     fixes_of_september_2025 = _has_fixes_of_september_2025(version)
     gaps_unserved = fixes_of_september_2025 or (3, 3, 9) <= version < (4, 0, 0) or (3, 0, 14) <= version < (3, 1, 0)
-    balances_anew = version >= (5, 0, 0) and not milestone
     ownerless_before_4_0: Literal["delays-newcomers", "stops-subscription"]
     ownerless_before_4_0 = "delays-newcomers" if version >= (3, 0, 0) else "stops-subscription"
     return ReleaseBehaviour(
@@ -199,8 +198,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         # its first milestone has.
         look_ahead_defaults=(4000, 40000) if version >= (5, 0, 0) else (2000, 20000),
         unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
-        # As with #26482: merged after the milestones of 5.0.
-        load=load_rules(version, new_defaults=balances_anew),
+        load=load_rules(version, milestone=milestone),
     )
 
 

@@ -63,8 +63,8 @@ class LoadRules:
     default_bundles: int = 4
 
 
-def load_rules(version: tuple[int, int, int], *, new_defaults: bool | None = None) -> LoadRules:
-    """The rules of one release; ``new_defaults``: whether it has those of 5.0, which its milestones lack (#26609).
+def load_rules(version: tuple[int, int, int], *, milestone: bool = False) -> LoadRules:
+    """The rules of one release, or of a milestone of it, which lacks the last changes of 5.0 (#26246, #26609).
 
     >>> load_rules((4, 0, 7)).uniform_slack, load_rules((5, 0, 0)).default_shedder
     (1000, 'AvgShedder')
@@ -72,8 +72,7 @@ def load_rules(version: tuple[int, int, int], *, new_defaults: bool | None = Non
     since_3_0 = version >= (3, 0, 0)
     since_4_0 = version >= (4, 0, 0)
     since_4_2 = version >= (4, 2, 0)
-    since_5_0 = version >= (5, 0, 0)
-    new_defaults = since_5_0 if new_defaults is None else new_defaults
+    since_5_0 = version >= (5, 0, 0) and not milestone
     separate = _in_lines(version, (2, 11, 3), (3, 0, 2), (3, 1, 1))
     own_test = _in_lines(version, (2, 10, 4), (2, 11, 1))
     by_throughput = _in_lines(version, (3, 0, 5), (3, 1, 5), (3, 2, 3))
@@ -106,9 +105,9 @@ def load_rules(version: tuple[int, int, int], *, new_defaults: bool | None = Non
         direct_memory_weight=0.0 if version >= (3, 1, 1) else 1.0,
         memory_weight=0.0 if since_4_0 else 1.0,
         old_bandwidth_spelling_only=not since_4_0,
-        default_shedder="AvgShedder" if new_defaults else "ThresholdShedder",
-        default_placement="AvgShedder" if new_defaults else "LeastLongTermMessageRate",
-        default_bundles=32 if new_defaults else 4,
+        default_shedder="AvgShedder" if since_5_0 else "ThresholdShedder",
+        default_placement="AvgShedder" if since_5_0 else "LeastLongTermMessageRate",
+        default_bundles=32 if since_5_0 else 4,
     )
 
 

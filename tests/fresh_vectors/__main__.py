@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from engine.load_rules import load_rules
-from tests.broker.jars import NoBrokerError
+from tests.broker.jars import RELEASE_VARIABLE, RELEASES, NoBrokerError
 from tests.fresh_vectors.checking import Checked, check
 from tests.fresh_vectors.inputs import ANSWERED
 from tests.fresh_vectors.pulsar import Pulsar
@@ -27,10 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--into", type=Path, default=Path("build/fresh_vectors"), help="folder for lines that differ")
     options = parser.parse_args(arguments)
     version = options.release or "4.2.4"
+    if version in {known.version for known in RELEASES}:
+        os.environ[RELEASE_VARIABLE] = version  # one that tests start, with libraries of its own
     numbers = [int(part) for part in version.partition("-")[0].split(".")]
+    rules = load_rules((numbers[0], numbers[1], numbers[2]), milestone="-" in version)
     differing = 0
     try:
-        with tempfile.TemporaryDirectory() as folder, judged_by(load_rules((numbers[0], numbers[1], numbers[2]))):
+        with tempfile.TemporaryDirectory() as folder, judged_by(rules):
             pulsar = Pulsar(Path(folder), options.release)
             for family, found in check(pulsar, options.family or ANSWERED, options.lines, options.seed).items():
                 differing += len(found.differing)

@@ -41,13 +41,17 @@ _NEAR: Final = (0.0, 0.5, 0.9, 0.999, 1.001, 1.1, 1.5, 2.0, 10.0)
 
 
 @cache
-def seeds(folder: Path) -> dict[str, list[Case]]:
-    """The kept cases of each family that can be answered, without their answers."""
+def seeds(folder: Path, *, with_clusters: bool = False) -> dict[str, list[Case]]:
+    """The kept cases of each family that can be answered, without their answers.
+
+    ``with_clusters``: the namespace of a broker's service level agreement has its cluster's name, as before 4.2.
+    """
     found: dict[str, list[Case]] = {}
     for family, kinds in ANSWERED.items():
         text = (folder / f"{family}.jsonl").read_text(encoding="utf-8")
-        # The namespace of a broker's service level agreement had its cluster's name before 4.2, and still may have it.
-        lines = [json.loads(line) for line in text.replace('"sla-monitor/', '"sla-monitor/east/').splitlines()]
+        if with_clusters:
+            text = text.replace('"sla-monitor/', '"sla-monitor/east/')
+        lines = [json.loads(line) for line in text.splitlines()]
         # What policies forbid is asked of services that no plain map stands in for.
         found[family] = [
             {"kind": line["kind"], "in": line["in"]}

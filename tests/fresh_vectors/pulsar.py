@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tests.broker.jars import NoBrokerError, jars, jars_of
+from tests.broker.jars import NoBrokerError, jars, jars_of, release
 from tests.broker.java import java
 from tests.fresh_vectors.inputs import Case
 
@@ -28,14 +28,16 @@ APART: Final = {
 
 
 class Pulsar:
-    """The classes of a release; those of libraries are the current ones. Raises ``NoBrokerError``."""
+    """The classes of a release; libraries are those of the broker that tests start. Raises ``NoBrokerError``."""
 
     def __init__(self, folder: Path, version: str | None = None) -> None:
+        whole = version is None or version == release().version
         current = sorted(jars().glob("*.jar"))
-        own = sorted(jars_of(version, HERE / "pom.xml").glob("*.jar")) if version else []
+        own = [] if whole or version is None else sorted(jars_of(version, HERE / "pom.xml").glob("*.jar"))
         replaced = {_artifact(jar) for jar in own}
         self._folder = folder
         self._path = os.pathsep.join(map(str, [*own, *(jar for jar in current if _artifact(jar) not in replaced)]))
+        self.has_clusters_in_names = version is not None and version < "4.2"
         self.lacking: set[str] = set()
         (folder / "log4j2.xml").write_text(QUIET)
         printed = self._compiled(COMMON)
@@ -47,7 +49,8 @@ class Pulsar:
 
     def _compiled(self, names: Iterable[str]) -> str:
         """Compile sources; what the compiler printed if it could not."""
-        javac = str(Path(java()).with_name("javac")) if os.sep in java() else "javac"
+        beside = Path(java()).with_name("javac")  # not every Java has a compiler
+        javac = str(beside) if beside.is_file() else "javac"
         sources = [str(HERE / "java" / f"{name}.java") for name in names]
         command = [
             javac,

@@ -210,13 +210,14 @@ def large_result(folder: Path, rows: int) -> Path:
 def with_brokers(folder: Path) -> Path:
     """A result with a forecast of two clusters, one of them in the top folder; of one broker no usage is known."""
     rows = [
-        ("eu", "eu-1.example.org:8080", 0.93, 0.71, "cpu", 40, 34, 900, 12_000.0, 9e6, 2, 6, 0, 140, 0, "sheds", 93.0,
-         85.0, "ThresholdShedder"),
+        ("eu", "eu-1.example.org:8080", 0.93, 0.71, "cpu", 40, 34, 900, 12_000.0, 9e6, 2, 6, 0, 140, 0, "sheds",
+         "usage-average", 0.93, 0.85, "ThresholdShedder"),
         ("", "b-1:8080", 0.62, 0.62, "bandwidth_in", 8, 8, 90, 300.0, 2e5, 0, 0, 0, 0, 0, "one-broker", None, None,
-         "ThresholdShedder"),
-        ("eu", "eu-2.example.org:8080", 0.31, 0.48, "memory", 22, 28, 500, 4_000.0, 3e6, 0, 0, 6, 0, 3, "below-limit",
-         31.0, 85.0, "ThresholdShedder"),
-        ("us", "us-1:8080", None, None, None, 3, 3, 12, 0.0, 0.0, 0, 0, 0, 0, 0, "no-forecast", None, None, ""),
+         None, "ThresholdShedder"),
+        ("eu", "eu-2.example.org:8080", 0.31, 0.48, "memory", 22, 28, 500, 4_000.0, 3e6, 0, 0, 6, 0, 3,
+         "below-threshold", "usage-average", 0.31, 0.85, "ThresholdShedder"),
+        ("us", "us-1:8080", None, None, None, 3, 3, 12, 0.0, 0.0, 0, 0, 0, 0, 0, "no-forecast", None, None, None,
+         ""),
     ]  # fmt: skip
     write(folder, schemas.BALANCE_BROKERS, rows)
     return folder
