@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.balance.settings import LOAD_SETTING_DEFAULTS, BalanceSettings
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, BalanceSettings, LoadSettings
 from engine.balance.thresholds import Threshold, threshold_of, thresholds_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
 
@@ -93,3 +93,14 @@ def test_steps(name: str, text: str, steps: int, expected: str) -> None:
 def test_a_value_outside_its_range_is_drawn_at_the_end_and_a_text_nowhere() -> None:
     threshold = threshold_of("loadBalancerBrokerOverloadedThresholdPercentage")
     assert [threshold.share_of(text) for text in ("150", "-5", "many", "")] == [1.0, 0.0, None, None]
+
+
+def test_without_a_file_a_broker_has_the_defaults_of_pulsar() -> None:
+    """Those of broker.conf in 4.2.4."""
+    settings = LoadSettings()
+    assert settings.loadBalancerSheddingIntervalMinutes == 1
+    assert settings.loadBalancerSheddingGracePeriodMinutes == 30
+    assert settings.loadBalancerBrokerMaxTopics == 50_000
+    assert settings.loadBalancerReportUpdateThresholdPercentage == 10
+    assert settings.loadBalancerReportUpdateMaxIntervalMinutes == 15
+    assert settings.loadBalancerMaxNumberOfBundlesInBundleLoadReport == 10
