@@ -13,6 +13,7 @@ from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, broker_gone, brokers_changed, elected, reports_read
 from engine.balance.limits import BundleStats
+from engine.balance.placement.strategies import ResourceMemory
 from engine.balance.settings import LoadSettings
 from engine.load_rules import load_rules
 from tests.engine.balance.shedding_world import broker, first, name
@@ -73,6 +74,15 @@ def test_a_bundle_that_was_placed_elsewhere_does_not_go_on_with_what_the_dead_br
     assert found == brokers_changed(leader, state, loads[1:])
     samples = [each.known["b:3"].preallocated[name(0)].long_term.num_samples for each in (found, sampled)]
     assert samples == [1, 3]
+
+
+def test_the_usage_of_a_dead_broker_is_forgotten() -> None:
+    loads = tuple(broker(f"b:{at}", 10.0 * at) for at in (1, 2, 3))
+    leader = Leader(LoadSettings(loadBalancerLoadPlacementStrategy="LeastResourceUsageWithWeight"))
+    state, _ = select(leader, reports_read(leader, elected(leader), loads), name(0), first)
+    found = broker_gone(leader, state, brokers_changed(leader, state, loads), loads[1:], loads[0])
+    assert found == brokers_changed(leader, state, loads[1:])
+    assert isinstance(found.placement, ResourceMemory) and set(found.placement.averages) == {"b:2", "b:3"}
 
 
 def test_a_broker_that_the_leader_had_not_met_leaves_nothing_behind() -> None:

@@ -27,6 +27,10 @@ def test_an_average_begins_without_samples_and_traffic() -> None:
     assert BundleData(TimeAverageMessageData(1), TimeAverageMessageData(2)).topics == 0
 
 
+def test_a_bundle_of_which_nothing_is_reported_is_idle() -> None:
+    assert BundleStats(NAME) == BundleStats(NAME, 0, 0, 0, 0.0, 0.0, 0.0, 0.0)
+
+
 def test_the_first_sample_replaces_the_start_values_wholly() -> None:
     data = new_bundle_data().update(sample(7.0, topics=3))
     assert (data.short_term.num_samples, data.long_term.msgs_per_sec, data.long_term.bytes_per_sec) == (1, 7.0, 70.0)
