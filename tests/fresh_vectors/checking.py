@@ -27,7 +27,8 @@ class Checked:
 def check(pulsar: Pulsar, families: Iterable[str], lines: int, seed: int) -> dict[str, Checked]:
     """Check so many new lines of each family, of the kinds that the release can answer; none where it has none."""
     load_families()
-    kept = {family: [case for case in seeds(KEPT)[family] if case["kind"] not in pulsar.lacking] for family in families}
+    every = seeds(KEPT, with_clusters=pulsar.has_clusters_in_names)
+    kept = {family: [case for case in every[family] if case["kind"] not in pulsar.lacking] for family in families}
     draws = {family: random.Random(f"{seed} {family}") for family in kept}
     results = {family: Checked() for family in kept}
     for begin in range(0, lines, AT_ONCE):

@@ -37,7 +37,7 @@ class Pulsar:
         replaced = {_artifact(jar) for jar in own}
         self._folder = folder
         self._path = os.pathsep.join(map(str, [*own, *(jar for jar in current if _artifact(jar) not in replaced)]))
-        self.has_clusters_in_names = version is not None and version < "4.2"
+        self.has_clusters_in_names = version is not None and tuple(map(int, version.split(".")[:2])) < (4, 2)
         self.lacking: set[str] = set()
         (folder / "log4j2.xml").write_text(QUIET)
         printed = self._compiled(COMMON)
