@@ -222,3 +222,7 @@ def test_screens_below_take_the_other_theme_too() -> None:
     """They are styled in later turns, and dialogs show them."""
     assert replay(session_of("two-kinds 120x40 n ~ f2 ~ a ~ ="), disagreement).failure is None
     assert replay(session_of("small 80x24 b ~ f2 escape ~ = f2 ~ b ~ ="), disagreement).failure is None
+
+
+def test_rows_are_filtered_before_they_have_an_order() -> None:
+    assert replay(session_of("keys 100x30 h slash ~ k ~"), disagreement).failure is None

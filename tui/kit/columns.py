@@ -140,9 +140,9 @@ def places_in_order(
     """
     if not order.key and fits is None:
         return range(len(rows))
-    keys = {at: value(row, order.key) for at, row in enumerate(rows) if fits is None or fits(row)}
     if not order.key:
-        return list(keys)
+        return [at for at, row in enumerate(rows) if fits is None or fits(row)]
+    keys = {at: value(row, order.key) for at, row in enumerate(rows) if fits is None or fits(row)}
     known = sorted(
         (at for at, key in keys.items() if key is not None),
         key=lambda at: _sort_key(keys[at]),
