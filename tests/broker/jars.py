@@ -139,6 +139,7 @@ def _run_maven(target: Path, pom: Path, limit_s: float, options: tuple[str, ...]
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        env=_with_the_java_on_the_path(),
     )
     try:
         printed, _ = process.communicate(timeout=limit_s)
@@ -150,6 +151,12 @@ def _run_maven(target: Path, pom: Path, limit_s: float, options: tuple[str, ...]
         raise
     if process.returncode:
         raise NoBrokerError(f"Maven could not bring the jars: {printed.strip()[-300:]}")
+
+
+def _with_the_java_on_the_path() -> dict[str, str]:
+    """The one that JAVA_HOME names may have less than Maven needs for a download."""
+    named = () if shutil.which("java") is None else ("JAVA_HOME",)
+    return {name: value for name, value in os.environ.items() if name not in named}
 
 
 def _folder() -> Path:
