@@ -260,6 +260,7 @@ def compare_lines(compared: Sequence[Compared], view: BrokersView, width: int) -
         *lines,
         (f"*: in force. After {counted(cycles, 'cycle')}:", "dim"),
         ("/h: unloads an hour", "dim"),
+        *([("back: to a broker that had the bundle before", "dim")] if columns is _WIDE else []),
         ("quiet: cycles until nothing moves", "dim"),
         (f"{mean}: fullest broker over the mean", "dim"),
         ("dev.: standard deviation over mean", "dim"),
