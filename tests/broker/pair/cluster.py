@@ -80,7 +80,10 @@ def two_brokers(jars: Path, more_jars: Path) -> Iterator[tuple[Broker, Broker]]:
         )
         starting.until(lambda: _listens(zookeeper), "zookeeper")
         _set_up(starting, f"zk:127.0.0.1:{zookeeper}", *ports[:2])
-        starting.java("bookie", 160, "org.apache.bookkeeper.server.Main", "--conf", starting.settings("bookie.conf"))
+        main = "org.apache.bookkeeper.server.Main"
+        # A newer bookie takes the address of version 6 that loopback has as well, which is no name of a bookie.
+        only_version_4 = "-Djava.net.preferIPv4Stack=true"
+        starting.java("bookie", 160, only_version_4, main, "--conf", starting.settings("bookie.conf"))
         starting.until(lambda: _listens(bookie), "bookie")
         first = _broker(starting, "broker-a", *ports[:2])
         second = _broker(starting, "broker-b", *ports[2:])
