@@ -85,15 +85,27 @@ class Broker:
         raise BrokerFailedError(f"the broker was not ready after {START_S:g} s:\n{self.log()}")
 
     def wait_until_listed(self, namespace: str, count: int) -> None:
-        """Return when the list of a namespace's topics has all ``count``, system topics included.
+        """Return when the list of a namespace's topics has all ``count``, system topics included, and each is loaded.
 
-        The first topic that is loaded brings ``__change_events``, some time later, and a split counts it.
+        The first topic that is loaded brings ``__change_events``, some time later. It is listed before it is loaded, and
+        a split counts what is loaded.
         """
         until = time.monotonic() + START_S
-        while len(self.admin("GET", f"/admin/v2/persistent/{namespace}?includeSystemTopic=true")) < count:
+        while not self._all_loaded(namespace, count):
             if time.monotonic() > until:
-                raise BrokerFailedError(f"{namespace} did not list {count} topics after {START_S:g} s")
+                raise BrokerFailedError(f"{namespace} did not list {count} loaded topics after {START_S:g} s")
             time.sleep(0.02)
+
+    def _all_loaded(self, namespace: str, count: int) -> bool:
+        topics = self.admin("GET", f"/admin/v2/persistent/{namespace}?includeSystemTopic=true")
+        if len(topics) < count:
+            return False
+        try:
+            for topic in topics:
+                self.admin("GET", f"/admin/v2/{topic.replace('://', '/')}/stats")
+        except BrokerFailedError:  # 404: nobody has loaded it yet
+            return False
+        return True
 
     def cpu_s(self) -> float:
         """The CPU seconds of its threads that are alive, as Linux counts them in nanoseconds."""
