@@ -87,8 +87,8 @@ class Broker:
     def wait_until_listed(self, namespace: str, count: int) -> None:
         """Return when the list of a namespace's topics has all ``count``, system topics included, and each is loaded.
 
-        The first topic that is loaded brings ``__change_events``, some time later. It is listed before it is loaded, and
-        a split counts what is loaded.
+        The first topic that is loaded brings ``__change_events``, some time later. It is listed before it is loaded,
+        and a split counts what is loaded.
         """
         until = time.monotonic() + START_S
         while not self._all_loaded(namespace, count):
