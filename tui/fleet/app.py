@@ -35,7 +35,7 @@ class FleetApp(ThemedApp):
     ) -> None:
         super().__init__(theme=theme, mono=mono, depth=depth, ascii_only=ascii_only)
         self.chosen: Chosen | None = None
-        self.place = place or Place()
+        self.place = place or Place(results.first)
         self._results = results
         self._complaint = complaint
         self.animation_level = "none"

@@ -95,6 +95,11 @@ class FleetResults:
             policy = next((judged.policy for judged in policies if judged.in_force), None)
         return None if policy not in (FLAG_ON, FLAG_OFF) else policy == FLAG_ON
 
+    @property
+    def first(self) -> str:
+        """The list to begin with: subscriptions, but brokers where only they were looked at."""
+        return BROKERS if not len(self.listing(SUBSCRIPTIONS)) and len(self.listing(BROKERS)) else SUBSCRIPTIONS
+
     def warm(self, name: str) -> None:
         """Make in a thread what keys on a list will ask for, once. A daemon: nobody waits for it at the end."""
         if name not in self._warmed:
@@ -102,8 +107,10 @@ class FleetResults:
             Thread(target=self.listing(name).columns.warm, name=f"warm {name}", daemon=True).start()
 
     def _table(self, name: str) -> Any:
-        # The job report may have failed where others did not; in a folder without any result its tables are missed.
-        optional = name in (FINDINGS, BROKERS) or any(parts_of(self.folder, other) for other in (FINDINGS, SET_ASIDE))
+        # The job report may have failed where others did not, or only the brokers were asked for; in a folder without
+        # any result its tables are missed.
+        others = (FINDINGS, SET_ASIDE, BROKERS)
+        optional = name in (FINDINGS, BROKERS) or any(parts_of(self.folder, other) for other in others)
         if optional and not parts_of(self.folder, name):
             return empty_table(name)
         return read_table(self.folder, name, repeated=REPEATED)

@@ -18,12 +18,12 @@ from pyarrow import csv
 from engine.disk import Exported
 from engine.errors import InputError
 from pipeline import schemas, stamps
-from tests.tui.fleet_scenes import large_result, small_result
+from tests.tui.fleet_scenes import large_result, small_result, with_brokers
 from tui.fleet.columns import SUBSCRIPTIONS
 from tui.sources import fleet_tables
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing, filtered, ordered, whole
-from tui.sources.fleet_results import FINDINGS, NAMESPACES, SET_ASIDE, FleetResults, read_results
+from tui.sources.fleet_results import BROKERS, FINDINGS, NAMESPACES, SET_ASIDE, FleetResults, read_results
 from tui.sources.fleet_search import Haystack
 
 MILLION = 1_000_000
@@ -204,6 +204,13 @@ def test_where_the_report_failed_what_the_other_jobs_found_is_listed(tmp_path: P
         2,
         2,
     ]
+
+
+def test_where_only_brokers_were_looked_at_they_are_listed_first(tmp_path: Path) -> None:
+    results = read_results(with_brokers(tmp_path / "ahead"))
+    assert (results.first, len(results.listing(BROKERS)), len(results.listing(SUBSCRIPTIONS.table))) == (BROKERS, 4, 0)
+    both = read_results(with_brokers(small_result(tmp_path / "out")))
+    assert (both.first, len(both.listing(BROKERS))) == (SUBSCRIPTIONS.table, 4)
 
 
 def test_a_spoilt_summary_costs_the_header_and_no_list(tmp_path: Path) -> None:
