@@ -37,7 +37,9 @@ class BundleReport:
     listed: int = 0
 
 
-class _BundleWire(msgspec.Struct):
+class BundleStatsWire(msgspec.Struct, gc=False):
+    """A bundle of a report, as ``NamespaceBundleStats`` is written."""
+
     topics: Count = 0
     producerCount: Count = 0
     consumerCount: Count = 0
@@ -48,7 +50,7 @@ class _BundleWire(msgspec.Struct):
 
 
 class _ReportWire(msgspec.Struct):
-    lastStats: dict[str, _BundleWire]
+    lastStats: dict[str, BundleStatsWire]
     bundles: object = None
     numTopics: Count = 0
     numBundles: Count = 0
@@ -73,7 +75,7 @@ def decode_bundle_report(data: bytes, source: str = "", path: str = "$") -> Deco
 
 
 def _valid_bundles(
-    stats: Mapping[str, _BundleWire], source: str, path: str
+    stats: Mapping[str, BundleStatsWire], source: str, path: str
 ) -> tuple[tuple[BundleStats, ...], tuple[Problem, ...]]:
     """Return the statistics of bundles in the order of the report, without those of invalid names, which are
     problems."""
@@ -86,7 +88,7 @@ def _valid_bundles(
     return tuple(_bundle(name, wire) for name, wire in stats.items() if name not in faults), problems
 
 
-def _bundle(name: str, stats: _BundleWire) -> BundleStats:
+def _bundle(name: str, stats: BundleStatsWire) -> BundleStats:
     return BundleStats(
         name,
         stats.topics,
@@ -108,7 +110,7 @@ _UNUSED: Final = _ResourceWire()
 
 
 class _LoadWire(msgspec.Struct):
-    lastStats: dict[str, _BundleWire]
+    lastStats: dict[str, BundleStatsWire]
     webServiceUrl: str | None = None
     webServiceUrlTls: str | None = None
     pulsarServiceUrl: str | None = None
@@ -198,9 +200,9 @@ def _mended(members: Mapping[str, Any], mending: Mending, path: str) -> _LoadWir
         usage, limit = (mending.number(own, part, place, below_zero=True) for part in ("usage", "limit"))
         return _ResourceWire(usage, limit)
 
-    def bundle(own: Mapping[str, Any], place: str) -> _BundleWire:
+    def bundle(own: Mapping[str, Any], place: str) -> BundleStatsWire:
         counts = (mending.count(own, name, place) for name in ("topics", "producerCount", "consumerCount"))
-        return _BundleWire(*counts, *(mending.number(own, name, place) for name in _RATES))
+        return BundleStatsWire(*counts, *(mending.number(own, name, place) for name in _RATES))
 
     inside = child(path, "lastStats")
     stats = mending.object(members, "lastStats", path)

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from engine.admin.facts import Count, Rate
+from engine.admin.facts import Count
+from engine.admin.load_reports import BundleStatsWire
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.text import child, malformed, value_problem
 from engine.admin.topics import without_nulls
@@ -14,16 +15,6 @@ from engine.bundles.boundaries import parse_range
 from engine.errors import Problem, Rejection
 from engine.names import refuse_bundle
 from pipeline.reading.rows import BAD, Rows, quarantine_row
-
-
-class BundleStatsWire(msgspec.Struct, gc=False):
-    topics: Count = 0
-    producerCount: Count = 0
-    consumerCount: Count = 0
-    msgRateIn: Rate = 0.0
-    msgRateOut: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    msgThroughputOut: Rate = 0.0
 
 
 class LoadReportWire(msgspec.Struct):
