@@ -18,7 +18,7 @@ class LoadRules:
     ``overload_usage``: whether the resource weights count where a broker is compared with the overload limit and where
     a report is found worth writing. ``heap_memory_counts``: heap memory is one of the weighted resources of the modular
     manager. ``forgets_brokers``: averages of brokers that left are dropped. ``uniform_source``: one busiest broker for
-    messages and bytes together (#21016), or one each; with one broker it is enough if one of the two minimums is met.
+    messages and bytes together (#21016), or one each; in the first form it is enough if one of the two minimums is met.
     ``uniform_slack``, ``uniform_bytes_slack``: messages/s and bytes/s by which a bundle may exceed what
     ``UniformLoadShedder`` has left to move (#21906). ``avg_shedder``: whether it can be configured.
     ``avg_destinations``: what a planned destination is kept by (#26246). ``avg_scores_whole``: scores less than 1 apart
@@ -28,7 +28,8 @@ class LoadRules:
     ``placements_kept``: which of the bundles that the leader has placed on a broker still count there after a report:
     those that the leader itself owns and that broker does not report (#19420), or all until the broker reports one of
     them. ``extensible``: PIP-192 exists. ``shed_idle_bundles``: ``TransferShedder`` moves bundles without traffic.
-    ``bundles_compared``: for the report of the largest, in steps, or as equal where less than a step apart (#24772).
+    ``bundles_compared``: for the report of the largest, in steps, or as equal where less than a step apart (#24754,
+    mended by #24772).
     ``underloaded_by_throughput``: a broker is underloaded beside one with far more throughput, not only where it has
     less than 1 byte/s (#22321).
 

@@ -277,8 +277,8 @@ BALANCE_LOOPS: Final = Table(
     ("cluster string", "kind string", "bundle string", "brokers array<string>", "times bigint",
      "cycles array<bigint>"),
 )  # fmt: skip
-"""What goes round: ``bundle`` comes back (``kind`` ``returns``; ``brokers`` its way), or two brokers give each other
-bundles (``swaps``, without a ``bundle``)."""
+"""What goes round: ``bundle`` comes back (``kind`` ``returns``; ``brokers`` its way) or is unloaded and given to its
+broker again (``stays``), or two brokers give each other bundles (``swaps``, without a ``bundle``)."""
 
 BALANCE_ANSWERS: Final = Table("balance_answers", ("cluster string", *LOAD_ANSWERS.columns))
 """The answers that each forecast was computed from, so that its screen opens from the result alone."""

@@ -229,7 +229,7 @@ def scenario_facts(data: bytes, source: str = "scenario.json") -> ScenarioFacts:
 
 
 def load_settings_of(scenario: bytes) -> dict[str, str]:
-    """The settings of load managers in a scenario.json, as texts by name; of others only the known ones count."""
+    """The known settings of load managers in a scenario.json, as texts by name; {} if it cannot be read."""
     try:
         members = msgspec.json.decode(scenario) if scenario else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

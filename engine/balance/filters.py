@@ -222,8 +222,8 @@ def unload_is_useful(candidates: Sequence[str], counts: Mapping[str, int] | None
     """
     if not counts:
         return True
-    found = {counts.get(name, 0) for name in candidates}
-    return len(found) > 1 or found == {0}
+    numbers = {counts.get(name, 0) for name in candidates}
+    return len(numbers) > 1 or numbers == {0}
 
 
 def same_load_manager(

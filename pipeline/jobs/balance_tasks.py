@@ -260,8 +260,12 @@ def _unload_rows(cluster: str, view: BrokersView) -> list[Row]:
 
 def _loop_rows(cluster: str, view: BrokersView) -> list[Row]:
     loops = [
-        (cluster, "returns", loop.bundle, loop.detail.split(", "), loop.times, list(loop.cycles)) for loop in view.loops
-    ]
+        (
+            cluster, "stays" if loop.kind == "unloaded-for-nothing" else "returns", loop.bundle,
+            loop.detail.split(", "), loop.times, list(loop.cycles),
+        )
+        for loop in view.loops
+    ]  # fmt: skip
     swaps = [
         (cluster, "swaps", "", [swap.first, swap.second], swap.there + swap.back, list(swap.cycles))
         for swap in view.swaps

@@ -52,7 +52,7 @@ def read_consumer_lists(path: Path) -> tuple[dict[Key, ConsumerList], list[Row]]
         names: set[str] = set()
         for name, _ in consumers:
             if name in names:
-                reason = f"{name!r} stands twice in the list of {subscription}; both are kept, as a broker keeps them"
+                reason = f"{name!r} is listed twice in {subscription}; both are kept, as a broker keeps them"
                 problem = Problem(path.name, "$", reason, "equal names make one ring: the later one owns every point")
                 quarantine.append(quarantine_row(problem, "consumer_lists", 0, NOTE))
             names.add(name)
@@ -93,11 +93,11 @@ def _ranges_of(value: object) -> DeclaredRanges | None:
         try:
             return tuple((int(start), int(end)) for start, end in value)
         except (TypeError, ValueError, OverflowError) as fault:
-            raise ValueError(f"{value!r:.40} are no ranges") from fault
+            raise ValueError(f"{value!r:.40} is not a list of ranges") from fault
     pieces = str(value).replace(",", " ").replace(";", " ").split()
     matches = [match for piece in pieces if (match := _RANGE.fullmatch(piece)) is not None]
     if not matches or len(matches) < len(pieces):
-        raise ValueError(f"{value!r:.40} are no ranges like 0-16383 32768-49151")
+        raise ValueError(f"{value!r:.40} is not a list of ranges like 0-16383 32768-49151")
     return tuple((int(match[1]), int(match[2] or match[1])) for match in matches)
 
 
@@ -204,8 +204,8 @@ def consumers_of_tables(folder: Place) -> tuple[KeyLists, dict[Key, int]]:
             number, topic = row["consumer_set"], row["topic_first"]
             topics[number] = min(topics.get(number, topic), topic)
     chosen = {key: min(topics, key=lambda number: (topics[number], number)) for key, topics in first.items()}
-    wanted = [("consumer_set", "in", sorted(set(chosen.values())))]
-    sets = dict(rows_of(folder / CONSUMER_SETS.name, *CONSUMER_SETS.names, filters=wanted)) if chosen else {}
+    chosen_sets = [("consumer_set", "in", sorted(set(chosen.values())))]
+    sets = dict(rows_of(folder / CONSUMER_SETS.name, *CONSUMER_SETS.names, filters=chosen_sets)) if chosen else {}
     lists = {
         key: tuple(Consumer(place, name) for place, name in enumerate(sets[number]))
         for key, number in chosen.items()

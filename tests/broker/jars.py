@@ -115,7 +115,7 @@ def _bring(folder: Path, pom: Path, limit_s: float, options: tuple[str, ...]) ->
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         _run_maven(draft, pom, limit_s, options)
-        (draft / _DONE).write_text(release().version)
+        (draft / _DONE).write_text(folder.name)
         if folder.exists():
             shutil.rmtree(folder)
         draft.rename(folder)
@@ -154,7 +154,7 @@ def _run_maven(target: Path, pom: Path, limit_s: float, options: tuple[str, ...]
 
 
 def _with_the_java_on_the_path() -> dict[str, str]:
-    """The one that JAVA_HOME names may have less than Maven needs for a download."""
+    """The environment without JAVA_HOME, if there is a Java on the path: the one it names may lack what Maven needs."""
     named = () if shutil.which("java") is None else ("JAVA_HOME",)
     return {name: value for name, value in os.environ.items() if name not in named}
 

@@ -27,7 +27,7 @@ from engine.load_rules import load_rules
 from tests.engine.balance.shedding_world import first
 
 NAMESPACES = ("t/a", "t/b", "u/c", "pulsar/system", "pulsar/b-0:8080", "x/y/z")
-RELEASES = ((3, 0, 7), (3, 3, 2), (4, 0, 7), (4, 2, 4), (5, 0, 0))
+RELEASES = ((3, 0, 7), (3, 1, 0), (3, 3, 2), (4, 0, 7), (4, 0, 8), (4, 2, 4), (5, 0, 0))
 rates = st.one_of(st.floats(0, 1e6), st.sampled_from([0.0, 1.0, 50.0, math.nan, math.inf]))
 
 

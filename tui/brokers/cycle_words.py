@@ -125,7 +125,7 @@ def move_text(coming: NextMove) -> str:
         target, back = "the same broker again", ", for nothing"
     drawn = f" (drawn: {chances_text(move.chances)})" if len(move.chances) > 1 else ""
     if coming.planned and coming.planned != move.destination:
-        drawn += f", not to {safe_name(coming.planned)} as planned, which the filters leave out"
+        drawn += f"; the shedder planned {safe_name(coming.planned)}"
     clients = clients_text(move.producers, move.consumers)
     carries = f"{counted(move.topics, 'topic')}{clients}, {msgs_per_sec(move.msgs_per_sec)}"
     return f"{safe_name(move.bundle)} to {target}{drawn}{back}: {carries}"
@@ -182,6 +182,8 @@ def skipped_text(coming: NextCycle, settings: LoadSettings) -> str:
             return f"the brokers are even ({compared})"
         signs = {"underloaded": f"{broker} is far emptier than the others", "overloaded": f"{broker} is overloaded"}
         needed = settings.loadBalancerSheddingConditionHitCountThreshold
+        if coming.hits > needed:
+            return "no pair of brokers is looked at (loadBalancerMaxNumberOfBrokerSheddingPerCycle)"
         return (
             f"uneven for {counted(coming.hits, 'cycle')} in a row ({signs.get(coming.sign or '', compared)}),"
             f" more than {needed} are needed (loadBalancerSheddingConditionHitCountThreshold)"
@@ -202,5 +204,6 @@ def _limit_lines(coming: NextCycle, shedder: str, settings: LoadSettings) -> lis
     """The settings that the limits in a cycle come from, each once."""
     numbers = [move.numbers for move in coming.moves] + [left.numbers for left in coming.left_alone]
     names = dict.fromkeys(filter(None, (limit_setting(one.measure) for one in numbers if one is not None)))
-    mean = "the mean plus " if shedder == THRESHOLD else ""
+    below = any(one is not None and one.measure == "lower-boundary" for one in numbers)
+    mean = ("the mean plus or minus " if below else "the mean plus ") if shedder == THRESHOLD else ""
     return [(f"limit: {mean}{name}={getattr(settings, name):g}", "dim") for name in names]

@@ -63,7 +63,7 @@ MANAGERS: Final[Mapping[str, LoadManager]] = {"modular": "modular", "extensible"
 NOT_OF_THE_NEWEST: Final = "the picture is older than the newest reports: {}; u takes the last change back"
 Answer = tuple[BrokersView, BrokersFrame]
 """What is forecast, and the page of it that is shown."""
-NOT_SETTINGS: Final = ("broker", "loadManagerClassName", "cycles", "loads")
+UNSHOWN_FIELDS: Final = ("broker", "loadManagerClassName", "cycles", "loads")
 PLAY_S: Final = 0.7
 """How long a cycle is shown when they are played."""
 ZOOMS: Final = ("", "table", "next", "compare")
@@ -239,8 +239,8 @@ class BrokersScreen(TableScreen):
 
     def _take(self, question: BrokersQuestion, answer: Answer | Rejection, *, undoing: bool) -> None:
         if isinstance(answer, Rejection):
-            # The name of a setting says what the refusal is about; that of a key's command would be a riddle.
-            self._refuse(answer.message if answer.field in NOT_SETTINGS else str(answer))
+            # The name of a setting says what the refusal is about; these names are the program's own.
+            self._refuse(answer.message if answer.field in UNSHOWN_FIELDS else str(answer))
             return
         if undoing and self._before and self._before[-1] == question:
             self._before.pop()

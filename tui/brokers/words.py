@@ -202,8 +202,9 @@ def loop_lines(view: BrokersView) -> list[Line]:
         brokers = [safe_name(broker) for broker in loop.detail.split(", ")]
         more = f" and {len(brokers) - WAY_SHOWN:,} more" if len(brokers) > WAY_SHOWN else ""
         way = f"{' > '.join(brokers[:WAY_SHOWN])}{more}"
+        happens = "is unloaded for nothing" if loop.kind == "unloaded-for-nothing" else "comes back"
         lines.append(
-            (f"loop: {safe_name(loop.bundle)} comes back {counted(loop.times, 'time')} (cycle {where}): {way}", "bad")
+            (f"loop: {safe_name(loop.bundle)} {happens} {counted(loop.times, 'time')} (cycle {where}): {way}", "bad")
         )
     if len(view.loops) > LOOPS_SHOWN:
         lines.append((f"and {len(view.loops) - LOOPS_SHOWN} more loops", "bad"))

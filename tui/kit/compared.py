@@ -29,7 +29,7 @@ _TEXTS: Final[dict[str, tuple[str, str]]] = {
     "usage-difference": ("{} points between the brokers of the pair", "limit {}"),
     "low-hits": ("uneven for {} in a row", "{} needed"),
     "high-hits": ("very uneven for {} in a row", "{} needed"),
-    "load": ("load {}", "of the other {}"),
+    "load": ("load {}", "that of the other broker {}"),
     "messages": ("only {} to move", "at least {} needed"),
     "bytes": ("only {} to move", "at least {} needed"),
 }

@@ -47,7 +47,7 @@ def export(
             raise InputError(f"{path} is there already; choose another name")
         elif rows:
             record_writer(path)
-            run_beside(screen, partial(_write_many, table, path, say), group="export")
+            run_beside(screen, partial(_write_many, table.records_later(), path, say), group="export")
         else:
             draw = _drawing() if path.suffix.lower() == PIXELS else None
             screen.call_after_refresh(_take_picture, screen, path, draw, say)
@@ -57,10 +57,12 @@ def export(
     prompt.accept(typed)
 
 
-async def _write_many(table: RowsTable[Any], path: Path, say: Callable[[str, str], object]) -> None:
+async def _write_many(
+    records: Callable[[], list[dict[str, Value]]], path: Path, say: Callable[[str, str], object]
+) -> None:
     """Write rows in a thread that a quit waits for."""
     try:
-        written = await asyncio.to_thread(lambda: export_records(table.as_records(), path))
+        written = await asyncio.to_thread(lambda: export_records(records(), path))
     except InputError as error:
         say("refusal", str(error))
     else:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Generic
@@ -255,12 +255,14 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         self._listed_of, self._places = rows, places
         as_they_come = isinstance(places, range)
         self.listed = rows if as_they_come else LazyRows(len(places), lambda at: rows[places[at]])
-        if marked is None:
-            self.lines = lines_of(self.listed, order)
-        else:
+        if marked is not None and marked in places:
             with self.prevent(LineTable.Moved):
                 self.lines = lines_of(self.listed, order)
-                self.cursor = places.index(marked) if marked in places else 0
+                self.cursor = places.index(marked)
+        else:
+            self.lines = lines_of(self.listed, order)
+            if marked is not None:
+                self.cursor = 0
         self.post_message(self.Arranged(self))
 
     # the order
@@ -318,19 +320,29 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
 
         What was reported, and not computed, has names that say so.
         """
-        return self._records(self.listed)
+        return self.records_later()()
+
+    def records_later(self) -> Callable[[], list[dict[str, Value]]]:
+        """Return what makes the records of the rows that are listed now, in any thread, whatever is shown by then."""
+        return partial(_records, self.listed, self._value, self._names())
 
     def marked_record(self) -> dict[str, Value]:
         """Return the values of the row with the cursor; none where there is no row."""
-        records = self._records(self.listed[self.cursor : self.cursor + 1])
+        records = _records(self.listed[self.cursor : self.cursor + 1], self._value, self._names())
         return records[0] if records else {}
 
-    def _records(self, rows: Sequence[Row]) -> list[dict[str, Value]]:
+    def _names(self) -> dict[str, str]:
+        """The names of the columns as data, by their keys; none where the table has no columns."""
         if self.lines.columns is None:
-            return []
+            return {}
         columns = self._sortable(self.lines.columns(ALL_COLUMNS_CELLS))
-        names = {column.key: "reported_" * column.label.startswith(REPORTED_SIGN) + column.key for column in columns}
-        return [{name: self._value(row, key) for key, name in names.items()} for row in rows]
+        return {column.key: "reported_" * column.label.startswith(REPORTED_SIGN) + column.key for column in columns}
+
+
+def _records(
+    rows: Sequence[Row], value: Callable[[Row, str], Value], names: Mapping[str, str]
+) -> list[dict[str, Value]]:
+    return [{name: value(row, key) for key, name in names.items()} for row in rows] if names else []
 
 
 def _nothing(_row: Any, _key: str) -> Value:

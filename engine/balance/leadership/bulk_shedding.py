@@ -115,7 +115,7 @@ class BulkShedding:
     def read(self, loads: Mapping[str, BrokerLoad], long_term_msgs: Mapping[str, float]) -> None:
         """Take over what all brokers reported, and the sums of the long-term averages of each one's bundles.
 
-        Which kinds of topics a broker takes is what it was at the first reading.
+        Which kinds of topics a broker takes must not change from reading to reading.
         """
         in_order = {broker: loads[broker] for broker in self.brokers}
         limit = self._leader.settings.overload_limit

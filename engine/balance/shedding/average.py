@@ -152,7 +152,8 @@ class _Cycle:
             self.low.pop(broker, None)
 
     def hit_often_enough(self, bottom: str, top: str) -> bool:
-        # Asking stores a 0 for the high threshold, and the first yes ends the asking; above the low one both just were.
+        # Asking stores a 0 for the high threshold, and the first yes ends the asking. Both have just been counted for
+        # the low one.
         settings = self.settings
         return (
             self.high.setdefault(bottom, 0) >= settings.loadBalancerAvgShedderHitCountHighThreshold
@@ -162,7 +163,7 @@ class _Cycle:
         )
 
     def too_few_hits(self, bottom: str, top: str) -> BrokerVerdict:
-        """The verdict on a pair that was apart too few times: by the count that fewer cycles are missing of."""
+        """The verdict on a pair that was uneven in too few cycles: by the count that is nearer to its limit."""
         settings = self.settings
         low = max(self.low[bottom], self.low[top])
         high = max(self.high.get(bottom, 0), self.high.get(top, 0))
@@ -177,13 +178,12 @@ class _Cycle:
         settings = self.settings
         limit = float(settings.loadBalancerAvgShedderLowThreshold)
         apart = BrokerVerdict(top.broker, "below-minimum-traffic", difference, limit, measure="usage-difference")
-        too_few = self.too_few_hits(bottom.broker, top.broker)
         judged = self.verdicts.setdefault(top.broker, [])
         if bottom.broker != top.broker:
             emptier = replace(apart, broker=bottom.broker, outcome="not-the-busiest")
             self.verdicts.setdefault(bottom.broker, [emptier])
         if not self.hit_often_enough(bottom.broker, top.broker):
-            judged.append(too_few)
+            judged.append(self.too_few_hits(bottom.broker, top.broker))
             return
         self.forget(bottom.broker, top.broker)
         msgs = (top.msgs_per_sec - bottom.msgs_per_sec) * settings.maxUnloadPercentage

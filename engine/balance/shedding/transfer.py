@@ -33,14 +33,13 @@ TopBundleOutcome = Literal[
     "too-large",  # more than half the difference, and no swap makes up for it
     "not-looked-at",
 ]
-_NO_THROUGHPUT: Final = 1.0
-"""In bytes/s."""
-
 PairOutcome = Literal[
     "moves", "no-load-data", "no-bundles-reported", "one-bundle", "nothing-to-move", "only-idle-bundles"
 ]
 SWAP_SHARE = 0.75
 """A swap stands only if it leaves the fuller broker less than this part of its throughput."""
+_NO_THROUGHPUT: Final = 1.0
+"""In bytes/s: before #22321 a broker with less is underloaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +144,9 @@ class TransferPair:
 class TransferCycle:
     """One cycle: decisions in the order they were reached (they are published in another one), or why it was skipped.
 
-    ``blamed``: the broker a skip is about. ``hits``: how many cycles in a row, this one included, were uneven, which
-    ``sign`` of it there was, and the standard deviation of loads; None where no statistics were made, or no sign was.
+    ``blamed``: the broker a skip is about. ``hits``: how many cycles in a row, this one included, were uneven, and
+    ``sign``: which sign of it this one shows; both None without statistics, ``sign`` also for even brokers.
+    ``deviation``: that of the loads, NaN without statistics.
     ``no_run``: why the scheduler did not even ask.
     """
 
@@ -191,10 +191,10 @@ def shed_transfer(
     decisions = tuple(dict.fromkeys(run.decisions))
     if decisions:
         return replace(memory, hits=0), TransferCycle(
-            decisions, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation
+            decisions, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation, sign=sign
         )
     return memory, TransferCycle(
-        skip=run.why_nothing, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation
+        skip=run.why_nothing, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation, sign=sign
     )
 
 
@@ -277,7 +277,7 @@ class _Cycle:
     def underloaded(self, broker: str) -> bool:
         """Whether a broker's load is far below the mean, or its throughput far below that of the fullest.
 
-        Earlier releases take the throughput of one that has next to none, whatever the fullest has.
+        Before #22321 the throughput of the fullest does not matter: a broker with less than 1 byte/s is underloaded.
         """
         load, fullest = self.known.get(broker), self.known.get(self.order[-1])
         if load is None:

@@ -149,7 +149,8 @@ def shed_uniform(
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
     source = None if reason is None else reason.spread.busiest
     either = rules.uniform_source == "mixed"
-    worth_it = any(each.is_worth_it(settings) for each in (by_msgs, by_bytes) if either or each is reason)
+    asked = (by_msgs, by_bytes) if either else (reason,) if reason is not None else ()
+    worth_it = any(imbalance.is_worth_it(settings) for imbalance in asked)
     verdicts = [
         _judge(view, settings, rules, load, reason, worth_it=worth_it)
         if reason is not None and load is source
@@ -191,6 +192,8 @@ def _judge(
             left += java_int(-traffic)
         else:
             bundles.append(BundleVerdict(bundle, "too-large", traffic))
+    # The other measure may have met its minimum, where one is enough.
+    judged = judged if need >= reason.least else replace(judged, least=0.0)
     return with_bundles(judged, (*bundles, *passed))
 
 

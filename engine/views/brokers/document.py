@@ -159,7 +159,13 @@ def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[st
             for cell in view.strip
         ],
         "loops": [
-            {"bundle": loop.bundle, "cycles": list(loop.cycles), "times": loop.times, "way": loop.detail.split(", ")}
+            {
+                "bundle": loop.bundle,
+                "kind": loop.kind,
+                "cycles": list(loop.cycles),
+                "times": loop.times,
+                "way": loop.detail.split(", "),
+            }
             for loop in view.loops
         ],
         "swaps": [

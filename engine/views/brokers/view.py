@@ -401,7 +401,7 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
     left = []
     for pair in decision.pairs:
         numbers = _pair_numbers(pair)
-        if pair.outcome == "moves":
+        if pair.outcome in ("moves", "only-idle-bundles"):
             between |= {pair.fuller: numbers, pair.emptier: _turned(numbers)}
         else:
             left.append(LeftAlone(pair.fuller, pair.outcome, other=pair.emptier, numbers=numbers))
@@ -457,8 +457,8 @@ def _numbers_of(verdict: BrokerVerdict) -> Numbers | None:
 def _pair_numbers(pair: TransferPair) -> Numbers | None:
     if not math.isfinite(pair.fuller_load) or not math.isfinite(pair.emptier_load):
         return None
-    wanted = pair.wanted_bytes_per_sec
-    return Numbers("load", pair.fuller_load, pair.emptier_load, wanted if math.isfinite(wanted) else 0.0)
+    need = pair.wanted_bytes_per_sec
+    return Numbers("load", pair.fuller_load, pair.emptier_load, need if math.isfinite(need) else 0.0)
 
 
 def _turned(numbers: Numbers | None) -> Numbers | None:

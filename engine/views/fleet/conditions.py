@@ -29,7 +29,8 @@ NUMBERS: Final[Mapping[str, str]] = {
 ``max_over_even``: of the worst subscription under its rule in force; ``idle``: consumers that get nothing under it;
 ``disagreement``: reported active consumers that the rules in force do not give; ``quarantined``: records set aside as
 bad, or with ``%`` their share of all records; ``broker_usage``: weighted usage of the fullest broker in percent;
-``unloads``: bundles that the forecast unloads; ``loops``: bundles of it that come back to a broker they had left.
+``unloads``: bundles that the forecast unloads; ``loops``: bundles of it that come back to a broker they had left, or
+are unloaded for nothing.
 """
 WITH_ALL: Final = ("run", "report")
 """Jobs whose result has every number."""

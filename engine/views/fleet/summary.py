@@ -227,7 +227,11 @@ class NextUnload:
 
 @dataclass(frozen=True, slots=True)
 class BalanceLoop:
-    """A bundle that comes back (``kind`` ``returns``), or two brokers that give each other bundles (``swaps``)."""
+    """What goes round, by its ``kind``.
+
+    A bundle comes back (``returns``) or is unloaded and given to its broker again (``stays``), or two brokers give each
+    other bundles (``swaps``).
+    """
 
     cluster: str
     kind: str

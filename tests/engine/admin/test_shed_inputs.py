@@ -263,6 +263,8 @@ def test_the_dashboard_and_the_commands_read_the_same_of_a_folder(tmp_path: Path
         of_snapshots.settings
     )
     assert "gone:8080" not in {load.broker for load in of_snapshots.loads}
-    told = {(problem.source, problem.path) for problem in of_snapshots.problems}
-    assert told <= {(problem.source, problem.path) for problem in of_files.problems}
-    assert ("brokers.json" in {source for source, _ in told}) == (what == "a broker that is gone")
+    reported = {(problem.source, problem.path) for problem in of_snapshots.problems}
+    assert reported <= {(problem.source, problem.path) for problem in of_files.problems}
+    assert ("brokers.json" in {source for source, _ in reported}) == (what == "a broker that is gone")
+    added = {path for source, path in reported if source == "20-load-report-a.json"}
+    assert ("$.lastUpdate" in added) == (what == "a clock that jumps")

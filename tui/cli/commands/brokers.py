@@ -102,7 +102,7 @@ def show_brokers(given: BrokersInput, question: BrokersQuestion, output: Output)
         option = {"cycles": "--cycles", "broker": "--kill", "loadBalancerLoadPlacementStrategy": "--placement"}
         known = view.field in (name for name, _ in question.settings)
         place = option.get(view.field, "--set" if known else "--shedder")
-        asked = question.shedder or question.placement
+        asked = question.shedder or question.placement or (view.field if known else None)
         raise InputError(refused_text(view, place, given.inputs, asked))
     compared = compared_shedders(view)
     if output.json:

@@ -31,7 +31,7 @@ _FILTERS: Final = {
     "fewest-bundles": "more bundles of the namespace than others (loadBalancerDistributeBundlesEvenlyEnabled)",
     "load-manager": "another load manager",
     "version": "an older version (preferLaterVersions)",
-    "": "left out by an isolation policy, or not for such topics",
+    "": "an isolation policy leaves it out, or it does not take such topics",
 }
 _IN_CYCLE: Final[dict[OwnerInCycle, str]] = {
     "takes": "takes bundles of a fuller one",
@@ -96,10 +96,10 @@ def explain_bundle(
     explanation = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
     if isinstance(explanation, Rejection):
         raise InputError(explanation.message)
+    unload = _unload(path, explanation.bundle, max_input)
     if as_json:
-        write_out(json_text(bundle_document(explanation, _unload(path, explanation.bundle, max_input))))
+        write_out(json_text(bundle_document(explanation, unload)))
     else:
-        unload = _unload(path, explanation.bundle, max_input)
         write_page(bundle_lines(explanation, view.ahead.start.settings, unload), ascii_only=ascii_only)
     return FINE
 
@@ -229,7 +229,11 @@ def _stays(explanation: BundleExplained) -> str:
         text = STAYS_TEXTS[explanation.unload]
         return f"the next cycle of {explanation.shedder} chooses it{compared}; it stays, as {text}"
     if explanation.broker_verdict is None:
-        why = f", since {SKIPPED_TEXTS[explanation.skipped]}" if explanation.skipped is not None else ""
+        why = (
+            f", since {SKIPPED_TEXTS[explanation.skipped].format(broker='a broker')}"
+            if explanation.skipped is not None
+            else ""
+        )
         return f"{explanation.shedder} is not asked in the next cycle{why}; the bundle stays"
     why = f": {BUNDLE_TEXTS[explanation.verdict]}" if explanation.verdict in BUNDLE_TEXTS else ""
     broker = _owner_texts()[explanation.broker_verdict]

@@ -94,7 +94,8 @@ def shed_command(
     forecast = ask.ahead(chosen)
     if isinstance(forecast, Rejection):
         option = {"cycles": "--cycles", "loadBalancerLoadPlacementStrategy": "--placement"}
-        raise InputError(refused_text(forecast, option.get(forecast.field, "--shedder"), inputs, shedder or placement))
+        asked = shedder or placement or (forecast.field if forecast.field in dict(settings) else None)
+        raise InputError(refused_text(forecast, option.get(forecast.field, "--shedder"), inputs, asked))
     compared: list[ShedAhead] = []
     for name in SHEDDERS if compare else ():
         other = ask.ahead(name)
