@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker.jars import FOLDER_VARIABLE, RELEASE_VARIABLE, NoBrokerError, jars
+from tests.broker.jars import FOLDER_VARIABLE, RELEASE_VARIABLE, NoBrokerError, jars, jars_of
 
 JAVA = """#!/bin/sh
 echo 'openjdk version "17.0.1"' >&2
@@ -130,7 +130,16 @@ def test_another_release_has_jars_of_its_own_and_may_need_a_newer_java(
     monkeypatch.setenv("JAVA_HOME", str(home))
     second = jars()
     assert first != second
-    assert (second / ".complete").read_text() == "5.0.0-M1"
+    assert (second / ".complete").read_text() == second.name == "broker-5.0.0-M1"
     monkeypatch.setenv(RELEASE_VARIABLE, "1.22")
     with pytest.raises(NoBrokerError, match=r"4\.2\.4, 5\.0\.0-M1"):
         jars()
+
+
+def test_classes_of_another_release_have_a_folder_of_their_own_beside_the_brokers(machine: Machine) -> None:
+    machine.has("mvn", BRINGS)
+    folder = jars_of("3.0.7", machine.kept / "pom.xml")
+    assert (folder.parent, folder.name) == (machine.kept.parent, "load-managers-3.0.7")
+    assert (folder / "broker.jar").is_file() and not machine.kept.exists()
+    assert jars_of("3.0.7", machine.kept / "pom.xml") == folder
+    assert machine.runs == 1
