@@ -174,7 +174,7 @@ class WorstBundle:
 @dataclass(frozen=True, slots=True)
 class BalanceTotals:
     """What load balancers do in the next ``cycles``: clusters, those without a forecast (``refused``), unloads, of them
-    those of the next cycle, topics that they interrupt, bundles that come back to a broker they had left (``loops``),
+    those of the next cycle, topics that they interrupt, bundles that go round or are unloaded for nothing (``loops``),
     pairs of brokers that give each other bundles (``swaps``), and the weighted usage of the fullest broker now."""
 
     clusters: int = 0
@@ -194,7 +194,8 @@ class BalanceTotals:
 class WorstBroker:
     """One broker by its weighted usage now and after the forecast; ``next_outcome``: what the next cycle does with it.
 
-    ``cluster`` is the folder of its answers; ``loops`` counts bundles that come back to it.
+    ``cluster`` is the folder of its answers; ``loops`` counts bundles that come back to it. ``figure`` was compared
+    with ``limit``, both of ``measure``.
     """
 
     cluster: str
@@ -211,6 +212,7 @@ class WorstBroker:
     figure: float | None
     limit: float | None
     shedder: str
+    measure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +370,11 @@ def _families(summary: FleetSummary) -> Iterable[Family]:
         yield _single("max_broker_usage", "weighted usage of the fullest broker, a share", balance.max_usage)
         yield _single("unloads", "bundles that load balancers unload in all cycles ahead", balance.unloads)
         yield _single("next_unloads", "bundles that they unload in the next cycle", balance.next_unloads)
-        yield _single("bundle_loops", "bundles that come back to a broker they had left", balance.loops)
+        yield _single(
+            "bundle_loops",
+            "bundles that come back to a broker they had left, or are unloaded for nothing",
+            balance.loops,
+        )
     yield Family(
         "ringside_fleet_findings", "what the doctor found",
         tuple(Sample(row.count, (("rule", row.rule), ("severity", row.severity))) for row in summary.findings),

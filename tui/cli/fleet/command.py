@@ -223,7 +223,7 @@ def _balance(result: JobResult) -> Iterator[str]:
     yield (
         f"  {totals['clusters']:,} clusters, {totals['brokers']:,} brokers, the fullest at {totals['max_usage']:.0%}; "
         f"{totals['unloads']:,} unloads in {totals['cycles']:,} cycles ({totals['next_unloads']:,} in the next), "
-        f"{totals['topics_interrupted']:,} topics interrupted, {totals['loops']:,} bundles come back"
+        f"{totals['topics_interrupted']:,} topics interrupted, {totals['loops']:,} bundles go round"
     )
 
 

@@ -83,7 +83,7 @@ def balance_lines(summary: FleetSummary, shown: int = SHOWN) -> list[str]:
         f"Load balancers of {counted(totals.clusters, 'cluster')}: {counted(totals.unloads, 'unload')} in"
         f" {counted(totals.cycles, 'cycle')} ({totals.next_unloads:,} in the next),"
         f" {counted(totals.topics_interrupted, 'topic')} interrupted,"
-        f" {counted(totals.loops, 'bundle')} come back, {counted(totals.swaps, 'pair')} of brokers swap"
+        f" {counted(totals.loops, 'bundle')} go round, {counted(totals.swaps, 'pair')} of brokers swap"
     )
     refused = [f"{counted(totals.refused, 'cluster')} without a forecast"] if totals.refused else []
     brokers = [
