@@ -137,7 +137,7 @@ class _Applying:
                 rules = choice.results[place]
                 if rules is not None:
                     sheet.replace_rules(node, rules, animate=animate)
-                    del self._chosen[id(node)]
+                    self._chosen.pop(id(node), None)
                 sheet._process_component_classes(node)
                 return
         place = None if choice is None else place

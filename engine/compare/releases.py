@@ -67,7 +67,7 @@ def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[Rul
 
     >>> from engine.config import behaviour_of
     >>> [change.name for change in rule_changes(behaviour_of("4.0.6"), behaviour_of("4.0.7"))]
-    ['sticky_gaps', 'draining_takes_back', 'load.shed_idle_bundles']
+    ['sticky_gaps', 'draining_takes_back', 'load.bundles_compared']
     """
     old, new = _forms(before), _forms(after)
     return tuple(
