@@ -20,7 +20,7 @@ from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 SYSTEM_NAMESPACE: Final = "pulsar/system"
 _LONG_MAX: Final = 2**63 - 1
 _STEPS: Final = (100_000.0, 100_000.0, 100.0, 500, 100_000)
-"""Bytes/s in and out, messages/s, topics with their clients, bytes in the cache."""
+"""Bytes/s in and out, messages/s, topics with their clients, bytes in the cache. Rates are rounded, counts cut."""
 _MERGED_FROM: Final = 32
 """From so many on Java's sort merges runs; below it inserts one after the other."""
 
@@ -57,14 +57,14 @@ def comparable(bundle: MeasuredBundle, rules: LoadRules = CURRENT_LOAD_RULES) ->
         bundle.cache_bytes,
     )
     if rules.bundles_compared == "by-difference":
-        return _AT_A_STEPS_DISTANCE(figures)
-    return (
-        *(_rounded(figure / step) for figure, step in zip(figures[:3], _STEPS, strict=False)),
-        *(int(figure // step) for figure, step in zip(figures[3:], _STEPS[3:], strict=True)),
+        return _compared_by_difference(figures)
+    return tuple(
+        _rounded(figure / step) if isinstance(step, float) else figure // step
+        for figure, step in zip(figures, _STEPS, strict=True)
     )
 
 
-def _compared(one: Sequence[float], other: Sequence[float]) -> int:
+def _by_difference(one: Sequence[float], other: Sequence[float]) -> int:
     """By the first figure that is more than a step apart."""
     for mine, theirs, step in zip(one, other, _STEPS, strict=True):
         if abs(mine - theirs) > step:
@@ -72,7 +72,7 @@ def _compared(one: Sequence[float], other: Sequence[float]) -> int:
     return 0
 
 
-_AT_A_STEPS_DISTANCE: Final = cmp_to_key(_compared)
+_compared_by_difference: Final = cmp_to_key(_by_difference)
 
 
 def _rounded(value: float) -> int:
@@ -116,9 +116,9 @@ def partition_sort(keys: Sequence[Any], first: int) -> list[int]:
 
 
 def _inserted(places: list[int], comes_before: Callable[[int, int], bool]) -> list[int]:
-    """Sort as ``java.util.TimSort`` does fewer than 32: which comparisons it makes matters where they contradict.
+    """Sort as ``java.util.TimSort`` sorts fewer than 32: where comparisons contradict, it matters which are made.
 
-    More than that are merged there, which is not modelled: they come out right where comparisons do not contradict.
+    It merges 32 and more, which is not modelled: they come out right only where no comparisons contradict.
     """
     if len(places) < 2:
         return places

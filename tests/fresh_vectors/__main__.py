@@ -10,8 +10,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.load_rules import load_rules
-from tests.broker.jars import RELEASE_VARIABLE, RELEASES, NoBrokerError
+from engine.config import behaviour_of
+from engine.errors import Rejection
+from tests.broker.jars import RELEASE_VARIABLE, RELEASES, NoBrokerError, release
 from tests.fresh_vectors.checking import Checked, check
 from tests.fresh_vectors.inputs import ANSWERED
 from tests.fresh_vectors.pulsar import Pulsar
@@ -27,15 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--release", help="classes and rules of another release, such as 3.0.7")
     parser.add_argument("--into", type=Path, default=Path("build/fresh_vectors"), help="folder for lines that differ")
     options = parser.parse_args(arguments)
-    version = options.release or "4.2.4"
+    version = options.release or release().version
     if version in {known.version for known in RELEASES}:
         os.environ[RELEASE_VARIABLE] = version  # one that tests start, with libraries of its own
-    numbers = [int(part) for part in version.partition("-")[0].split(".")]
-    rules = load_rules((numbers[0], numbers[1], numbers[2]), milestone="-" in version)
+    behaviour = behaviour_of(version)
+    if isinstance(behaviour, Rejection):
+        parser.error(str(behaviour))
     differing = 0
     try:
-        with tempfile.TemporaryDirectory() as folder, judged_by(rules):
-            pulsar = Pulsar(Path(folder), options.release)
+        with tempfile.TemporaryDirectory() as folder, judged_by(behaviour.load):
+            pulsar = Pulsar(Path(folder), version)
             for family, found in check(pulsar, options.family or ANSWERED, options.lines, options.seed).items():
                 differing += len(found.differing)
                 _say(f"{version} {family}: {found.lines:,} lines, {len(found.differing):,} differ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from engine.balance.leadership.shedding import UnloadOutcome
 from engine.balance.settings import LoadSettings
@@ -34,10 +34,10 @@ STAYS_TEXTS: Final[dict[UnloadOutcome, str]] = {
     "stays": "the placement chooses its present broker again",
     "refused": "the placement fails",
 }
-SKIPPED_TEXTS: Final[dict[SkipReason | str, str]] = {
+_SKIPPED_TEXTS: Final[dict[SkipReason | str, str]] = {
     "switched-off": "shedding is switched off",
     "one-broker": "only one broker is there",
-    "CoolDown": "a broker took part in an unload too recently for its load data (CoolDown)",
+    "CoolDown": "{broker} took part in an unload too recently for its load data (CoolDown)",
     "HitCount": "the brokers are even, or were uneven in too few cycles in a row (HitCount)",
     "NoBrokers": "no broker has load data (NoBrokers)",
     "NoBundles": "the fuller brokers have no bundle to move (NoBundles)",
@@ -68,8 +68,6 @@ BUNDLE_TEXTS: Final[dict[BundleOutcome | TopBundleOutcome, str]] = {
     "last-one": "one reported bundle always stays",
     "not-looked-at": "not looked at, enough was found",
 }
-
-
 LEFT_TEXTS: Final[dict[str, str]] = {
     str(why): text for texts in (STAYS_TEXTS, BUNDLE_TEXTS, BROKER_TEXTS, PAIR_TEXTS) for why, text in texts.items()
 }
@@ -126,8 +124,7 @@ def move_text(coming: NextMove) -> str:
     drawn = f" (drawn: {chances_text(move.chances)})" if len(move.chances) > 1 else ""
     if coming.planned and coming.planned != move.destination:
         drawn += f"; the shedder planned {safe_name(coming.planned)}"
-    clients = clients_text(move.producers, move.consumers)
-    carries = f"{counted(move.topics, 'topic')}{clients}, {msgs_per_sec(move.msgs_per_sec)}"
+    carries = f"{counted(move.topics, 'topic')}{clients_text([move])}, {msgs_per_sec(move.msgs_per_sec)}"
     return f"{safe_name(move.bundle)} to {target}{drawn}{back}: {carries}"
 
 
@@ -136,8 +133,19 @@ def chances_text(chances: Mapping[str, float]) -> str:
     return listed([f"{safe_name(broker)} {percent(chance)}" for broker, chance in chances.items()], CANDIDATES_SHOWN)
 
 
-def clients_text(producers: int, consumers: int) -> str:
-    """Who connects again after an unload, to be put after the topics; "" where the report names nobody."""
+class HasClients(Protocol):
+    """A bundle, or its unload."""
+
+    @property
+    def producers(self) -> int: ...
+    @property
+    def consumers(self) -> int: ...
+
+
+def clients_text(interrupted: Iterable[HasClients]) -> str:
+    """Who connects again after unloads, to be put after the topics; "" where the reports name nobody."""
+    bundles = tuple(interrupted)
+    producers, consumers = sum(bundle.producers for bundle in bundles), sum(bundle.consumers for bundle in bundles)
     if not producers and not consumers:
         return ""
     return f", {counted(producers, 'producer')}, {counted(consumers, 'consumer')}"
@@ -197,7 +205,12 @@ def skipped_text(coming: NextCycle, settings: LoadSettings) -> str:
     if why == "switched-off":
         name = "loadBalancerSheddingEnabled" if settings.loadBalancerEnabled else "loadBalancerEnabled"
         return f"shedding is switched off ({name}=false)"
-    return SKIPPED_TEXTS[why].format(broker=broker) if why is not None else ""
+    return skip_reason(why, broker) if why is not None else ""
+
+
+def skip_reason(why: SkipReason | str, broker: str = "a broker") -> str:
+    """Why a cycle looked at nothing, without its numbers; ``broker``: the one that is the reason."""
+    return _SKIPPED_TEXTS[why].format(broker=broker)
 
 
 def _limit_lines(coming: NextCycle, shedder: str, settings: LoadSettings) -> list[Line]:

@@ -155,9 +155,8 @@ def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
         return [(f"{broker} joins and stays idle for {counted(change.idle_cycles, 'cycle')}; {gained}", "good")]
     interrupted = [landing.stats for landing in change.landings]
     topics = counted(sum(stats.topics for stats in interrupted), "topic")
-    clients = clients_text(sum(stats.producers for stats in interrupted), sum(stats.consumers for stats in interrupted))
     bundles = counted(len(interrupted), "bundle")
-    lines: list[Line] = [(f"{broker} dies, which interrupts {bundles}: {topics}{clients}", "head")]
+    lines: list[Line] = [(f"{broker} dies, which interrupts {bundles}: {topics}{clients_text(interrupted)}", "head")]
     usages = [f"{safe_name(name)} {percent(was)} to {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
     lines.append((f"usage of the others, by one of the possible draws: {', '.join(usages)}", "text"))
     for landing in change.landings[:LANDINGS_SHOWN]:
@@ -266,7 +265,7 @@ def compare_lines(compared: Sequence[Compared], view: BrokersView, width: int) -
         (f"{mean}: fullest broker over the mean", "dim"),
         ("dev.: standard deviation over mean", "dim"),
         *([("both of msg/s, since no usage counts", "dim")] if by_msgs else []),
-        *([("shedding is switched off: none moves any", "warn")] if off else []),
+        *([("shedding is switched off: no shedder moves anything", "warn")] if off else []),
     ]
 
 

@@ -138,10 +138,8 @@ def places_in_order(
     >>> places_in_order(["b-10", "b-9", "c"], Order("name"), lambda row, key: row, lambda row: row != "c")
     [1, 0]
     """
-    if not order.key and fits is None:
-        return range(len(rows))
     if not order.key:
-        return [at for at, row in enumerate(rows) if fits is None or fits(row)]
+        return range(len(rows)) if fits is None else [at for at, row in enumerate(rows) if fits(row)]
     keys = {at: value(row, order.key) for at, row in enumerate(rows) if fits is None or fits(row)}
     known = sorted(
         (at for at, key in keys.items() if key is not None),

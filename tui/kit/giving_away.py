@@ -38,15 +38,14 @@ def export(
     """
     try:
         path = path_typed(typed)
-        rows = path.suffix.lower() not in (PICTURE, PIXELS)
-        many = len(table.listed) > ARRANGED_AT_ONCE
-        if rows and not many:
+        of_rows = path.suffix.lower() not in (PICTURE, PIXELS)
+        if of_rows and len(table.listed) <= ARRANGED_AT_ONCE:
             written = export_records(table.as_records(), path)
             say("done", written_sentence(written.rows, written.changed_cells, path))
         elif path.exists():
             raise InputError(f"{path} is there already; choose another name")
-        elif rows:
-            record_writer(path)
+        elif of_rows:
+            record_writer(path)  # refuses an ending that nobody writes
             run_beside(screen, partial(_write_many, table.records_later(), path, say), group="export")
         else:
             draw = _drawing() if path.suffix.lower() == PIXELS else None

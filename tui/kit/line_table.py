@@ -185,15 +185,8 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         Binding("semicolon", "turn_round", "Turn", key_display=";", show=False, tooltip="Turn the order round"),
     ]
 
-    @dataclass
     class Arranged(Message):
         """The rows that fit are listed in their order."""
-
-        table: RowsTable[Any]
-
-        @property
-        def control(self) -> RowsTable[Any]:
-            return self.table
 
     def __init__(
         self,
@@ -263,7 +256,7 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
             self.lines = lines_of(self.listed, order)
             if marked is not None:
                 self.cursor = 0
-        self.post_message(self.Arranged(self))
+        self.post_message(self.Arranged())
 
     # the order
 

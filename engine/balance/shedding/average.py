@@ -92,9 +92,9 @@ def shed_average(
     for broker in by_name:
         if broker not in cycle.verdicts:
             limit = float(settings.loadBalancerAvgShedderLowThreshold)
-            apart = cycle.apart[broker]
+            difference = cycle.differences[broker]
             cycle.verdicts[broker] = [
-                BrokerVerdict(broker, "below-threshold", apart, limit, measure="usage-difference")
+                BrokerVerdict(broker, "below-threshold", difference, limit, measure="usage-difference")
             ]
     following = AverageMemory(cycle.high, cycle.low, cycle.destinations, scores.cleared())
     verdicts = [verdict for judged in cycle.verdicts.values() for verdict in judged]
@@ -114,7 +114,7 @@ class _Cycle:
     destinations: dict[str | bytes, str] = field(default_factory=dict)
     planned: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, list[BrokerVerdict]] = field(default_factory=dict)
-    apart: dict[str, float] = field(default_factory=dict)
+    differences: dict[str, float] = field(default_factory=dict)
     """How far each broker is from the one it is paired with, in percentage points."""
 
     def count_hits(self, ranked: list[str], usages: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -128,7 +128,7 @@ class _Cycle:
         while first <= last:
             bottom, top = ranked[first], ranked[last]
             difference = usages[top] - usages[bottom]
-            self.apart[bottom] = self.apart[top] = difference
+            self.differences[bottom] = self.differences[top] = difference
             if difference < self.settings.loadBalancerAvgShedderLowThreshold:
                 self.forget(bottom, top)
             else:
@@ -177,10 +177,10 @@ class _Cycle:
         """Decide what the top broker of a pair gives to the bottom one."""
         settings = self.settings
         limit = float(settings.loadBalancerAvgShedderLowThreshold)
-        apart = BrokerVerdict(top.broker, "below-minimum-traffic", difference, limit, measure="usage-difference")
+        verdict = BrokerVerdict(top.broker, "below-minimum-traffic", difference, limit, measure="usage-difference")
         judged = self.verdicts.setdefault(top.broker, [])
         if bottom.broker != top.broker:
-            emptier = replace(apart, broker=bottom.broker, outcome="not-the-busiest")
+            emptier = replace(verdict, broker=bottom.broker, outcome="not-the-busiest")
             self.verdicts.setdefault(bottom.broker, [emptier])
         if not self.hit_often_enough(bottom.broker, top.broker):
             judged.append(self.too_few_hits(bottom.broker, top.broker))
@@ -194,7 +194,7 @@ class _Cycle:
         elif octets > settings.minUnloadMessageThroughput:
             left, measure = octets, "bytes"
         else:
-            judged.append(replace(apart, need=octets, least=float(settings.minUnloadMessageThroughput)))
+            judged.append(replace(verdict, need=octets, least=float(settings.minUnloadMessageThroughput)))
             return
         need = left
         candidates, passed = falling(self.view, top, measure)
@@ -207,4 +207,4 @@ class _Cycle:
                 self.planned[bundle] = bottom.broker
             else:
                 bundles.append(BundleVerdict(bundle, "too-large" if traffic > left else "idle", traffic))
-        judged.append(with_bundles(replace(apart, need=need, need_measure=measure), (*bundles, *passed)))
+        judged.append(with_bundles(replace(verdict, need=need, need_measure=measure), (*bundles, *passed)))

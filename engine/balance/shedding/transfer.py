@@ -173,7 +173,7 @@ def shed_transfer(
             skip=statistics.reason, blamed=statistics.broker
         )
     run = _Cycle(view, settings, rules, memory, statistics)
-    sign = run.sign_of_unevenness()
+    sign = run.sign
     hits = memory.hits + 1 if sign is not None else 0
     memory = replace(
         memory,
@@ -267,10 +267,12 @@ class _Cycle:
         self.order = [load.broker for load in by_load]
         self.known = {load.broker: load for load in self.view.loads if load.broker not in self.view.vanished}
 
-    def sign_of_unevenness(self) -> UnevenSign | None:
+    @property
+    def sign(self) -> UnevenSign | None:
+        """By what the brokers that are left are uneven, None where they are even."""
         if self.statistics.deviation > self.settings.loadBalancerBrokerLoadTargetStd:
             return "deviation"
-        if self.underloaded(self.order[0]):
+        if self.underloaded(self.order[self.first]):
             return "underloaded"
         return "overloaded" if self.overloaded(self.order[-1]) else None
 
@@ -299,11 +301,10 @@ class _Cycle:
     @property
     def reason(self) -> UnloadReason | None:
         """Why the present pair should exchange bundles."""
-        if self.statistics.deviation > self.settings.loadBalancerBrokerLoadTargetStd:
-            return "Overloaded"
-        if self.underloaded(self.order[self.first]):
-            return "Underloaded"
-        return "Overloaded" if self.overloaded(self.order[-1]) else None
+        sign = self.sign
+        if sign is None:
+            return None
+        return "Underloaded" if sign == "underloaded" else "Overloaded"
 
     @property
     def why_nothing(self) -> SkipReason:

@@ -148,9 +148,8 @@ def shed_uniform(
     reason = next((difference for difference in (by_msgs, by_bytes) if difference.counts), None)
     shown = reason or (by_msgs if by_msgs.limit > 0 else by_bytes)
     source = None if reason is None else reason.spread.busiest
-    either = rules.uniform_source == "mixed"
-    asked = (by_msgs, by_bytes) if either else (reason,) if reason is not None else ()
-    worth_it = any(imbalance.is_worth_it(settings) for imbalance in asked)
+    asked = (by_msgs, by_bytes) if rules.uniform_source == "mixed" else (reason,)
+    worth_it = any(imbalance is not None and imbalance.is_worth_it(settings) for imbalance in asked)
     verdicts = [
         _judge(view, settings, rules, load, reason, worth_it=worth_it)
         if reason is not None and load is source

@@ -172,7 +172,7 @@ class LeftAlone:
 class NextMove:
     """An unload, and the numbers by which its broker sheds, None where nothing was compared.
 
-    ``planned``: the broker that the shedder itself chose; the placement may not allow it. "" where it chooses none.
+    ``planned``: the broker that the shedder itself chose, "" where it chooses none; the bundle may go elsewhere.
     """
 
     move: AheadMove

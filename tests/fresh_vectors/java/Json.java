@@ -67,7 +67,7 @@ final class Json {
         return all;
     }
 
-    /** Filled one by one: a copy of a list has a table as large as for all at once, and another order. */
+    /** Filled one by one, see below. */
     static Set<String> hashSet(List<String> names) {
         var all = new HashSet<String>();
         names.forEach(all::add);
@@ -129,11 +129,11 @@ final class Json {
         }
     }
 
-    // maps, filled one by one: to fill one at once makes another table, with another order
+    // Maps are filled one by one: putAll and copies make a table as large as for all at once, with another order.
 
     static <V> void replace(Map<String, V> map, Map<String, V> others) {
         map.keySet().retainAll(others.keySet());
-        others.forEach(map::put); // not putAll, which makes the table as large as for all at once, in another order
+        others.forEach(map::put);
     }
 
     static <V> Map<String, V> named(JsonNode entries, String name, Function<JsonNode, V> made) {

@@ -149,8 +149,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
-    moves = view.ahead.moves
-    clients = clients_text(sum(move.producers for move in moves), sum(move.consumers for move in moves))
+    clients = clients_text(view.ahead.moves)
     interrupted = f"{unloads} unloads, {topics} topics{clients} interrupted, {msgs} msg/s moved"
     lines += ["", *wrapped(f"all cycles: {interrupted}", rest="  ")]
     lines += [

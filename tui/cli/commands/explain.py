@@ -174,14 +174,14 @@ def explain_topic(
     return FINE
 
 
-def _explain_unsubscribed(opened: Opened, topic: str, *, as_json: bool, ascii_only: bool) -> bool:
+def _explain_unsubscribed(session: Opened, topic: str, *, as_json: bool, ascii_only: bool) -> bool:
     """Print where a topic is that answers know without a subscription; whether there is one of this name."""
-    if not opened.seen:
+    if not session.seen:
         return False
     from engine.admin.moments import combined
     from engine.views.reported.bundles import reported_bundle, whereabouts_of
 
-    snapshot = combined(opened.seen)
+    snapshot = combined(session.seen)
     full = topic if "://" in topic else f"persistent://{topic}"
     names = [full] if full in snapshot.topics else [name for name in snapshot.topics if name.endswith(f"/{topic}")]
     if len(names) != 1 or snapshot.topics[names[0]].subscriptions:

@@ -166,7 +166,7 @@ def _interrupts(stats: BundleStats, unload: Unload | None) -> str:
     from tui.brokers.cycle_words import clients_text
 
     topics = counted(stats.topics, "topic")
-    text = f"unloading it interrupts {topics}{clients_text(stats.producers, stats.consumers)}, by the load report"
+    text = f"unloading it interrupts {topics}{clients_text([stats])}, by the load report"
     if unload is None:
         return text
     counts = (
@@ -220,7 +220,7 @@ def _owner_texts() -> dict[str, str]:
 
 
 def _stays(explanation: BundleExplained) -> str:
-    from tui.brokers.cycle_words import BUNDLE_TEXTS, SKIPPED_TEXTS, STAYS_TEXTS
+    from tui.brokers.cycle_words import BUNDLE_TEXTS, STAYS_TEXTS, skip_reason
 
     compared = _compared(explanation)
     if explanation.unload == "unloaded":
@@ -229,11 +229,7 @@ def _stays(explanation: BundleExplained) -> str:
         text = STAYS_TEXTS[explanation.unload]
         return f"the next cycle of {explanation.shedder} chooses it{compared}; it stays, as {text}"
     if explanation.broker_verdict is None:
-        why = (
-            f", since {SKIPPED_TEXTS[explanation.skipped].format(broker='a broker')}"
-            if explanation.skipped is not None
-            else ""
-        )
+        why = f", since {skip_reason(explanation.skipped)}" if explanation.skipped is not None else ""
         return f"{explanation.shedder} is not asked in the next cycle{why}; the bundle stays"
     why = f": {BUNDLE_TEXTS[explanation.verdict]}" if explanation.verdict in BUNDLE_TEXTS else ""
     broker = _owner_texts()[explanation.broker_verdict]
@@ -258,13 +254,14 @@ def _compared(explanation: BundleExplained) -> str:
 
 def _stays_extensible(explanation: BundleExplained) -> str:
     """The cycle is the first that can act, since hits are in nobody's report; another leader may be further."""
-    from tui.brokers.cycle_words import BUNDLE_TEXTS, SKIPPED_TEXTS
+    from tui.brokers.cycle_words import BUNDLE_TEXTS, skip_reason
 
     cycle = f"cycle {explanation.cycle} of {explanation.shedder}"
     if explanation.verdict in ("moved", "swapped"):
         return f"{cycle}, the first that acts, moves it{_to(explanation)}{_compared(explanation)}"
     if explanation.broker_verdict is None:
-        return f"it stays up to {cycle}: {SKIPPED_TEXTS.get(explanation.skipped or '', 'nothing is looked at')}"
+        why = "nothing is looked at" if explanation.skipped is None else skip_reason(explanation.skipped)
+        return f"it stays up to {cycle}: {why}"
     if explanation.verdict == "not-reported":
         why = "it is not among the largest bundles that its broker reports"
     else:

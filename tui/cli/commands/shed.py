@@ -241,8 +241,7 @@ def _total_lines(forecast: ShedAhead) -> list[str]:
     quiet = forecast.quiet_after
     ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
     back = f", {counted(returned, 'bundle')} back where they were" if returned else ""
-    moves = forecast.moves
-    clients = clients_text(sum(move.producers for move in moves), sum(move.consumers for move in moves))
+    clients = clients_text(forecast.moves)
     return wrapped(
         f"{counted(len(forecast.moves), 'unload')} ({forecast.unloads_per_hour:.1f} an hour),"
         f" {counted(topics, 'topic')}{clients} interrupted{back}; {ends}; {_even(forecast.after)}",
