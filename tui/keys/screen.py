@@ -71,7 +71,6 @@ from tui.kit.wording import next_name
 
 NOTICES_AT_ONCE: Final = 5
 """How many waits and gaps the notices describe in full."""
-"""How much time ``w`` lets pass."""
 FIRST_KEY: Final = "order-1"
 """Proposed where no key is known."""
 _ALL_STOP: Final = "all nodes stop, then start with the ranges of the new number of nodes"
