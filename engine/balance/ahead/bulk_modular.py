@@ -25,7 +25,7 @@ from engine.balance.ahead.modular import other_plan
 from engine.balance.ahead.moving_world import MovingWorld
 from engine.balance.brokers import BrokerLoad
 from engine.balance.bulk_averages import AverageColumns, Places, ShedAverages, has_one_window
-from engine.balance.java_maps import MapOrder
+from engine.balance.java_maps import MapOrder, hash_order_of_all
 from engine.balance.leadership.bulk_shedding import BulkShedding, can_shed_in_bulk
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, is_shed
@@ -121,8 +121,10 @@ class BulkModularAhead:
 def _first_meeting(leader: Leader, loads: Iterable[BrokerLoad]) -> LeaderState:
     """A new leader that has met these brokers and has not read their reports."""
     state = elected(leader)
+    active = hash_order_of_all(load.broker for load in loads)
     return LeaderState(
-        brokers=MapOrder("concurrent").updated(load.broker for load in loads),
+        brokers=MapOrder("concurrent").updated(active),
+        active=active,
         shedder=state.shedder,
         placement=state.placement,
     )
