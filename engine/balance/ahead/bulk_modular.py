@@ -48,6 +48,7 @@ class BulkModularAhead:
         self._shedding: Final = BulkShedding(leader, state, ShedAverages(self._averages), self._pick)
         self._world: Final = MovingWorld(start.loads)
         self._reports: Final = WrittenReports(start.settings, start.rules, {load.broker: load for load in start.loads})
+        self._active: Final = hash_order_of_all(self._reports.last)
         self._trail: Final = Trail()
         self._draws = 0
         self._bundles_read: dict[str, tuple[BrokerLoad, Places]] = {}
@@ -105,7 +106,7 @@ class BulkModularAhead:
             self._reports_read = tuple(read.values())
         sums, is_settled = self._averages.read(self._reports_read)
         msgs = dict(zip(brokers, (sums[0] + sums[1]).tolist(), strict=True))
-        self._shedding.read(self._reports.last, msgs)
+        self._shedding.read(self._reports.last, msgs, self._active)
         return is_settled
 
     def _places(self, load: BrokerLoad) -> Places:

@@ -90,7 +90,7 @@ class BulkShedding:
     def __init__(self, leader: Leader, state: LeaderState, averages: RankedAverages, pick: Picker) -> None:
         assert can_shed_in_bulk(leader, state)
         self.brokers: Final = state.brokers
-        self._active: Final = state.active
+        self._active = state.active
         self.shedder = state.shedder
         self._leader: Final = leader
         self._averages: Final = averages
@@ -114,11 +114,17 @@ class BulkShedding:
         averages = [memory.averages.get(broker, 0.0) for broker in self.brokers]
         return _Usages(np.array(averages), np.array([broker in memory.averages for broker in self.brokers], bool))
 
-    def read(self, loads: Mapping[str, BrokerLoad], long_term_msgs: Mapping[str, float]) -> None:
+    def read(
+        self, loads: Mapping[str, BrokerLoad], long_term_msgs: Mapping[str, float], active: MapOrder | None = None
+    ) -> None:
         """Take over what all brokers reported, and the sums of the long-term averages of each one's bundles.
 
-        Which kinds of topics a broker takes must not change from reading to reading.
+        Which kinds of topics a broker takes must not change from reading to reading. ``active``: all brokers in the
+        order in which they are listed now, None for the order of before.
         """
+        if active is not None and active.keys != self._active.keys:
+            self._active = active
+            self._allowed.clear()
         if isinstance(self.shedder, AverageMemory):
             self.shedder = self.shedder.sampled(self._averages, self._leader.rules)
         in_order = {broker: loads[broker] for broker in self.brokers}
