@@ -43,8 +43,7 @@ from tui.brokers.dialogs import Pairs, SettingsScreen
 from tui.brokers.panels import CycleStrip, StripPanel
 from tui.brokers.table import broker_lines, broker_value
 from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, strip_words, title_texts, traffic_text
-from tui.kit.background import run_beside
-from tui.kit.computing import Computing
+from tui.kit.background import Computing, run_beside
 from tui.kit.footer import KeyFooter
 from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
 from tui.kit.layouts import arrange, name_panels

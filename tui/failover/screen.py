@@ -19,7 +19,7 @@ from engine.views.reported.model import Comparison
 from tui.failover.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.failover.bundle_tree import TOPICS_AT_ONCE, BundleKey, BundleTree
 from tui.failover.consumers import CONSUMERS
-from tui.failover.status import StatusLine
+from tui.failover.status import status_parts
 from tui.failover.titles import PANEL_TITLES
 from tui.failover.words import (
     bundles_title,
@@ -37,6 +37,7 @@ from tui.kit.plain_text import set_title
 from tui.kit.reported import blocked_ids, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
+from tui.kit.status_line import StatusLine
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, next_name
@@ -82,7 +83,7 @@ class MainScreen(DashboardScreen[DashboardView]):
         self._bundle_screens = bundle_screens
 
     def compose_status(self) -> Widget:
-        return StatusLine(id="status").data_bind(MainScreen.status, MainScreen.saved)
+        return StatusLine(status_parts, id="status").data_bind(MainScreen.status, MainScreen.saved)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = MainScreen, self.ascii_only

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from engine.views.failover.model import RuleInForce, StatusView
 from tui.failover.words import flag_text
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, saved_part
 from tui.kit.wording import namespace_suffix, safe_name, shorten_middle
-
-
-class StatusLine(RankedLine[StatusView]):
-    """The status of this kind of screen."""
-
-    def parts(self, status: StatusView, width: int) -> list[Part]:
-        return status_parts(status, self.saved, width)
 
 
 def status_parts(status: StatusView, saved: str, width: int) -> list[Part]:

@@ -12,7 +12,7 @@ from tui.drawing.bars import LuckPicture, draw_luck
 from tui.keys.words import luck_numbers, luck_reason, luck_title, mode_parts
 from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, plain, set_title
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, time_and_source
 from tui.kit.wording import namespace_suffix, safe_name, shorten_middle
 
 
@@ -77,13 +77,6 @@ class LuckPanel(FittedPanel, VerticalScroll):
 
 ROOMY_CELLS = 90
 """Below this width the mode has fewer words."""
-
-
-class KeysStatusLine(RankedLine[KeysStatus]):
-    """The status of this kind of screen."""
-
-    def parts(self, status: KeysStatus, width: int) -> list[Part]:
-        return keys_status_parts(status, self.saved, width)
 
 
 def keys_status_parts(status: KeysStatus, saved: str, width: int) -> list[Part]:

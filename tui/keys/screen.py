@@ -42,7 +42,7 @@ from tui.keys.lines import (
     waits_title,
     waits_words,
 )
-from tui.keys.panels import KeysStatusLine, LuckPanel
+from tui.keys.panels import LuckPanel, keys_status_parts
 from tui.keys.words import (
     gap_sentence,
     key_remarks,
@@ -65,13 +65,13 @@ from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.reported import blocked_ids, sums_texts, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
+from tui.kit.status_line import StatusLine
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import next_name
 
 NOTICES_AT_ONCE: Final = 5
 """How many waits and gaps the notices describe in full."""
-"""How much time ``w`` lets pass."""
 FIRST_KEY: Final = "order-1"
 """Proposed where no key is known."""
 _ALL_STOP: Final = "all nodes stop, then start with the ranges of the new number of nodes"
@@ -131,7 +131,7 @@ class KeysScreen(DashboardScreen[KeysView]):
     _sent_last = ""
 
     def compose_status(self) -> Widget:
-        return KeysStatusLine(id="status").data_bind(KeysScreen.status, KeysScreen.saved)
+        return StatusLine(keys_status_parts, id="status").data_bind(KeysScreen.status, KeysScreen.saved)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = KeysScreen, self.ascii_only

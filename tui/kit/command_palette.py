@@ -6,9 +6,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.command import CommandInput, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
-from tui.kit.leaving import LeavesOnce
 from tui.kit.plain_text import plain
 from tui.kit.prompt import LONGEST_LINE
+from tui.kit.screens import LeavesOnce
 
 PALETTE_ID = "--command-palette"
 """By this Textual knows whether one is open."""

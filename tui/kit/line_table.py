@@ -21,10 +21,9 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.memo import LazyRows
-from tui.kit.background import run_beside
+from tui.kit.background import Computing, run_beside
 from tui.kit.columns import AS_THEY_COME, NOTHING, REPORTED_SIGN, Column, Lines, Order, Row, Value, places_in_order
-from tui.kit.computing import Computing
-from tui.kit.scrolled_lines import ScrolledLines
+from tui.kit.line_widget import ScrolledLines
 
 
 class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):

@@ -36,6 +36,7 @@ from tui.kit.prompt import Prompt
 from tui.kit.saying import Noticed, Saying
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
+from tui.kit.shown import Shown
 from tui.kit.side_place import SidePlace
 from tui.kit.store import Store
 from tui.kit.suggesting import Question
@@ -110,6 +111,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
+    _shown_of: Shown | None = None
+    """What of the store ``_shown`` is a view of."""
 
     def __init__(
         self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
@@ -220,7 +223,6 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.on_front()
         if self.in_front and self.ready:
             self.show_now()
-            self._show_age()
             self.playback.take_over()
 
     def on_screen_suspend(self) -> None:
@@ -241,26 +243,25 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def _store_changed(self) -> None:
         if self.ready:
             self.show_now()
-            self.sentence = self.saying.sentence
-            self._show_age()
-            self.diagnosing.follow()
 
     @on(Store.Refused)
     def _step_refused(self, message: Store.Refused) -> None:
         if self.in_front:
             self.complain(message.rejection)
 
-    def _show_age(self) -> None:
+    def show_now(self) -> None:
+        """Show the store's view where it is another one than before, and what is said about it."""
+        if not self.in_front:
+            return
+        self._shown_of = self.store.shown
+        if self.now is not self._shown:
+            self._show(self.now)
+        self.sentence = self.saying.sentence
         if self.store.live is not None:
             self.query_one(LiveLine).show(self.store.live)
+        self.diagnosing.follow()
 
-    def show_now(self) -> None:
-        """Show the store's view, if it is another one than before and of this screen's kind."""
-        if self.in_front and self.now is not self._shown:
-            self.show(self.now)
-
-    def show(self, view: AnyView) -> None:
-        """Show a view."""
+    def _show(self, view: AnyView) -> None:
         before, self._shown = self._shown, view
         stepped = before is not None and self.is_next_step(before, view)
         self.saying.compare(before if stepped else None, view)
@@ -268,7 +269,6 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.take(view)
         self.timeline = view.timeline
         self.moments = self.store.moment
-        self.sentence = self.saying.sentence
         # A suggestion stays as it is, with its step in the title: what it suggests may be what is done now.
         if self.side.content == "explanation":
             self.explain_again()
@@ -280,7 +280,9 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def complain(self, rejection: Rejection | str | None) -> None:
         """Show a refusal; None takes the last one back."""
         self.saying.complain(rejection)
-        self.sentence = self.saying.sentence
+        # After a step ``show_now`` follows, with a sentence about another view.
+        if rejection is not None or self.store.shown is self._shown_of:
+            self.sentence = self.saying.sentence
 
     def done(self, refused: Rejection | None) -> Rejection | None:
         """Take the last refusal back where a command was accepted; a new one is left to the caller to show."""

@@ -20,7 +20,6 @@ from engine.views.failover.dashboard import (
     busiest_partition_of,
     dashboard_view,
     partitions_of,
-    split_previews,
     topic_explanation,
     topics_of_bundle,
 )
@@ -286,7 +285,9 @@ class Shown:
 
     def previews(self, namespace: str, range_text: str) -> SplitPreviewView:
         """Return what every split algorithm would make of a bundle."""
-        return split_previews(self.timeline, namespace, range_text)
+        from engine.views.failover.splits import split_preview
+
+        return split_preview(self.timeline.state, namespace, range_text)
 
     # Key_Shared
 

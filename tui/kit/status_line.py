@@ -23,7 +23,7 @@ NAME_CELLS: Final = (30, 20, 12, 8)
 
 
 def fitted_parts(parts_with: Callable[[int], list[Ranked]], width: int) -> list[Part]:
-    """Text and style of each part that fits ``width`` cells, in the order they stand.
+    """Text and style of each part that fits ``width`` cells, from the left.
 
     ``parts_with`` makes all parts with a name of at most so many cells; it is shortened before what ranks ``KEPT`` or
     less goes.
@@ -67,11 +67,11 @@ class Timed(Protocol):
 S = TypeVar("S")
 
 
-class RankedLine(Widget, Generic[S]):
-    """One line; what does not fit is left out, the least important first."""
+class StatusLine(Widget, Generic[S]):
+    """One line about a status: ``parts`` gives those that fit, from the status, ``saved`` and the width in cells."""
 
     DEFAULT_CSS = """
-    RankedLine { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
+    StatusLine { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }
     """
 
     status: reactive[S | None] = reactive(None)
@@ -79,12 +79,17 @@ class RankedLine(Widget, Generic[S]):
     saved: reactive[str] = reactive("")
     """Where the steps are kept, in words; "" when nothing keeps them."""
 
-    def render(self) -> Content:
-        return NO_TEXT if self.status is None else assembled(*self.parts(self.status, self.size.width))
+    def __init__(
+        self,
+        parts: Callable[[S, str, int], list[Part]],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's own name
+    ) -> None:
+        super().__init__(id=id)
+        self._parts = parts
 
-    def parts(self, status: S, width: int) -> list[Part]:
-        """Text and style of each part that fits ``width`` cells, in the order they stand."""
-        raise NotImplementedError
+    def render(self) -> Content:
+        return NO_TEXT if self.status is None else assembled(*self._parts(self.status, self.saved, self.size.width))
 
 
 def place_among(place: int, count: int) -> str:

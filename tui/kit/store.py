@@ -23,7 +23,7 @@ from engine.views.failover.model import Notice
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import BUNDLES
 from engine.views.reported.view import Reported
-from tui.kit.computing import Computing
+from tui.kit.background import Computing
 from tui.kit.live_line import Freshness
 from tui.kit.moments import Moments, is_soon_diagnosed
 from tui.kit.shown import Opened, Places, Shown

@@ -19,8 +19,8 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from engine.text import visible
+from tui.kit.line_widget import ScrolledLines
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, plain
-from tui.kit.scrolled_lines import ScrolledLines
 from tui.kit.wording import Line, Remark
 
 

@@ -20,7 +20,7 @@ from tui.drawing.cost_curve import CostPicture, draw_costs, line_inks
 from tui.drawing.producer_matrix import MatrixPicture, draw_matrix
 from tui.kit.line_widget import FittedPanel, LinePanel
 from tui.kit.plain_text import PlainStatic, assembled, below_each_other, set_subtitle
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, time_and_source
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, fitted_parts, place_among, time_and_source
 from tui.kit.wording import short_topic, shorten_middle
 from tui.producers.words import cost_rows, costs_text
 
@@ -209,13 +209,6 @@ def cost_picture(counts: CountsView) -> CostPicture:
         here=float(counts.here.partitions),
         observed=float(counts.observed),
     )
-
-
-class ProducersStatusLine(RankedLine[ProducersStatus]):
-    """The status of this kind of screen."""
-
-    def parts(self, status: ProducersStatus, width: int) -> list[Part]:
-        return producers_status_parts(status, self.saved, width)
 
 
 def producers_status_parts(status: ProducersStatus, saved: str, width: int) -> list[Part]:

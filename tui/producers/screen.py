@@ -39,13 +39,14 @@ from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel
 from tui.kit.plain_text import set_title
 from tui.kit.screen import DashboardScreen
+from tui.kit.status_line import StatusLine
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import safe_name
 from tui.producers.bindings import BINDINGS, ELSEWHERE, GROUPS
 from tui.producers.dialogs import AddProducersScreen, SendByProducersScreen
 from tui.producers.lines import happened_line, statistics_heading, statistics_line, step_line
-from tui.producers.panels import CostsPanel, MatrixPanel, ProducersStatusLine
+from tui.producers.panels import CostsPanel, MatrixPanel, producers_status_parts
 from tui.producers.table import PRODUCERS
 from tui.producers.words import (
     foot_texts,
@@ -116,7 +117,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     _last_plan = ProducerPlan(lazy=True)
 
     def compose_status(self) -> Widget:
-        return ProducersStatusLine(id="status").data_bind(ProducersScreen.status, ProducersScreen.saved)
+        return StatusLine(producers_status_parts, id="status").data_bind(ProducersScreen.status, ProducersScreen.saved)
 
     def compose_panels(self) -> ComposeResult:
         cls, ascii_only = ProducersScreen, self.ascii_only

@@ -34,7 +34,7 @@ from tui.kit.list_panel import ListPanel, kept
 from tui.kit.plain_text import set_title
 from tui.kit.reported import moment_text, obstacle_texts, seen_text, sums_text, sums_texts, table_remark
 from tui.kit.screen import DashboardScreen
-from tui.kit.status_line import GAP, KEPT, Part, Ranked, RankedLine, fitted_parts, place_among, saved_part
+from tui.kit.status_line import GAP, KEPT, Part, Ranked, StatusLine, fitted_parts, place_among, saved_part
 from tui.kit.text_panels import ExplainPanel
 from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import Remark, namespace_suffix, safe_name, shorten_middle
@@ -48,11 +48,9 @@ def type_text(kind: str) -> str:
     return NOBODY if kind == "None" else kind
 
 
-class ReportedStatusLine(RankedLine[SubscriptionStatus]):
-    """The status of this kind of screen."""
-
-    def parts(self, status: SubscriptionStatus, width: int) -> list[Part]:
-        return fitted_parts(lambda cells: _parts(status, self.saved, cells), width)
+def reported_status_parts(status: SubscriptionStatus, saved: str, width: int) -> list[Part]:
+    """Text and style of each part that fits ``width`` cells; the type is always one of them."""
+    return fitted_parts(lambda cells: _parts(status, saved, cells), width)
 
 
 def _parts(status: SubscriptionStatus, saved: str, name_cells: int) -> list[Ranked]:
@@ -153,7 +151,7 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
     happenings: var[tuple[Happened, ...]] = var(())
 
     def compose_status(self) -> Widget:
-        return ReportedStatusLine(id="status").data_bind(ReportedScreen.status, ReportedScreen.saved)
+        return StatusLine(reported_status_parts, id="status").data_bind(ReportedScreen.status, ReportedScreen.saved)
 
     def compose_panels(self) -> ComposeResult:
         cls = ReportedScreen

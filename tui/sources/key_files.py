@@ -27,10 +27,10 @@ from engine.keyshared.keys import (
 from tui.sources.nearby import STANDARD_INPUT, missing
 
 MAX_KEYS: Final = 10_000_000
-_KEYS: Final = ("ordering_key", "ordering_key_base64", "key", "key_base64")
-
-
 """Different keys beyond which a file is refused: some gigabytes of memory."""
+
+_KEYS: Final = ("ordering_key", "ordering_key_base64", "key", "key_base64")
+"""Columns with a key, the one that counts first."""
 
 MAX_LINE_BYTES: Final = 10**6
 """A longer line is not a key: brokers take no message as large as that with a key in it."""
@@ -199,7 +199,6 @@ def _opened(path: str) -> Iterator[Iterable[bytes]]:
         yield file.pieces()
 
 
-"""Columns with a key, the one that counts first."""
 _TELL_A_KEY: Final = frozenset({*_KEYS, "producer_name"})
 _KNOWN: Final = _TELL_A_KEY | {"namespace", "subscription", "sequence_id", "count"}
 _CSV: Final = ".csv"

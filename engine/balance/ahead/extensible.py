@@ -191,7 +191,7 @@ class ExtensibleAhead:
         figures = figures_of(load, known.average.max_usage)
         if known.load is not None:
             age = self.now_ms - known.load.updated_at_ms
-            if report_needed(known.figures, figures, age, settings) is None:
+            if report_needed(known.figures, figures, age, settings, "extensible") is None:
                 return
         known.figures = figures
         known.load = PublishedLoad(

@@ -22,7 +22,6 @@ from engine.views.timeline import colour_numbers, event_lines, state_before, tim
 
 if TYPE_CHECKING:
     from engine.views.failover.explanations import TopicExplanation
-    from engine.views.failover.splits import SplitPreviewView
 
 NAMES_COLLIDE: Final = "names-collide"
 DUPLICATE_NAMES: Final = "duplicate-names"
@@ -193,13 +192,6 @@ def topics_of_bundle(
         return BundleTopic(name, int(topics.hashes[start + at]), rate, owner.name if owner else "")
 
     return LazyRows(end - start, row)
-
-
-def split_previews(timeline: Timeline, namespace: str, range_text: str) -> SplitPreviewView:
-    """Every split algorithm's answer for one bundle of the state at the cursor (see ``split_preview``)."""
-    from engine.views.failover.splits import split_preview
-
-    return split_preview(timeline.state, namespace, range_text)
 
 
 def topic_explanation(timeline: Timeline, subscription: int, topic_text: str) -> TopicExplanation | Rejection:

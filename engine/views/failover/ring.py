@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster.owners import busiest_by_ring, columns_of
+from engine.compare.verdict import shares
 from engine.failover.ring import POINTS_PER_CONSUMER, FailoverRing, failover_points
 from engine.hashing import HASH_SPACE_SIZE
 from engine.memo import Remembered
 from engine.text import visible
 from engine.views.failover.model import ConsumerRow, RingView, RuleInForce
 from engine.views.failover.slice import Changes, Slice
-from engine.views.failover.table import per_consumer
 
 CENTRE_WIDTH: Final = 26
 """Characters of a line in the middle of the ring, which has no room for more."""
@@ -149,7 +149,7 @@ def flag_would_help(now: Slice) -> bool:
     ring = now.ring
     if ring is None or now.rule is not RuleInForce.MODULO or not flag_known(now) or not len(now.topics):
         return False
-    return _most_by_ring(ring, now) < int(per_consumer(now)[0].max())
+    return _most_by_ring(ring, now) < int(shares(now.state, now.subscription)[0].max())
 
 
 def _most_by_ring(ring: FailoverRing, now: Slice) -> int:

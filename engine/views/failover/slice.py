@@ -31,8 +31,6 @@ from engine.failover.ring import FailoverRing, failover_ring
 from engine.memo import Remembered
 from engine.views.failover.model import RuleInForce
 
-Integers = Ids
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Owners:
@@ -44,8 +42,8 @@ class Owners:
 
     order: tuple[Consumer, ...]
     cohort_size: int
-    active: Integers
-    ids: Integers
+    active: Ids
+    ids: Ids
     rules: frozenset[Rule]
 
 
@@ -96,10 +94,6 @@ class Slice:
     def levels_count(self) -> bool:
         """Whether priority levels decide for all partitions; before 3.0 they do not for topics without partitions."""
         return Rule.FIRST_CONNECTED not in self.owners.rules
-
-    def active_ids(self) -> Integers:
-        """The active consumer's id of each partition, -1 for nobody."""
-        return self.owners.ids
 
     def owner_of(self, name: str) -> Consumer | None:
         """The active consumer of one partition of this subscription; None for nobody or an unknown name."""
@@ -186,7 +180,7 @@ def changes_between(before: Slice | None, now: Slice) -> Changes:
     count = len(now.topics)
     if before is None:
         return Changes(np.zeros(count, dtype=np.bool_), {}, {})
-    ids_now, ids_before = now.active_ids(), before.active_ids()
+    ids_now, ids_before = now.owners.ids, before.owners.ids
     if ids_now is ids_before:
         return Changes(np.zeros(count, dtype=np.bool_), {}, {})
     if before.topics is now.topics:
@@ -206,6 +200,6 @@ def _changes_in_bulk(changed: Difference) -> Changes:
     return Changes(changed.moved, gained, lost)
 
 
-def _counts(ids: Integers) -> dict[int, int]:
+def _counts(ids: Ids) -> dict[int, int]:
     values, counts = np.unique(ids[ids >= 0], return_counts=True)
     return dict(zip(values.tolist(), counts.tolist(), strict=True))

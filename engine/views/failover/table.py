@@ -43,7 +43,7 @@ def consumer_rows(now: Slice, changes: Changes, colours: Mapping[int, int]) -> t
     order = now.order
     if not order:
         return ()
-    counts, rates = per_consumer(now)
+    counts, rates = shares(now.state, now.subscription)
     size, leading = len(order), now.cohort_size
     total = float(rates.sum())
     ring = now.ring
@@ -93,11 +93,6 @@ def max_over_mean(values: list[float] | list[int]) -> float:
     """
     total = sum(values)
     return max(values) * len(values) / total if total > 0 else 0.0
-
-
-def per_consumer(now: Slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Active partitions and messages per second that go out to each position in the dispatcher's order."""
-    return shares(now.state, now.subscription)
 
 
 def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[PartitionRow]:

@@ -127,6 +127,7 @@ def summed(partitions: int, opened: Iterable[Opened], what: str) -> NDArray[np.i
 
 DELIVERIES_SHOWN: Final = 50
 KEYS_COMPARED: Final = 10_000
+"""With more known keys, steps do not count those that move."""
 
 
 def producers_view(timeline: Timeline, topic: str, *, notes: Iterable[Notice] = ()) -> ProducersView:
@@ -250,9 +251,6 @@ def _status(timeline: Timeline, now: ProducerTopic) -> ProducersStatus:
 
 def _deliveries(now: ProducerTopic) -> tuple[str, ...]:
     return tuple(map(event_text, now.recent[-DELIVERIES_SHOWN:]))
-
-
-"""With more known keys, steps do not count those that move."""
 
 
 def producer_steps(timeline: Timeline, topic: str, before: ClusterState | None) -> tuple[ProducerStep, ...]:

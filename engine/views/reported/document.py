@@ -13,6 +13,7 @@ BLOCKED_TOPICS_LISTED: Final = 1_000
 """Of more only the number is in the document."""
 DIFFERENCES_LISTED: Final = 1_000
 FORMAT: Final = "ringside.subscription/1"
+"""Changes when a member goes or changes its meaning."""
 
 
 class Row(Protocol):
@@ -126,9 +127,6 @@ def _consumer(row: ReportedConsumer, consumer_id: int | None, id_of: Any) -> dic
         "address": row.address,
         "client_version": row.client_version,
     }
-
-
-"""Changes when a member goes or changes its meaning."""
 
 
 def subscription_document(view: SubscriptionView) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, RANGE_EQUALLY_DIVIDE, SPLIT_ALGORITHMS
 from engine.scenarios.embedded import embedded
-from engine.views.failover.dashboard import dashboard_view, split_previews, topics_of_bundle
+from engine.views.failover.dashboard import dashboard_view, topics_of_bundle
+from engine.views.failover.splits import split_preview
 from tests.engine.views.states import NAMESPACE, cluster
 
 RANGE = "0x00000000_0x40000000"
@@ -16,14 +17,14 @@ FLOWING = "ring/ddflowmsgrate4x60"
 
 
 def test_B15_all_algorithms_stand_side_by_side_and_the_default_is_marked() -> None:
-    view = split_previews(Timeline.start(cluster(["a"], {"x": 60})), NAMESPACE, RANGE)
+    view = split_preview(cluster(["a"], {"x": 60}), NAMESPACE, RANGE)
     assert [option.algorithm for option in view.options if not option.as_proposed] == list(SPLIT_ALGORITHMS)
     assert [option.algorithm for option in view.options if option.is_default] == [RANGE_EQUALLY_DIVIDE]
 
 
 def test_B11_each_piece_tells_its_topics_and_its_traffic_before_anything_is_split() -> None:
     timeline = Timeline.start(cluster(["a"], {f"topic-{at}": 1 for at in range(80)}))
-    view = split_previews(timeline, NAMESPACE, RANGE)
+    view = split_preview(timeline.state, NAMESPACE, RANGE)
     listed = topics_of_bundle(timeline, NAMESPACE, RANGE)
     assert tuple(view.topic_names) == tuple(topic.name for topic in listed) and view.topics == len(listed)
     assert [*view.topic_hashes] == sorted(view.topic_hashes)
@@ -44,7 +45,7 @@ def test_the_command_text_makes_exactly_the_cuts_that_were_shown(scene: str) -> 
     timeline = Timeline.start(embedded(scene).state)
     namespace = next(iter(timeline.state.namespaces))
     for root in dashboard_view(timeline).namespaces[0].roots:
-        for option in split_previews(timeline, namespace, root.range_text).options:
+        for option in split_preview(timeline.state, namespace, root.range_text).options:
             assert bool(option.command_text) == bool(option.admin_line)
             if not option.command_text:
                 continue
@@ -60,7 +61,7 @@ def test_the_command_text_makes_exactly_the_cuts_that_were_shown(scene: str) -> 
 def test_the_cuts_by_flow_are_those_the_recorded_broker_made() -> None:
     timeline = Timeline.start(embedded("flow-split").state)
     for parent, cut in (("0xc0000000_0xffffffff", "0xe71b282a"), (RANGE, "0x23b8ec31")):
-        view = split_previews(timeline, FLOWING, parent)
+        view = split_preview(timeline.state, FLOWING, parent)
         (option,) = [each for each in view.options if each.is_default]
         assert option.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and option.cut_texts == (cut,)
         assert max(piece.msgs_per_sec for piece in option.pieces) <= 40 < view.msgs_per_sec
@@ -68,7 +69,7 @@ def test_the_cuts_by_flow_are_those_the_recorded_broker_made() -> None:
 
 def test_flow_asked_for_by_name_is_refused_while_another_algorithm_is_the_default() -> None:
     state = cluster(["a"], {f"topic-{at}": 1 for at in range(80)}, rate=500.0)
-    view = split_previews(Timeline.start(state), NAMESPACE, RANGE)
+    view = split_preview(state, NAMESPACE, RANGE)
     (option,) = [each for each in view.options if each.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not each.as_proposed]
     assert option.refusal is not None and option.refusal.error == "ClassCastException" and option.status == 500
     assert option.cuts and "specified_positions_divide" in option.admin_line, "the same cuts can be given as positions"
@@ -79,7 +80,7 @@ def test_flow_asked_for_by_name_is_refused_while_another_algorithm_is_the_defaul
 
 def test_LARGEST_is_found_and_named_by_its_range() -> None:
     timeline = Timeline.start(cluster(["a"], {f"topic-{at}": 1 for at in range(30)}))
-    view = split_previews(timeline, NAMESPACE, "LARGEST")
+    view = split_preview(timeline.state, NAMESPACE, "LARGEST")
     most = max(dashboard_view(timeline).namespaces[0].roots, key=lambda root: root.topics)
     assert view.topics == most.topics and view.problem is None
 
@@ -88,11 +89,11 @@ def test_LARGEST_is_found_and_named_by_its_range() -> None:
     ("namespace", "range_text"), [("no/where", RANGE), (NAMESPACE, "0x00000000_0x10000000"), (NAMESPACE, "half")]
 )
 def test_what_is_no_bundle_gives_the_reason_and_nothing_else(namespace: str, range_text: str) -> None:
-    view = split_previews(Timeline.start(cluster(["a"], {"x": 4})), namespace, range_text)
+    view = split_preview(cluster(["a"], {"x": 4}), namespace, range_text)
     assert view.problem is not None and view.options == () and view.topics == 0
 
 
 def test_a_bundle_without_topics_has_no_shares_to_tell() -> None:
-    view = split_previews(Timeline.start(cluster([], {})), NAMESPACE, RANGE)
+    view = split_preview(cluster([], {}), NAMESPACE, RANGE)
     (half,) = [option for option in view.options if option.algorithm == RANGE_EQUALLY_DIVIDE]
     assert [piece.rate_share for piece in half.pieces] == [0.0, 0.0] and view.topics == 0

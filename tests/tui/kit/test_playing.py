@@ -158,7 +158,7 @@ def test_a_change_flashes_and_settles() -> None:
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
         assert app.store.submit_line("kill billing-0") is None
-        screen.show(app.store.shown.failover_view)
+        screen.show_now()
         ring = screen.query_one(RingPanel)
         assert ring.intensity == 1.0
         seen = []

@@ -10,7 +10,7 @@ from engine.cluster.commands import AddConsumer, KillConsumer, ShareKeys, Undo
 from engine.cluster.timeline import Timeline
 from tests.tui.key_scenes import in_mode
 from tests.tui.screens_under_test import cluster
-from tui.kit.computing import Work
+from tui.kit.background import Work
 from tui.kit.store import Store
 
 
