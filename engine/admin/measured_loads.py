@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote
 
 import msgspec
@@ -20,10 +20,10 @@ from engine.admin.facts import BrokerStats, Decoded, TopicFacts, WrittenLoad
 from engine.admin.files import moment_ms
 from engine.admin.requests import request_of_path
 from engine.admin.text import malformed, value_problem
-from engine.balance.brokers import ResourceUsage, report_of
-from engine.balance.limits import BundleStats
-from engine.balance.settings import EXTENSIBLE_CLASS
 from engine.errors import Problem
+
+if TYPE_CHECKING:
+    from engine.balance.limits import BundleStats
 
 METRICS: Final = "metrics"
 """What is asked of a broker's statistics for its usage."""
@@ -106,6 +106,8 @@ def decode_usage(data: bytes, source: str = "") -> Decoded[MeasuredUsage | None]
 
 def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:
     """The statistics of bundles as sums over their loaded topics, in the order of the list. O(topics)."""
+    from engine.balance.limits import BundleStats
+
     topics: dict[str, list[TopicFacts]] = defaultdict(list)
     for name, place in loaded.places.items():
         topics[f"{place.namespace}/{place.bundle}"].append(loaded.topics[name])
@@ -168,6 +170,9 @@ class MeasuredLoads:
     def _load_of(self, moment: str, broker: str, answers: _Answers) -> tuple[str, WrittenLoad] | None:
         if answers.metrics is None:
             return None
+        from engine.balance.brokers import ResourceUsage, report_of
+        from engine.balance.settings import EXTENSIBLE_CLASS
+
         name, data = answers.metrics
         usage = decode_usage(data, name)
         self.problems += usage.problems

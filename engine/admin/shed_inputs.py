@@ -99,9 +99,10 @@ class ShedInputs:
                     problems.append(Problem("settings", name, reason, "the default is taken for it"))
                 else:
                     settings = changed
-        return settings, (*problems, *self._of_another_manager(settings.loadBalancerLoadSheddingStrategy))
+        default = defaults.loadBalancerLoadSheddingStrategy
+        return settings, (*problems, *self._of_another_manager(settings.loadBalancerLoadSheddingStrategy, default))
 
-    def _of_another_manager(self, shedder: str) -> Iterable[Problem]:
+    def _of_another_manager(self, shedder: str, default: str) -> Iterable[Problem]:
         """A load manager that nothing is forecast of, and a shedder that the load manager in force does not take."""
         manager = self.settings.get("loadManagerClassName", "")
         if manager and manager not in (MODULAR_CLASS, EXTENSIBLE_CLASS):
@@ -109,6 +110,8 @@ class ShedInputs:
             yield Problem("settings", "loadManagerClassName", reason, "the forecast is that of the modular one")
         if "loadBalancerLoadSheddingStrategy" not in self.settings or (shedder == TRANSFER) == self.is_extensible:
             return
+        if self.is_extensible and shedder == default:
+            return  # nobody chose it: brokers print every setting, and TransferShedder sheds all the same
         if shedder == TRANSFER:
             advice = "the default of the release is taken for the modular load manager, which does not have it"
         elif shedder in MODULAR_SHEDDERS:

@@ -13,7 +13,6 @@ from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapsho
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.living_brokers import living_brokers
-from engine.admin.load_reports import all_bundles
 from engine.admin.measured_loads import METRICS, MeasuredLoads
 from engine.admin.namespaces import (
     decode_bundles,
@@ -235,6 +234,8 @@ class AnswerCollector:
             self._take_load(name, written)
 
     def _take_load(self, name: str, written: WrittenLoad) -> None:
+        from engine.admin.load_reports import all_bundles
+
         load = written.load
         self.broker_loads[load.broker] = written
         self.written_loads.append((name, written))
