@@ -67,7 +67,7 @@ _VERSIONS: Final = (
     *("4.2.4-18446744073709551616", "4.2.4-18446744073709551615", "4.2.4-1a", "4.2.4-.1", "4.2.4+", "4.2.4-", "04.2.4"),
     *("4.2.4-10", "4.2.4-2", "4.2.4--0", "4.2.4--5", "4.2.4-2147483647", "4.2.4-2147483648", "4.2.4-1-", "4.2.4+01"),
     *("4.2", "4", "4.2.4.1", "v4.2.4", "4.2.x", " 4.2.4", "4.2.4 ", "", None, "1234567890.0.0", "2147483647.0.0"),
-    *("2147483648.0.0", "-4.2.4", "4.2.4\n", "٤.2.4", "4.2.4-ü", "4.10.0", "4.9.0", "5.0.0-M1", "5.0.0-M10", "5.0.0-M2"),
+    *("2147483648.0.0", "-4.2.4", "4.2.4\n", "٤.2.4", "4.2.4-ü", "4.10.0", "4.9.0", "5.0.0-M1", "5.0.0-M10"),
 )
 _MANAGERS: Final = (
     "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl",
@@ -287,7 +287,7 @@ def _add(tree: Any, name: str, twin: str) -> None:
             entry = tree[place]
             if entry == name:
                 tree.insert(place + 1, twin)
-            elif isinstance(entry, list) and name in entry[:1] or _is_pair(entry) and name == entry[1]:
+            elif isinstance(entry, list) and (name in entry[:1] or (_is_pair(entry) and name == entry[1])):
                 tree.insert(place + 1, [twin if each == name else each for each in entry])
             elif isinstance(entry, dict) and name in (entry.get("broker"), entry.get("bundle")):
                 key = "broker" if entry.get("broker") == name else "bundle"

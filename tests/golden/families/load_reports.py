@@ -76,7 +76,8 @@ def report_modular(line: Line) -> None:
     given = line["in"]
     settings = settings_of(given["config"])
     last, now = (
-        _figures(given[moment], overload_usage(load_of(given[moment]), settings, rules_in_force())) for moment in ("last", "now")
+        _figures(given[moment], overload_usage(load_of(given[moment]), settings, rules_in_force()))
+        for moment in ("last", "now")
     )
     assert {"write": report_needed(last, now, given["ageMs"], settings) is not None} == line["out"]
 
