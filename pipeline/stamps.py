@@ -23,6 +23,8 @@ COLUMNS: Final = pa.schema(
 )
 """The last columns of every result table. ``run_id`` is one for all jobs of a run; ``snapshot_time`` is the latest
 moment of the answers that the run is about: the time that their folder is named by, else when the file was written."""
+DDL: Final = "run_id string, snapshot_time timestamp"
+"""The same for Spark."""
 
 
 def new_run_id() -> str:
@@ -48,6 +50,8 @@ class Stamp:
 
     def on_frame(self, rows: DataFrame) -> DataFrame:
         """``on`` for a DataFrame."""
+        if COLUMNS.names[0] in rows.columns:
+            return rows
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
         when = fn.lit(self.snapshot_time.isoformat() if self.snapshot_time else None).cast("timestamp")

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from engine.errors import InputError
 from pipeline.manifests import has_table
 from pipeline.schemas import Table, check_folder, parts_of
+from pipeline.stamps import DDL as STAMP_DDL
 from pipeline.storage import Place, StorePath, for_arrow
 
 if TYPE_CHECKING:
@@ -33,13 +34,14 @@ def load_if_there(spark: SparkSession, source: Place, table: Table) -> DataFrame
     return load(spark, source, table)
 
 
-def load(spark: SparkSession, source: Place, table: Table) -> DataFrame:
-    """One table with its declared schema; nothing is read yet."""
+def load(spark: SparkSession, source: Place, table: Table, *, stamped: bool = False) -> DataFrame:
+    """One table with its declared schema, ``stamped``: with the columns of its stamp; nothing is read yet."""
     folder = source / table.name
+    ddl = f"{table.ddl}, {STAMP_DDL}" if stamped else table.ddl
     if isinstance(folder, StorePath):  # the parts that the manifest names: others may exist for a moment
         parts = [str(part) for part in parts_of(folder)]
-        return spark.read.schema(table.ddl).parquet(*parts) if parts else spark.createDataFrame([], table.ddl)
-    return spark.read.schema(table.ddl).parquet(str(folder))
+        return spark.read.schema(ddl).parquet(*parts) if parts else spark.createDataFrame([], ddl)
+    return spark.read.schema(ddl).parquet(str(folder))
 
 
 def rows_of(folder: Place, *columns: str, filters: Any = None) -> Iterator[tuple[Any, ...]]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS_PER_GROUP: Final = 1 << 18
+_GROUP_LIMIT: Final = "parquet.block.row.count.limit"
 _SUFFIX: Final = ".parquet"
 _FRESH: Final = re.compile(r"\..+\.new")
 """A new link before it is renamed over the old one."""
@@ -67,8 +68,9 @@ class Draft:
         write_rows(table, self.table(table), rows, self.stamp)
 
     def write_frame(self, table: Table, rows: DataFrame) -> None:
-        """Write a table with Spark, in the order of the rows."""
-        self.stamp.on_frame(rows).write.mode("overwrite").parquet(str(self.table(table)))
+        """Write a table with Spark, in the order of the rows, with as many rows in a group as other tables have."""
+        ready = self.stamp.on_frame(rows).write.mode("overwrite").option(_GROUP_LIMIT, ROWS_PER_GROUP)
+        ready.parquet(str(self.table(table)))
         self.fill(table)
 
     def fill(self, *tables: Table) -> None:

@@ -1,17 +1,19 @@
-"""Merge a round of new dumps into the tables of all earlier ones: the later answer about a thing counts."""
+"""Merge a round of new dumps into the tables of all earlier ones: the later answer about a thing counts.
+
+Spark compares and merges: the driver holds the moment of each file, and nothing for each topic.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import chain
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
 
 from pipeline.reading.rows import BAD
 from pipeline.schemas import (
@@ -32,11 +34,16 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
     Table,
+    check_folder,
     parts_of,
 )
-from pipeline.storage import Place, for_arrow
-from pipeline.tables import rows_of
-from pipeline.writing import ensure_part, write_part
+from pipeline.storage import Place
+from pipeline.tables import load
+from pipeline.transforms.worst import exact_sum
+from pipeline.writing import Draft
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ABOUT: Final[Mapping[Table, tuple[Table, str] | None]] = {
     TOPICS: (TOPICS, "topic"),
@@ -55,125 +62,135 @@ ABOUT: Final[Mapping[Table, tuple[Table, str] | None]] = {
 }
 """What the rows of a table are about: a new value in that table and column replaces the old rows about it. None: rows
 about files, which are never replaced."""
+_ORDER: Final = ("namespace", "topic", "subscription", "broker", "name", "consumer_set", "file", "position")
+"""Rows are sorted by those of these columns that their table has; readers of one namespace pass over the others."""
 HISTORIES: Final = (IMBALANCE_HISTORY, BROKER_HISTORY)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """By the table and column that rows are about: the things that a round replaces, and those it is too late for.
+def merge(
+    spark: SparkSession, before: Path | None, fresh: Path, moments: Mapping[str, int], draft: Draft, *, late: bool
+) -> None:
+    """Write the tables of an import before and of one round to ``draft``.
 
-    ``late`` None: a late round, of which only the rows about its files count.
+    ``moments``: file -> epoch milliseconds. ``late``: of the round only the rows about its files count.
     """
-
-    replaced: Mapping[tuple[Table, str], Any] = field(default_factory=dict)
-    late: Mapping[tuple[Table, str], Any] | None = None
-
-
-def judge(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Judged:
-    """Compare a round with the tables before it. ``moments``: file -> epoch milliseconds. O(things)."""
-    replaced: dict[tuple[Table, str], Any] = {}
-    late: dict[tuple[Table, str], Any] = {}
-    for about in {about for about in ABOUT.values() if about is not None}:
-        table, column = about
-        new = _things(about, fresh, moments)
-        old = _things(about, before, moments)
-        both = old.join(new, column, join_type="inner", right_suffix="_new")
-        late[about] = both.filter(pc.greater(both["moment"], both["moment_new"]))[column]
-        replaced[about] = new.filter(pc.invert(pc.is_in(new[column], value_set=late[about])))[column]
-        if table is TOPICS:
-            gone = pa.chunked_array([_unlisted(before, fresh, moments)], pa.string())
-            replaced[about] = pa.chunked_array([*replaced[about].chunks, *gone.chunks], pa.string())
-    return Judged(replaced, late)
+    if before is None:
+        for table in ABOUT:
+            carry(table, fresh, draft.table(table))
+    else:
+        _Merge(spark, before, fresh, moments, late).write(draft)
+    draft.fill(*ABOUT)
 
 
-def _rows(table: Table, folder: Path | None, columns: list[str]) -> Any:
-    parts = parts_of(folder / table.name) if folder is not None else ()
-    empty = pa.schema([table.arrow.field(name) for name in columns]).empty_table()
-    return pa.concat_tables([empty, *(pq.read_table(for_arrow(part), columns=columns) for part in parts)])
+@dataclass(frozen=True)
+class _Merge:
+    spark: SparkSession
+    before: Path
+    fresh: Path
+    moments: Mapping[str, int]
+    late: bool
+
+    def write(self, draft: Draft) -> None:
+        # Four tables have rows about topics.
+        topics = self._things(TOPICS, "topic").unionByName(self._gone().withColumn("late", fn.lit(False))).persist()
+        try:
+            for table, about in ABOUT.items():
+                if self._changes(table):
+                    things = topics if about == ABOUT[TOPICS] else self._things(*about) if about else None
+                    draft.write_frame(table, self._merged(table, things))
+                else:
+                    carry(table, self.before, draft.table(table))
+        finally:
+            topics.unpersist()
+
+    def _changes(self, table: Table) -> bool:
+        """Whether the round has rows of a table, or about the same things as rows before."""
+        about = ABOUT[table]
+        if about is not None and self.late:
+            return False
+        replaces = about is not None and _rows_in(self.before, table) and _rows_in(self.fresh, about[0])
+        return bool(replaces or _rows_in(self.fresh, table))
+
+    def _merged(self, table: Table, things: DataFrame | None) -> DataFrame:
+        before, fresh = (load(self.spark, folder, table, stamped=True) for folder in (self.before, self.fresh))
+        columns = before.columns
+        if things is not None:  # a join puts its column first
+            column = things.columns[0]
+            before = before.join(things.where("not late"), column, "left_anti")
+            fresh = fresh.join(things.where("late"), column, "left_anti")
+        order = (name for name in _ORDER if name in table.names)
+        return before.unionByName(fresh).select(*columns).sortWithinPartitions(*order)
+
+    def _things(self, table: Table, column: str) -> DataFrame:
+        """The things that a round is about, and whether it is too ``late`` for each: the rows before are later."""
+        before, fresh = (self._latest(table, folder, column) for folder in (self.before, self.fresh))
+        later = fn.coalesce(fn.col("before.moment") > fn.col("fresh.moment"), fn.lit(False))
+        both = fresh.alias("fresh").join(before.alias("before"), column, "left")
+        return both.select(column, later.alias("late"))
+
+    def _latest(self, table: Table, folder: Path, column: str) -> DataFrame:
+        return self._with_moments(table, folder).groupBy(column).agg(fn.max("moment").alias("moment"))
+
+    def _gone(self) -> DataFrame:
+        """Topics that their broker listed before and does not list in this round.
+
+        A dump with quarantined rows may lack topics that exist, so it removes none.
+        """
+        fresh = self._with_moments(TOPICS, self.fresh)
+        spoilt = load(self.spark, self.fresh, QUARANTINE).where(fn.col("kind") == BAD).select("file").distinct()
+        damaged = fresh.join(spoilt, "file", "left_semi").select("broker").distinct()
+        whole = fresh.where("kind = 'broker-stats'").join(damaged, "broker", "left_anti")
+        listing = whole.where("broker is not null").groupBy("broker").agg(fn.max("moment").alias("listed"))
+        before = self._with_moments(TOPICS, self.before).join(fn.broadcast(listing), "broker")
+        earlier = before.where("moment <= listed").select("topic")
+        return earlier.join(fresh.select("topic"), "topic", "left_anti")
+
+    def _with_moments(self, table: Table, folder: Path) -> DataFrame:
+        """Rows with the moment of their file; for a member of a file of many answers, that of this file."""
+        rows = load(self.spark, folder, table)
+        if "file" not in table.names:
+            return rows.withColumn("moment", fn.lit(0).cast("bigint"))
+        moments = fn.broadcast(moments_frame(self.spark, self.moments))
+        whole = moments.withColumnsRenamed({"file": "whole", "moment": "moment_of_whole"})
+        rows = rows.withColumn("whole", _whole(fn.col("file")))
+        rows = rows.join(moments, "file", "left").join(whole, "whole", "left")
+        return rows.withColumn("moment", fn.coalesce("moment", "moment_of_whole", fn.lit(0)))
 
 
-def _with_moments(rows: Any, moments: Mapping[str, int]) -> Any:
-    if "file" not in rows.column_names:
-        return rows.append_column("moment", pa.array([0] * len(rows), pa.int64()))
-    names = pc.unique(rows["file"])
-    known = pa.array([moments.get(name, moments.get(name.split(": ")[0], 0)) for name in names.to_pylist()], pa.int64())
-    return rows.append_column("moment", known.take(pc.index_in(rows["file"], value_set=names).combine_chunks()))
+def _rows_in(folder: Path, table: Table) -> int:
+    return check_folder(table, folder / table.name)
 
 
-def _things(about: tuple[Table, str], folder: Path | None, moments: Mapping[str, int]) -> Any:
-    """Each thing that rows are about, and the moment of its latest row."""
-    table, column = about
-    rows = _with_moments(_rows(table, folder, [name for name in (column, "file") if name in table.names]), moments)
-    return rows.group_by(column).aggregate([("moment", "max")]).rename_columns([column, "moment"])
+def _whole(file: Column) -> Column:
+    return fn.split_part(file, fn.lit(": "), fn.lit(1))
 
 
-def _unlisted(before: Path | None, fresh: Path, moments: Mapping[str, int]) -> Any:
-    """Topics that their broker listed before and does not list in this round.
-
-    A dump with quarantined rows may lack topics that exist, so it removes none.
-    """
-    columns = ["topic", "broker", "kind", "file"]
-    new = _with_moments(_rows(TOPICS, fresh, columns), moments)
-    bad = _rows(QUARANTINE, fresh, ["file", "kind"])
-    spoilt = bad.filter(pc.equal(bad["kind"], BAD))["file"]
-    damaged = new.filter(pc.is_in(new["file"], value_set=spoilt))["broker"]
-    whole = new.filter(pc.and_(pc.equal(new["kind"], "broker-stats"), pc.is_valid(new["broker"])))
-    whole = whole.filter(pc.invert(pc.is_in(whole["broker"], value_set=damaged)))
-    brokers = whole.group_by("broker").aggregate([("moment", "max")]).rename_columns(["broker", "listed"])
-    old = _with_moments(_rows(TOPICS, before, columns), moments).join(brokers, "broker", join_type="inner")
-    earlier = old.filter(pc.less_equal(old["moment"], old["listed"]))["topic"]
-    return earlier.filter(pc.invert(pc.is_in(earlier, value_set=new["topic"]))).combine_chunks()
+def moments_frame(spark: SparkSession, moments: Mapping[str, int]) -> DataFrame:
+    return spark.createDataFrame(list(moments.items()), "file string, moment bigint")
 
 
-def merge(table: Table, before: Path | None, fresh: Path, target: Place, judged: Judged) -> None:
-    """Write the rows of one table, of the import before and of one round, to ``target``. O(rows), by row group."""
-    about = ABOUT[table]
-
-    def kept(folder: Path | None, left_out: Mapping[tuple[Table, str], Any]) -> Iterator[Any]:
-        for part in parts_of(folder / table.name) if folder is not None else ():
-            file = pq.ParquetFile(for_arrow(part))
-            for group in range(file.metadata.num_row_groups):
-                rows = file.read_row_group(group)
-                if about is not None and about in left_out:
-                    rows = rows.filter(pc.invert(pc.is_in(rows[about[1]], value_set=left_out[about])))
-                yield rows
-
-    rows_of_round = kept(fresh, judged.late or {}) if about is None or judged.late is not None else ()
-    write_part(table, target, chain(kept(before, judged.replaced), rows_of_round))
-    ensure_part(table, target)
+def moments_in_use(spark: SparkSession, folder: Path, moments: Mapping[str, int]) -> dict[str, int]:
+    """The moments of those files that rows in merged tables come from."""
+    tables = {about[0] for about in ABOUT.values() if about is not None and "file" in about[0].names}
+    files = reduce(DataFrame.union, [load(spark, folder, table).select("file").distinct() for table in tables])
+    names = files.select(fn.explode(fn.array("file", _whole(fn.col("file")))).alias("file"))
+    return dict(moments_frame(spark, moments).join(names, "file", "left_semi").collect())
 
 
-def files_of(folder: Path) -> set[str]:
-    """The files that rows of merged tables come from; for a member of a file of many answers, that file as well."""
-    tables = [table for table, about in ABOUT.items() if about is not None and "file" in table.names]
-    names = [name for table in tables for name in pc.unique(_rows(table, folder, ["file"])["file"]).to_pylist()]
-    return {part for name in names for part in (name, name.split(": ")[0])}
-
-
-def carry_history(table: Table, before: Path | None, target: Place) -> None:
-    """Copy the parts of earlier batches; a batch has one part, with its number."""
-    for part in parts_of(before / table.name) if before is not None else ():
+def carry(table: Table, folder: Path | None, target: Place) -> None:
+    """Copy the parts of a table; none without a folder."""
+    for part in parts_of(folder / table.name) if folder is not None else ():
         shutil.copyfile(str(part), str(target / part.name))
 
 
-def imbalance_rows(batch: int, assigned: Path) -> list[tuple[object, ...]]:
+def imbalance_rows(spark: SparkSession, batch: int, assigned: Path) -> DataFrame:
     """Rows of ``imbalance_history`` from the ``subscription_loads`` of an assignment: those of the rule in force."""
-    in_force = [("in_force", "=", True)]
-    loads = rows_of(assigned / SUBSCRIPTION_LOADS.name, *IMBALANCE_HISTORY.names[1:], filters=in_force)
-    return [(batch, *row) for row in loads]
+    loads = load(spark, assigned, SUBSCRIPTION_LOADS).where("in_force")
+    return loads.select(fn.lit(batch).cast("bigint").alias("batch"), *IMBALANCE_HISTORY.names[1:])
 
 
-def broker_rows(batch: int, folder: Place) -> list[tuple[object, ...]]:
+def broker_rows(spark: SparkSession, batch: int, folder: Path) -> DataFrame:
     """Rows of ``broker_history`` from merged topics; topics without a known broker are left out."""
-    rates = list(BROKER_HISTORY.names[3:])
-    parts = [pq.read_table(for_arrow(part), columns=["broker", *rates]) for part in parts_of(folder / TOPICS.name)]
-    # Sorted, so that sums do not depend on the order in which rows were written.
-    owned = pa.concat_tables(parts).filter(pc.field("broker").is_valid())
-    ordered = owned.sort_by([(name, "ascending") for name in ("broker", *rates)])
-    sums = ordered.group_by("broker", use_threads=False).aggregate(
-        [([], "count_all"), *((name, "sum") for name in rates)]
-    )
-    return [
-        (batch, row["broker"], row["count_all"], *(row[f"{name}_sum"] for name in rates))
-        for row in sums.sort_by("broker").to_pylist()
-    ]
+    owned = load(spark, folder, TOPICS).where("broker is not null").groupBy("broker")
+    sums = owned.agg(fn.count("*").alias("topics"), *(exact_sum(name).alias(name) for name in BROKER_HISTORY.names[3:]))
+    return sums.select(fn.lit(batch).cast("bigint").alias("batch"), *BROKER_HISTORY.names[1:])

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -27,13 +28,11 @@ from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
     ABOUT,
     HISTORIES,
-    Judged,
     broker_rows,
-    carry_history,
-    files_of,
+    carry,
     imbalance_rows,
-    judge,
     merge,
+    moments_in_use,
 )
 from pipeline.reading.contexts import contexts_of, moment_in_name_ms, without_moments
 from pipeline.reading.files import ANSWER_SUFFIXES, FoundFile
@@ -49,7 +48,7 @@ from pipeline.schemas import (
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import counts_of, rows_of
-from pipeline.writing import Draft, alone, current_run, replacing, write_json, write_part
+from pipeline.writing import Draft, alone, current_run, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -229,39 +228,36 @@ class _Watch:
         moments: dict[str, int] = dict(state.get("moments", {}))
         latest: dict[str, int] = dict(state.get("latest", {}))
         assigned = folder / "assigned"
-        histories: dict[Table, list[Any]] = {table: [] for table in HISTORIES}
+        histories: dict[Table, list[DataFrame]] = {table: [] for table in HISTORIES}
         with replacing(self.target, JOB) as draft:
-            own = Path(str(draft.folder))
-            for table in HISTORIES:
-                carry_history(table, before, draft.table(table))
+            own, earlier = Path(str(draft.folder)), before
             for number, round_ in enumerate(rounds):
                 tables = folder / f"round-{number}" / "tables"
                 moments |= {dump.name: dump.moment_ms for dump in round_.dumps}
                 last = number == len(rounds) - 1
                 merged = own if last else folder / f"round-{number}" / "merged"
-                judged = Judged() if round_.late else judge(before, tables, moments)
-                for table in ABOUT:
-                    (merged / table.name).mkdir(parents=True, exist_ok=True)
-                    place = draft.table(table) if last else merged / table.name
-                    merge(table, before, tables, place, judged)
+                merged.mkdir(exist_ok=True)
+                place = draft if last else Draft(JOB, merged)
+                merge(self.spark, before, tables, moments, place, late=round_.late)
                 stamp = Stamp(self.options.run_id, datetime.fromtimestamp(round_.moment_ms / 1000, UTC))
-                brokers = broker_rows(batch, tables if round_.late else merged)
-                histories[BROKER_HISTORY].append(stamp.on(BROKER_HISTORY.columns_of(brokers)))
+                brokers = broker_rows(self.spark, batch, tables if round_.late else merged)
+                histories[BROKER_HISTORY].append(stamp.on_frame(brokers))
                 if last or not round_.late:
                     assigned = folder / f"round-{number}" / "assigned"
                     self._run("assign", merged, assigned, {"policies": "pulsar", **self.asked.assign})
-                imbalance = [] if round_.late else imbalance_rows(batch, assigned)
-                histories[IMBALANCE_HISTORY].append(stamp.on(IMBALANCE_HISTORY.columns_of(imbalance)))
                 if not round_.late:
+                    imbalance = imbalance_rows(self.spark, batch, assigned)
+                    histories[IMBALANCE_HISTORY].append(stamp.on_frame(imbalance))
                     latest |= {dump.thing: dump.moment_ms for dump in round_.dumps}
                 before = merged
-            for table, rows in histories.items():
-                write_part(table, draft.table(table), rows, batch)
-            draft.fill(*HISTORIES)
+            for table, frames in histories.items():
+                if frames:
+                    draft.write_frame(table, reduce(type(frames[0]).unionByName, frames).coalesce(1))
+                carry(table, earlier, draft.table(table))
+                draft.fill(table)
             self._report(draft, assigned, folder / "report")
             write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
-            kept = files_of(own)
-            known = {name: moment for name, moment in moments.items() if name in kept}
+            known = moments_in_use(self.spark, own, moments)
             state = {"batch": batch, "query": self._query(), "latest": latest, "moments": known}
             write_json(draft.folder, _STATE, state)
 

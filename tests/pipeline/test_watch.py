@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -147,6 +148,42 @@ def test_dumps_count_by_their_moments_and_not_by_their_arrival(spark: SparkSessi
     watch(spark, source, out)
     now = query(out, topics, "topics", "group by all order by all")
     assert now == [expected[0], ("c", "b2", 30.0), expected[-1]]
+
+
+def test_what_the_driver_collects_does_not_depend_on_the_number_of_topics(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks run in other processes, so these patches count what the driver alone reads."""
+    rows: list[int] = []
+
+    def counted(owner: Any, name: str) -> None:
+        called = getattr(owner, name)
+
+        def count(*args: Any, **options: Any) -> Any:
+            result = called(*args, **options)
+            rows.append(len(result) if isinstance(result, list) else result.num_rows)
+            return result
+
+        monkeypatch.setattr(owner, name, count)
+
+    for owner, names in (
+        (type(spark.range(1)), ("collect", "toArrow", "toPandas", "toLocalIterator")),
+        (pq, ("read_table",)),
+        (pq.ParquetFile, ("read", "read_row_group")),
+    ):
+        for name in names:
+            counted(owner, name)
+    collected = []
+    for topics in (2, 40):
+        source, out = tmp_path / f"{topics}-in", tmp_path / f"{topics}-out"
+        names = [f"topic-{number}" for number in range(topics)]
+        for moment, listed in (("T06", names), ("T07", names[1:])):
+            arrive(source, f"2026-11-24{moment}-00-00Z/b1-broker-stats-topics.json", stats(listed, 1.0, 2))
+        rows.clear()
+        watch(spark, source, out)
+        assert query(out, "count(*)", "topics") == [(3 * (topics - 1),)]
+        collected.append(rows.copy())
+    assert collected[0] == collected[1] and any(rows)
 
 
 def test_rounds_are_in_the_order_of_moments_and_late_dumps_are_by_themselves() -> None:
