@@ -81,12 +81,12 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     zoomable: ClassVar[tuple[str, ...]] = ()
     """The ids of the panels that can be zoomed."""
     inside: ClassVar[Mapping[str, str]] = {"consumers": "table"}
-    """What has the focus of a panel that does not have it itself, by id."""
+    """Which widget takes the focus of a panel that cannot have it itself, both by id."""
     row_noun: ClassVar[str] = "consumer"
     """What the list of this screen lists."""
     explanation_title: ClassVar[str] = "where does it go, and why"
     repeats_notices: ClassVar[bool] = True
-    """Whether a notice whose text changed is one that the last step brought up."""
+    """Whether a notice counts as new when only its text changed."""
 
     # Not ``reactive``: that would paint the whole screen for each of them. The panels paint themselves.
     saved: var[str] = var("")
@@ -105,14 +105,14 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     on_front: Callable[[], object] | None = None
     """Called when the screen comes to the front; the navigator chooses which one that is."""
     on_brokers: Callable[[], str] | None = None
-    """Opens the screen of brokers; why it cannot be, "" where it did."""
+    """Opens the screen of brokers; returns why it cannot be opened, "" where it was."""
     on_chosen: Callable[[Found], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
     _shown_of: Shown | None = None
-    """What of the store ``_shown`` is a view of."""
+    """The store's ``shown`` that ``_shown`` is the view of."""
 
     def __init__(
         self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
@@ -150,7 +150,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         raise NotImplementedError
 
     def take(self, view: AnyView) -> None:
-        """Set the slices that the panels are bound to; one that is equal to the slice before stays quiet."""
+        """Set the slices that the panels are bound to; a slice that is equal to the one before changes nothing."""
         raise NotImplementedError
 
     def is_next_step(self, before: AnyView, view: AnyView) -> bool:
@@ -165,7 +165,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         raise NotImplementedError
 
     def hint_with(self, notice: str) -> str:
-        """Say what the last step did, and a notice that it brought up."""
+        """Say what the last step did, and the new notice."""
         raise NotImplementedError
 
     def explain(self, text: str) -> Rejection | None:
@@ -250,7 +250,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.complain(message.rejection)
 
     def show_now(self) -> None:
-        """Show the store's view where it is another one than before, and what is said about it."""
+        """Show the store's view if it is a new one, and the sentence about it."""
         if not self.in_front:
             return
         self._shown_of = self.store.shown
@@ -535,7 +535,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.select_text(match.name)
 
     def show_topic(self, match: Found) -> None:
-        """Show a topic that the shown subscription has, or that none has."""
+        """Say that a topic is one of the shown subscription, or of none."""
         name = safe_name(match.name)
         self.sentence = ("done", f"{name} is one of its topics" if match.place >= 0 else f"no subscription has {name}")
 
