@@ -33,9 +33,9 @@ from tui.kit.live_line import LiveLine
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
-from tui.kit.saying import Noticed, Saying
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
+from tui.kit.sentences import Noticed, Sentences
 from tui.kit.shown import Shown
 from tui.kit.side_place import SidePlace
 from tui.kit.store import Store
@@ -123,7 +123,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.animate_changes = animate
         self.ascii_only = ascii_only
         self.playback = Playback(self, store, stage or Stage())
-        self.saying = Saying(self, store, self.playback.stage, repeats_notices=self.repeats_notices)
+        self.sentences = Sentences(self, store, self.playback.stage, repeats_notices=self.repeats_notices)
         self.commands = CommandLine(self, store, ask=self._suggest, show=self._show_verdict)
         self.side = SidePlace(self, store, self.explanation_title, self._set_remarks)
         self.diagnosing = Diagnosing(self, store, self.side, self.complain, lambda: self.in_front)
@@ -256,7 +256,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self._shown_of = self.store.shown
         if self.now is not self._shown:
             self._show(self.now)
-        self.sentence = self.saying.sentence
+        self.sentence = self.sentences.current
         if self.store.live is not None:
             self.query_one(LiveLine).show(self.store.live)
         self.diagnosing.follow()
@@ -264,7 +264,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def _show(self, view: AnyView) -> None:
         before, self._shown = self._shown, view
         stepped = before is not None and self.is_next_step(before, view)
-        self.saying.compare(before if stepped else None, view)
+        self.sentences.compare(before if stepped else None, view)
         self.saved = self.store.saved
         self.take(view)
         self.timeline = view.timeline
@@ -279,10 +279,10 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def complain(self, rejection: Rejection | str | None) -> None:
         """Show a refusal; None takes the last one back."""
-        self.saying.complain(rejection)
+        self.sentences.complain(rejection)
         # After a step ``show_now`` follows, with a sentence about another view.
         if rejection is not None or self.store.shown is self._shown_of:
-            self.sentence = self.saying.sentence
+            self.sentence = self.sentences.current
 
     def done(self, refused: Rejection | None) -> Rejection | None:
         """Take the last refusal back where a command was accepted; a new one is left to the caller to show."""
@@ -304,13 +304,13 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.ask("filter", "/", text=text, placeholder=f"part of a {self.row_noun}'s name")
 
     def action_export(self) -> None:
-        from tui.kit.giving_away import EXPORT_HINT
+        from tui.kit.exporting import EXPORT_HINT
 
         self.ask("export", "export to", text=f"{self.row_noun}s.csv", placeholder=EXPORT_HINT)
 
     def action_copy(self) -> None:
         """Copy what is explained, what mends the marked cause, or the marked row."""
-        from tui.kit.giving_away import as_text
+        from tui.kit.exporting import as_text
 
         table = self.table_in_use
         if self.side.content == "why":
@@ -349,7 +349,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.commands.type(message.text.strip())
 
     def _show_verdict(self, verdict: tuple[str, str] | None) -> None:
-        self.sentence = verdict or self.saying.sentence
+        self.sentence = verdict or self.sentences.current
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
@@ -374,7 +374,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def _export(self, text: str) -> None:
         """Write the table that was in use when the prompt was opened, or the screen."""
-        from tui.kit.giving_away import export
+        from tui.kit.exporting import export
 
         prompt = self.query_one(Prompt)
         table = prompt.return_to if isinstance(prompt.return_to, RowsTable) else self.list_panel.table
@@ -393,7 +393,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.list_panel.filter_text = ""
         elif message.kind == "command":
             self.commands.leave()
-            self.sentence = self.saying.sentence
+            self.sentence = self.sentences.current
 
     # the side place
 

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from engine.text import counted
 from themes import stylesheet
 from tui.kit.columns import AS_THEY_COME, Lines, Order, Value
-from tui.kit.giving_away import EXPORT_HINT, as_text, export
+from tui.kit.exporting import EXPORT_HINT, as_text, export
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
