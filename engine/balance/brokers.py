@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from ctypes import c_float
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from engine.balance.averages import (
     DEFAULT_MESSAGE_RATE,
@@ -22,6 +22,9 @@ from engine.balance.limits import BundleStats
 from engine.balance.settings import MS_PER_MINUTE, LoadSettings
 from engine.bundles.loads import BothWays
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
+
+if TYPE_CHECKING:
+    from engine.bundles.plan import LoadManager
 
 
 def float32(value: float) -> float:
@@ -71,7 +74,8 @@ class BrokerLoad(BothWays):
     """One broker's load report: its id (``host:webport``), resources, total traffic and bundles.
 
     ``bundles`` in the order of the report; ``stats`` has what is reported of each, ``topics`` their total. ``version``
-    and ``load_manager`` are what the broker says it runs, None when it does not say.
+    and ``load_manager`` are what the broker says it runs, None when it does not say. ``load_average`` is the moving
+    average of its load (``weightedMaxEMA``), which only the extensible manager's brokers measure.
     """
 
     broker: str
@@ -91,6 +95,7 @@ class BrokerLoad(BothWays):
     load_manager: str | None = None
     persistent_topics: bool = True
     non_persistent_topics: bool = True
+    load_average: float | None = None
 
 
 def report_of(broker: str, stats: Iterable[BundleStats], **members: object) -> BrokerLoad:
@@ -262,11 +267,17 @@ def percent_change(before: float, now: float) -> float:
     return 100 * abs((before - now) / before)
 
 
-def report_needed(last: ReportFigures, now: ReportFigures, age_ms: int, settings: LoadSettings) -> ReportReason | None:
+def report_needed(
+    last: ReportFigures,
+    now: ReportFigures,
+    age_ms: int,
+    settings: LoadSettings,
+    load_manager: LoadManager = "modular",
+) -> ReportReason | None:
     """Why a report is written now, or None when it is not.
 
-    Exactly at a limit nothing is written. The usage is compared in percent points, the rest in percent; a change that
-    is not a number does not count.
+    Exactly at a limit nothing is written. The usage is compared in percent points, the rest in percent. A change that
+    is not a number does not count to the modular manager, and hides all others from the extensible one.
 
     >>> report_needed(ReportFigures(usage=0.5), ReportFigures(usage=0.65), 0, LoadSettings())
     'usage'
@@ -274,7 +285,10 @@ def report_needed(last: ReportFigures, now: ReportFigures, age_ms: int, settings
     if age_ms > settings.loadBalancerReportUpdateMaxIntervalMinutes * MS_PER_MINUTE:
         return "age"
     threshold = settings.loadBalancerReportUpdateThresholdPercentage
-    return next((reason for reason, change in changes(last, now) if change > threshold), None)
+    found = changes(last, now)
+    if load_manager == "extensible" and any(math.isnan(change) for _, change in found):
+        return None
+    return next((reason for reason, change in found if change > threshold), None)
 
 
 def changes(last: ReportFigures, now: ReportFigures) -> tuple[tuple[ReportReason, float], ...]:

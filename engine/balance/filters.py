@@ -233,20 +233,69 @@ def same_load_manager(
     return tuple(name for name in candidates if load_managers.get(name, wanted) == wanted)
 
 
-_NUMBER = r"(?:0|[1-9][0-9]{0,8})"
+_NUMBER = r"(?:0|[1-9][0-9]{0,9})"
+_IDENTIFIERS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
 _SEMANTIC_VERSION = re.compile(
-    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?",
-    re.ASCII,
+    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIERS}))?(?:\+({_IDENTIFIERS}))?", re.ASCII
 )
-_Identifier = tuple[int, int, str]
-_Version = tuple[int, int, int, int, tuple[_Identifier, ...]]
+_LEADING_ZERO: Final = re.compile(r"0[0-9]+", re.ASCII)
+_INTEGER: Final = re.compile(r"-?[0-9]+", re.ASCII)
+_HIGHEST_INT: Final = 2**31 - 1
 
 
-def semantic_version(text: str) -> _Version | None:
-    """A sort key of a version with three numbers; build metadata plays no part. None for any other text.
+@dataclass(frozen=True, slots=True)
+class SemanticVersion:
+    """A version with three numbers, compared as the library does that brokers use (``com.github.zafarkhaja.semver``).
 
-    >>> semantic_version("4.2.4-rc.1") < semantic_version("4.2.4") == semantic_version("4.2.4+7")
-    True
+    Identifiers of a pre-release that are Java integers are compared as such, any others as text, so that the order can
+    run in a circle: 2 before 10, 10 before 1a, 1a before 2.
+    """
+
+    numbers: tuple[int, int, int]
+    pre_release: tuple[str, ...] | None = None
+    build: tuple[str, ...] | None = None
+
+    def compare(self, other: SemanticVersion) -> int:
+        """Less than 0, 0 or more, as this one is older, equal or newer; build metadata plays no part.
+
+        >>> [semantic_version(text).compare(semantic_version("4.2.4")) for text in ("4.2.4-rc.1", "4.2.4+7", "4.10.0")]
+        [-1, 0, 1]
+        """
+        if self.numbers != other.numbers:
+            return 1 if self.numbers > other.numbers else -1
+        return _compared(self.pre_release, other.pre_release, without=1)
+
+    def compare_with_build(self, other: SemanticVersion) -> int:
+        """The same, and of equal versions the one with the higher build metadata is newer."""
+        return self.compare(other) or _compared(self.build, other.build, without=-1)
+
+
+def _compared(mine: tuple[str, ...] | None, others: tuple[str, ...] | None, *, without: int) -> int:
+    """Compare dotted identifiers; ``without``: what a version that has none is to one that has some."""
+    if mine is None or others is None:
+        return 0 if mine is others else without if mine is None else -without
+    compared = (_identifiers_compared(a, b) for a, b in zip(mine, others, strict=False))
+    return next((result for result in compared if result), len(mine) - len(others))
+
+
+def _identifiers_compared(mine: str, other: str) -> int:
+    one, two = _java_int(mine), _java_int(other)
+    if one is not None and two is not None:
+        return (one - two + 2**31) % 2**32 - 2**31
+    return (mine > other) - (mine < other)
+
+
+def _java_int(text: str) -> int | None:
+    """What ``Integer.parseInt`` makes of an identifier, None if it throws."""
+    if _INTEGER.fullmatch(text) is None or len(text.lstrip("-0")) > len(str(_HIGHEST_INT)):
+        return None
+    value = int(text)
+    return value if -_HIGHEST_INT - 1 <= value <= _HIGHEST_INT else None
+
+
+def semantic_version(text: str) -> SemanticVersion | None:
+    """A version as its text says; None for a text that brokers cannot read.
+
     >>> semantic_version("4.2") is None
     True
     """
@@ -254,23 +303,30 @@ def semantic_version(text: str) -> _Version | None:
     if match is None:
         return None
     major, minor, patch = (int(part) for part in match.groups()[:3])
-    if match[4] is None:
-        return (major, minor, patch, 1, ())
-    parts = match[4].split(".")
-    if any(part.isdigit() and part != "0" and part.startswith("0") for part in parts):
+    if max(major, minor, patch) > _HIGHEST_INT:
         return None
-    key = tuple((0, int(part[:18]), "") if part.isdigit() else (1, 0, part) for part in parts)
-    return (major, minor, patch, 0, key)
+    pre_release, build = (None if part is None else tuple(part.split(".")) for part in match.groups()[3:])
+    if pre_release is not None and any(_LEADING_ZERO.fullmatch(part) for part in pre_release):
+        return None
+    return SemanticVersion((major, minor, patch), pre_release, build)
 
 
 def newest_version(candidates: Sequence[str], versions: Mapping[str, str | None]) -> tuple[str, ...] | Rejection:
-    """The candidates that run the newest version among them. Refused: one without a version that can be read."""
-    known: dict[str, _Version] = {}
+    """The candidates that run the newest version among them, which is found in their order.
+
+    Refused: no candidate at all, and one without a version that can be read.
+    """
+    known: dict[str, SemanticVersion] = {}
+    newest: SemanticVersion | None = None
     for name in candidates:
         version = semantic_version(versions.get(name) or "")
         if version is None:
             message = f"{name} has not reported a version that can be compared: {versions.get(name)!r}"
             return Rejection("BrokerFilterBadVersionException", message, field="version")
         known[name] = version
-    newest = max(known.values(), default=None)
-    return tuple(name for name in candidates if known[name] == newest)
+        if newest is None or newest.compare_with_build(version) < 0:
+            newest = version
+    if newest is None:
+        message = "no broker is left whose version could be compared"
+        return Rejection("BrokerFilterBadVersionException", message, field="version")
+    return tuple(name for name in candidates if known[name].compare(newest) == 0)

@@ -23,6 +23,12 @@ APART: Final = {
     "TopBundles": ("partition_sort",),
     "Context LeastLoad": ("place_least_resource_extensible",),
     "Context Transfers": ("transfer_shedder",),
+    "Filters": ("topic_count_modular", "class_filter", "version_filter"),
+    "Filters MostServicing": ("most_servicing",),
+    "Filters Context ExtensibleFilters": ("topic_count_extensible", "version_filter_extensible"),
+    "Filters Service AntiAffinity": ("anti_affinity", "anti_affinity_unload"),
+    "Figures": ("percent_usage", "max_usage", "time_average_broker", "report_modular"),
+    "LoadAverages": ("broker_load_update", "report_extensible"),
 }
 """What not every release has: sources that are compiled by themselves, and the kinds that they answer."""
 

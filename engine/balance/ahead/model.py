@@ -35,6 +35,7 @@ Assumption = Literal[
     "usage-moves-with-traffic",
     "averages-from-one-report",  # so they are the reported rates
     "averages-from-reports",  # of the series given, which may not be all there were
+    "loads-from-metrics",  # no broker reported its load: usage of metrics, traffic of loaded topics
     "history-empty",  # hits, usage averages and recent unloads live in the leader's memory only
     "policies-unknown",  # of no kind anything is known
     "isolation-unknown",
@@ -290,6 +291,7 @@ def _with(load: BrokerLoad, stats: BundleStats, sign: float, used: Mapping[str, 
             load.throughput_out_bytes_per_sec + sign * stats.throughput_out_bytes_per_sec, 0.0
         ),
         topics=max(load.topics + round(sign) * stats.topics, 0),
+        load_average=None,  # a broker that gains or loses a bundle forgets it
     )
 
 

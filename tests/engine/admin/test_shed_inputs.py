@@ -187,7 +187,7 @@ def settings_problems(inputs: ShedInputs) -> list[Problem]:
 
 
 def test_the_shedder_of_another_manager_is_named(tmp_path: Path) -> None:
-    classes = {"modular": "extensions.scheduler.TransferShedder", "extensible": "impl.ThresholdShedder"}
+    classes = {"modular": "extensions.scheduler.TransferShedder", "extensible": "impl.OverloadShedder"}
     for manager, shedder in classes.items():
         folder = tmp_path / manager
         folder.mkdir()
@@ -200,6 +200,17 @@ def test_the_shedder_of_another_manager_is_named(tmp_path: Path) -> None:
         view = brokers_view(brokers_input(inputs))
         assert not isinstance(view, Rejection)
         assert view.shedder == ("ThresholdShedder" if manager == "modular" else "TransferShedder")
+
+
+def test_the_default_shedder_is_no_problem_where_the_extensible_manager_sheds_by_its_own(tmp_path: Path) -> None:
+    """Brokers print every setting, so that of the other manager has its default there."""
+    default = "org.apache.pulsar.broker.loadbalance.impl.ThresholdShedder"
+    named = {"loadBalancerLoadSheddingStrategy": default, "loadManagerClassName": EXTENSIBLE_CLASS}
+    inputs = read(tmp_path, load_report_a=report("a:1"), load_report_b=idle("b:1"), runtime=named)
+    assert settings_problems(inputs) == []
+    view = brokers_view(brokers_input(inputs))
+    assert not isinstance(view, Rejection)
+    assert view.shedder == "TransferShedder"
 
 
 def test_a_setting_that_is_no_number_leaves_the_others_in_force(tmp_path: Path) -> None:

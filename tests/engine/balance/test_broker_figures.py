@@ -13,6 +13,7 @@ from engine.balance.brokers import (
     ResourceUsage,
     divided,
     figures_of,
+    report_needed,
     report_of,
     time_average,
     weighted_usage,
@@ -73,3 +74,15 @@ def test_what_is_compared_of_a_report_has_the_number_of_its_bundles() -> None:
     load = report_of("b:1", [BundleStats(f"t/n/0x{at}", msg_rate_in=2.0) for at in range(3)])
     figures = figures_of(load, 0.25)
     assert (figures.usage, figures.bundles, figures.msgs_per_sec) == (0.25, 3, 6.0)
+
+
+def test_a_figure_that_is_no_number_hides_the_others_from_the_extensible_manager_only() -> None:
+    """``Math.max`` of Java gives NaN if one of both is; ``LocalBrokerData.max`` goes on."""
+    last = ReportFigures(usage=0.1, msg_rate_in=10.0)
+    now = ReportFigures(usage=0.9, msg_rate_in=math.nan)
+    assert report_needed(last, now, 0, LoadSettings()) == "usage"
+    assert report_needed(last, now, 0, LoadSettings(), "extensible") is None
+    old = 15 * 60_000
+    assert report_needed(last, now, old, LoadSettings(), "extensible") is None
+    assert report_needed(last, now, old + 1, LoadSettings(), "extensible") == "age"
+    assert report_needed(last, ReportFigures(usage=0.9, msg_rate_in=10.0), 0, LoadSettings(), "extensible") == "usage"

@@ -10,6 +10,7 @@ from engine.balance.averages import new_bundle_data
 from engine.balance.brokers import BrokerLoad, report_of
 from engine.balance.filters import (
     IsolationPolicy,
+    SemanticVersion,
     anti_affinity,
     below_max_topics,
     below_max_topics_extensible,
@@ -93,16 +94,22 @@ def test_when_an_unload_can_bring_namespaces_apart(
     assert unload_is_useful(candidates, counts) is useful
 
 
+def _read(text: str) -> SemanticVersion:
+    version = semantic_version(text)
+    assert version is not None, text
+    return version
+
+
 def test_versions_come_in_the_order_of_their_standard() -> None:
     """semver.org, section 11; a number with a leading zero is none."""
     texts = (
         "0.9.9", "1.0.0-0", "1.0.0-2", "1.0.0-10", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-rc.1",
         "1.0.0", "1.0.1", "1.10.0", "2.0.0",
     )  # fmt: skip
-    keys = [semantic_version(text) for text in texts]
-    assert None not in keys
-    assert keys == sorted(key for key in keys if key is not None)
-    assert len(set(keys)) == len(keys)
+    versions = [_read(text) for text in texts]
+    for at, older in enumerate(versions):
+        assert [older.compare(other) < 0 for other in versions] == [place > at for place in range(len(versions))]
+        assert [older.compare(other) == 0 for other in versions] == [place == at for place in range(len(versions))]
     for text in ("1.0.0-01", "1.0.0-rc.01.x", "01.0.0", "1.0", "1.0.0-"):
         assert semantic_version(text) is None, text
     assert semantic_version("1.0.0-" + "9" * 30) is not None
@@ -111,9 +118,46 @@ def test_versions_come_in_the_order_of_their_standard() -> None:
 def test_only_the_newest_brokers_are_candidates() -> None:
     versions = {"a:1": "4.0.9", "b:1": "4.0.10", "c:1": "4.0.10+build", "d:1": None}
     assert newest_version(("a:1", "b:1", "c:1"), versions) == ("b:1", "c:1")
-    assert newest_version((), versions) == ()
-    refusal = newest_version(("a:1", "d:1"), versions)
-    assert isinstance(refusal, Rejection) and refusal.error == "BrokerFilterBadVersionException"
+    for candidates in (("a:1", "d:1"), ()):
+        refusal = newest_version(candidates, versions)
+        assert isinstance(refusal, Rejection) and refusal.error == "BrokerFilterBadVersionException"
+        assert refusal.field == "version"
+
+
+def test_numbers_of_a_version_are_java_integers() -> None:
+    assert _read("2147483647.0.0").compare(_read("1234567890.9.9")) == 1
+    assert semantic_version("2147483648.0.0") is None and semantic_version("0.0.2147483648") is None
+    # One past the range is text, and so is what has a letter; text is compared letter by letter.
+    assert _read("1.0.0-2147483647").compare(_read("1.0.0-9")) > 0
+    assert _read("1.0.0-2147483648").compare(_read("1.0.0-9")) < 0
+    assert _read("1.0.0-0000000000x").compare(_read("1.0.0-1")) < 0
+    # A hyphen in front is a sign, and the difference of two integers is one of 32 bits.
+    assert _read("1.0.0--5").compare(_read("1.0.0--4")) == -1
+    assert _read("1.0.0--2147483648").compare(_read("1.0.0-2147483647")) == 1
+    assert _read("1.0.0--2147483649").compare(_read("1.0.0-0")) == -1
+    assert _read("1.0.0--0").compare(_read("1.0.0-0")) == 0
+    assert _read("1.0.0---1").compare(_read("1.0.0--1")) == -1
+
+
+def test_which_version_is_newest_depends_on_the_order_where_the_comparison_runs_in_a_circle() -> None:
+    texts = {"a:1": "1.0.0-2", "b:1": "1.0.0-10", "c:1": "1.0.0-1a"}
+    assert newest_version(("a:1", "b:1", "c:1"), texts) == ("c:1",)
+    assert newest_version(("b:1", "c:1", "a:1"), texts) == ("a:1",)
+    assert newest_version(("c:1", "a:1", "b:1"), texts) == ("b:1",)
+
+
+def test_build_metadata_only_decides_between_equal_versions() -> None:
+    pairs = [("1.0.0", "1.0.0+1"), ("1.0.0+1", "1.0.0+2"), ("1.0.0+a", "1.0.0+a.0"), ("1.0.0+9", "1.0.0+10")]
+    for older, newer in pairs:
+        assert _read(older).compare(_read(newer)) == 0
+        assert _read(older).compare_with_build(_read(newer)) < 0 < _read(newer).compare_with_build(_read(older))
+    assert _read("1.0.0+1").compare_with_build(_read("1.0.1")) == -1
+    # Equal as versions, but compared with a third one each in its own way: the one with a build is kept.
+    assert newest_version(("a:1", "b:1", "c:1"), {"a:1": "1.0.0-0", "b:1": "1.0.0--0+1", "c:1": "1.0.0--a"}) == ("c:1",)
+    assert newest_version(("a:1", "b:1", "c:1"), {"a:1": "1.0.0-0", "b:1": "1.0.0--0", "c:1": "1.0.0--a"}) == (
+        "a:1",
+        "b:1",
+    )
 
 
 @pytest.mark.parametrize(

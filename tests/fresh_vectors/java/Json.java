@@ -109,6 +109,28 @@ final class Json {
         }
     }
 
+    @SuppressWarnings("unchecked")
+    static <T> T call(Object of, Class<?> type, String name, Class<?>[] parameters, Object... given) {
+        try {
+            var method = type.getDeclaredMethod(name, parameters);
+            method.setAccessible(true);
+            return (T) method.invoke(of, given);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    /** An object whose constructor has not run. */
+    static <T> T bare(Class<T> type) {
+        try {
+            var unsafe = declared(Class.forName("sun.misc.Unsafe"), "theUnsafe").get(null);
+            var allocate = unsafe.getClass().getMethod("allocateInstance", Class.class);
+            return type.cast(allocate.invoke(unsafe, type));
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
     /** Say which brokers are alive, where the release listens to that. */
     static void tellActive(Object strategy, JsonNode brokers) {
         try {

@@ -64,6 +64,10 @@ final class Leader {
         local.setMsgThroughputOut(Json.number(entry, "thrOut"));
         local.setBundles(Json.hashSet(Json.texts(entry.path("bundles"))));
         local.setNumTopics(entry.path("topics").asInt());
+        local.setBrokerVersionString(entry.path("version").asText(null));
+        if (entry.has("loadManager")) {
+            Json.set(local, "loadManagerClassName", entry.get("loadManager").asText(null));
+        }
         var known = new BrokerData(local);
         var average = new TimeAverageBrokerData();
         average.setLongTermMsgRateIn(Json.number(entry.path("timeAverage"), "rateIn"));

@@ -21,7 +21,21 @@ public class Vectors {
             Map.entry("place_least_resource", "Placements"),
             Map.entry("place_least_resource_extensible", "LeastLoad"),
             Map.entry("round_robin", "RoundRobin"),
-            Map.entry("transfer_shedder", "Transfers"));
+            Map.entry("transfer_shedder", "Transfers"),
+            Map.entry("most_servicing", "MostServicing"),
+            Map.entry("topic_count_modular", "Filters"),
+            Map.entry("class_filter", "Filters"),
+            Map.entry("version_filter", "Filters"),
+            Map.entry("topic_count_extensible", "ExtensibleFilters"),
+            Map.entry("version_filter_extensible", "ExtensibleFilters"),
+            Map.entry("anti_affinity", "AntiAffinity"),
+            Map.entry("anti_affinity_unload", "AntiAffinity"),
+            Map.entry("percent_usage", "Figures"),
+            Map.entry("max_usage", "Figures"),
+            Map.entry("time_average_broker", "Figures"),
+            Map.entry("report_modular", "Figures"),
+            Map.entry("broker_load_update", "LoadAverages"),
+            Map.entry("report_extensible", "LoadAverages"));
 
     public static void main(String[] arguments) throws Exception {
         var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

@@ -58,10 +58,10 @@ def time_average_broker(line: Line) -> None:
     for name, short in (("short", True), ("long", False)):
         average = time_average(given["owned"], data, short_term=short)
         answer[name] = {
-            "rateIn": average.msg_rate_in,
-            "rateOut": average.msg_rate_out,
-            "thrIn": average.throughput_in_bytes_per_sec,
-            "thrOut": average.throughput_out_bytes_per_sec,
+            "rateIn": written(average.msg_rate_in),
+            "rateOut": written(average.msg_rate_out),
+            "thrIn": written(average.throughput_in_bytes_per_sec),
+            "thrOut": written(average.throughput_out_bytes_per_sec),
         }
     assert answer == line["out"]
 
@@ -76,7 +76,8 @@ def report_modular(line: Line) -> None:
     given = line["in"]
     settings = settings_of(given["config"])
     last, now = (
-        _figures(given[moment], overload_usage(load_of(given[moment]), settings)) for moment in ("last", "now")
+        _figures(given[moment], overload_usage(load_of(given[moment]), settings, rules_in_force()))
+        for moment in ("last", "now")
     )
     assert {"write": report_needed(last, now, given["ageMs"], settings) is not None} == line["out"]
 
@@ -85,7 +86,7 @@ def report_modular(line: Line) -> None:
 def report_extensible(line: Line) -> None:
     given = line["in"]
     last, now = (_figures(given[moment], number(given[moment]["max"])) for moment in ("last", "now"))
-    needed = report_needed(last, now, given["ageMs"], settings_of(given["config"]))
+    needed = report_needed(last, now, given["ageMs"], settings_of(given["config"]), "extensible")
     assert {"write": needed is not None} == line["out"]
 
 

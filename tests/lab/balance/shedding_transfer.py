@@ -124,7 +124,7 @@ class TransferComparison:
         else:
             age = line.updated_at_ms - last.updated_at_ms
             figures = _figures(last), _figures(line)
-            needed = "published" if report_needed(*figures, age, self.settings) else "skipped"
+            needed = "published" if report_needed(*figures, age, self.settings, "extensible") else "skipped"
             limit = self.settings.loadBalancerReportUpdateThresholdPercentage
             sure = all(abs(change - limit) > _AT_LIMIT for _, change in changes(*figures))
         if sure and line.at_ms - broker.reset_at_ms > 1000:

@@ -56,8 +56,9 @@ def brokers_command(
 ) -> int:
     """Show the brokers of a cluster: usage by resource, bundles, the next cycles of shedding, and every shedder.
 
-    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); without it a shipped cluster is
-    shown. What cannot be in a report is assumed, and named.
+    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); the extensible load manager
+    gives none, and metrics and loaded topics as ringside record saves them take their place. Without FOLDER a shipped
+    cluster is shown. What no answer has is assumed, and named.
 
     Examples: ringside brokers reports/ --kill broker-1:8080 --once; ringside brokers --scene new-broker
     """

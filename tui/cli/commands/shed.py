@@ -65,8 +65,10 @@ def shed_command(
 ) -> int:
     """Forecast the shedding of a cluster: each cycle's unloads, all brokers they may go to, what stays, and why.
 
-    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker). With several of each broker the
-    leader's averages are computed from them. Settings come from a run-time configuration in FOLDER, or --set.
+    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); the extensible load manager
+    gives none, and metrics and loaded topics as ringside record saves them take their place. With several reports of
+    each broker the leader's averages are computed from them. Settings come from a run-time configuration in FOLDER,
+    or --set.
 
     Examples: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20;
     ringside shed --scene endless --cycles 600 --json
