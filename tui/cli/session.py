@@ -21,21 +21,18 @@ from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
 from engine.text import path_word, shell_line
-from engine.views.failover.dashboard import dashboard_view
-from engine.views.failover.model import DashboardView, Notice
-from engine.views.reported.bundles import with_load_reports
-from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
-from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
+from engine.views.failover.model import Notice
+from engine.views.reported.subscription import BUNDLES, reported_only
+from engine.views.reported.view import Reported
 from tui.cli.options import FLAG, WhatIf
 from tui.cli.output import say
+from tui.kit.shown import Places, Shown
 from tui.scene import Feed
 from tui.sources.answers import opened
 
 if TYPE_CHECKING:
     from engine.cluster.journal.file import Journal
     from engine.scenarios.script.model import Script
-    from engine.views.keys.model import KeysView
-    from engine.views.producers.model import ProducersView, StatisticsView
 
 HEAD_BYTES: Final = 4096
 HEADER: Final = b'"kind":"header"'
@@ -62,58 +59,19 @@ class Session:
     stopped_at: tuple[int, int] | None = None
 
     @property
-    def view(self) -> DashboardView:
-        view = dashboard_view(
-            self.timeline, subscription=self.subscription, problems=len(self.problems), notes=self.notes
+    def shown(self) -> Shown:
+        """What the screen shows first, and all that is printed without one."""
+        reported, place = Reported(self.seen), self.subscription
+        return Shown(
+            self.timeline,
+            _places(self.timeline, reported),
+            place,
+            failover=place,
+            reported=reported,
+            moment=reported.last,
+            problems=len(self.problems),
+            notes=self.notes,
         )
-        view = replace(view, status=replace(view.status, subscriptions=_places(self.timeline, self.seen)[0]))
-        reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
-        if subject is not None:
-            view = with_reported(view, reported, reported.last, subject)
-        return with_load_reports(view, reported, reported.last)
-
-    @property
-    def keys_view(self) -> KeysView | None:
-        """What the screen "keys" shows, where the shown subscription is of type Key_Shared."""
-        state = self.timeline.state
-        at = self.subscription - len(state.subscriptions)
-        if not 0 <= at < len(state.key_subscriptions):
-            return None
-        from engine.views.keys.view import keys_view
-
-        view = keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
-        view = replace(view, status=replace(view.status, subscriptions=_places(self.timeline, self.seen)[0]))
-        reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
-        return view if subject is None else keys_with_reported(view, reported, reported.last, subject)
-
-    @property
-    def producers_view(self) -> ProducersView | None:
-        """What the screen "producers" shows, where the producers of a topic are shown."""
-        state = self.timeline.state
-        at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
-        if not 0 <= at < len(state.producer_topics):
-            return None
-        from engine.views.producers.view import producers_view
-
-        return producers_view(self.timeline, state.producer_topics[at].topic, notes=self.notes)
-
-    @property
-    def reported_view(self) -> SubscriptionView | None:
-        """What was reported of the shown subscription, where nothing is computed for it."""
-        keys, others, reported = _places(self.timeline, self.seen)
-        at = self.subscription - (len(keys) - len(others))
-        if not 0 <= at < len(others):
-            return None
-        return subscription_view(self.timeline, reported, reported.last, others[at], keys=keys, notes=self.notes)
-
-    @property
-    def statistics_view(self) -> StatisticsView:
-        """The merged statistics of the producers that are shown; only where ``producers_view`` is there."""
-        from engine.views.producers.answers import statistics_view
-
-        state = self.timeline.state
-        at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
-        return statistics_view(self.timeline, state.producer_topics[at].topic)
 
 
 def begin(opened: Opened, what_if: WhatIf) -> Session:
@@ -205,12 +163,9 @@ def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:
     return timeline
 
 
-def _places(timeline: Timeline, seen: tuple[Moment, ...]) -> tuple[tuple[str, ...], tuple[Subject, ...], Reported]:
-    """The keys of all that can be shown, those at the end for which nothing is computed, and all that was reported."""
-    reported, own = Reported(seen), shown_places(timeline.state)
-    start = Timeline.start(timeline.initial)
-    others = reported_only(reported, reported.last, start, shown_places(start.state))
-    return all_places(own, others), others, reported
+def _places(timeline: Timeline, reported: Reported) -> Places:
+    """All that can be shown; at the end are the reported subscriptions for which nothing is computed."""
+    return Places(timeline.state, reported_only(reported, reported.last, timeline.initial))
 
 
 def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str | None) -> int:
@@ -220,14 +175,14 @@ def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str
     none, the first that brokers reported, which says more than the bundles.
     """
     if wanted is None:
-        start, present = timeline.initial, _places(timeline, seen)[0]
+        start, present = timeline.initial, _places(timeline, Reported(seen)).keys
         consumed = [subscription.key for subscription in start.subscriptions if subscription.consumers]
         consumed += [key_subscription.key for key_subscription in start.key_subscriptions if key_subscription.consumers]
         if present[:1] == (BUNDLES,):
             return 1
         key = consumed[0] if consumed else ""
         return present.index(key) if key in present else 0
-    state, keys = timeline.state, _places(timeline, seen)[0]
+    state, keys = timeline.state, _places(timeline, Reported(seen)).keys
     for names in (
         keys,
         [

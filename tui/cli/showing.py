@@ -93,13 +93,15 @@ def print_session(session: Session, output: Output) -> None:
     from tui.cli.printers.producers_page import producers_lines
     from tui.cli.printers.reported import subscription_lines
 
-    producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
-    if reported is not None:
-        lines: Iterable[str] = subscription_lines(reported)
-    elif producers is not None:
-        lines = producers_lines(producers, session.statistics_view)
+    shown = session.shown
+    if shown.reported_view is not None:
+        lines: Iterable[str] = subscription_lines(shown.reported_view)
+    elif shown.producers_view is not None:
+        lines = producers_lines(shown.producers_view, shown.producer_statistics())
+    elif shown.keys_view is not None:
+        lines = keys_lines(shown.keys_view)
     else:
-        lines = dashboard_lines(session.view) if keys is None else keys_lines(keys)
+        lines = dashboard_lines(shown.failover_view)
     write_page(lines, ascii_only=output.ascii_only)
 
 
@@ -110,12 +112,12 @@ def session_document(session: Session) -> dict[str, Any]:
     from engine.views.producers.document import producers_document
     from engine.views.reported.document import subscription_document
 
-    producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
-    if reported is not None:
-        return subscription_document(reported)
-    if producers is not None:
-        return producers_document(producers, session.statistics_view)
-    return dashboard_document(session.view) if keys is None else keys_document(keys)
+    shown = session.shown
+    if shown.reported_view is not None:
+        return subscription_document(shown.reported_view)
+    if shown.producers_view is not None:
+        return producers_document(shown.producers_view, shown.producer_statistics())
+    return dashboard_document(shown.failover_view) if shown.keys_view is None else keys_document(shown.keys_view)
 
 
 def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Session, Keeping | None]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engine.admin.moments import Moment, combined
-from engine.cluster.state import ClusterState, shown_places
+from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.seen import SubscriptionSeen
@@ -88,8 +88,7 @@ class Moments:
     def reported_only(self, initial: ClusterState) -> tuple[Subject, ...]:
         """Return what brokers reported up to this moment and the model of it, ``initial``, does not have."""
         if self.at not in self._others:
-            start = Timeline.start(initial)
-            self._others[self.at] = reported_only(self.reported, self.at, start, shown_places(initial))
+            self._others[self.at] = reported_only(self.reported, self.at, initial)
         return self._others[self.at]
 
     def seen(self, subjects: Sequence[Subject]) -> tuple[SubscriptionSeen, ...]:

@@ -26,7 +26,7 @@ from engine.views.reported.view import Reported
 from tui.kit.background import Computing
 from tui.kit.live_line import Freshness
 from tui.kit.moments import Moments, is_soon_diagnosed
-from tui.kit.shown import Opened, Places, Shown
+from tui.kit.shown import Places, Shown
 
 if TYPE_CHECKING:
     from engine.views.finding import Findable
@@ -102,7 +102,8 @@ class Store:
     ) -> None:
         self._main = timeline
         self._moments = Moments(Reported(seen, settled_only=live is not None))
-        self._opened = Opened(problems, notes)
+        self._problems = problems
+        self._notes = notes
         self._live = live
         self._newest: Scene | None = None
         self._kept = False
@@ -151,7 +152,16 @@ class Store:
 
     def _at(self, timeline: Timeline, places: Places, place: int, failover: int) -> Shown:
         reported, moment = self._moments.reported, self._moments.at
-        return Shown(timeline, places, place, failover=failover, reported=reported, moment=moment, opened=self._opened)
+        return Shown(
+            timeline,
+            places,
+            place,
+            failover=failover,
+            reported=reported,
+            moment=moment,
+            problems=self._problems,
+            notes=self._notes,
+        )
 
     def show_subscription(self, by: int) -> None:
         """Show what is ``by`` places further, round the end."""
@@ -392,7 +402,7 @@ class Store:
         self.computing.cancel()
         self._live = replace(self._live, shown_ms=read_ms(scene), stopped_at=None)
         self._moments = Moments(scene.reported or Reported(scene.seen), scene.diagnoses)
-        self._opened = Opened(scene.problems, scene.notes)
+        self._problems, self._notes = scene.problems, scene.notes
         self._main = scene.timeline
         self._show(self._picture(scene.timeline))
 
