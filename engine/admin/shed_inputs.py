@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from engine.admin.facts import Snapshot, WrittenLoad
-from engine.admin.files import AnswerFile, read_files
+from engine.admin.files import AnswerFile, FilesRead, read_files
+from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.living_brokers import living_brokers
 from engine.admin.load_reports import decode_broker_load
@@ -56,7 +57,7 @@ class ShedInputs:
     """Every load report once, the oldest first; ``settings`` are the brokers' texts by name.
 
     ``policies`` is None where no answer is about ownership. ``version`` is the release in the reports. ``refused``:
-    a broker with the extensible load manager was asked for a report.
+    a broker with the extensible load manager was asked for a report. ``interruptions``: what unloads interrupt.
     """
 
     written: tuple[WrittenLoad, ...]
@@ -65,6 +66,7 @@ class ShedInputs:
     version: str | None = None
     problems: tuple[Problem, ...] = ()
     refused: bool = False
+    interruptions: Interruptions = field(default=NOTHING_REPORTED, compare=False, repr=False)
 
     @property
     def loads(self) -> tuple[BrokerLoad, ...]:
@@ -78,6 +80,11 @@ class ShedInputs:
     def is_series(self) -> bool:
         """Whether a broker has more than one report, so that averages can be computed."""
         return len(self.written) > len(self.loads)
+
+    @property
+    def from_metrics(self) -> bool:
+        """Whether a broker did not report its load, which was read from its metrics."""
+        return any(load.load_average is not None for load in self.loads)
 
     @property
     def is_extensible(self) -> bool:
@@ -159,8 +166,8 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
 
     ``problems``: those of the reading.
     """
-    collector = _Collector(list(problems))
-    for file in files:
+    collector, answers = _Collector(list(problems)), tuple(files)
+    for file in answers:
         collector.take(file)
     reported = {report.load.broker for _, report in collector.written}
     measured = collector.measured.written()
@@ -179,7 +186,17 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
         versions[-1] if versions else collector.version,
         tuple(collector.problems),
         collector.refused,
+        Interruptions(lambda: _snapshot_of(answers)),
     )
+
+
+def _snapshot_of(files: tuple[AnswerFile, ...]) -> Snapshot | None:
+    """What the same answers say of topics."""
+    from engine.admin.snapshot import AnswerCollector
+
+    collector = AnswerCollector(MAX_INPUT_BYTES)
+    collector.add(FilesRead(files, (), ()))
+    return collector.snapshot("") if collector.understood else None
 
 
 def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
@@ -190,8 +207,9 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
     written: list[tuple[str, WrittenLoad]] = []
     settings: dict[str, str] = {}
     problems: list[Problem] = []
-    version = policies = living = None
+    version = policies = living = last = None
     for snapshot in snapshots:
+        last = snapshot
         written += snapshot.written_loads
         settings.update(snapshot.configuration)
         version = snapshot.version or version
@@ -203,7 +221,8 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
     reports = sorted((report for _, report in written), key=lambda report: report.updated_at_ms)
     reports = _of_living_brokers(reports, living, problems)
     single = tuple(_single_owners(list(dict.fromkeys(reports)), problems))
-    return ShedInputs(single, settings, policies, version, tuple(problems))
+    interruptions = Interruptions(lambda: last)
+    return ShedInputs(single, settings, policies, version, tuple(problems), interruptions=interruptions)
 
 
 def report_interval_ms(settings: Mapping[str, str]) -> int:

@@ -1,7 +1,8 @@
 """Fold key traces in tasks.
 
 Reading tasks merge the equal keys of their pieces and send them as blocks. All keys of one part of the hash space meet
-in one folding task, which counts keys, rows and messages by slot.
+in one folding task, which counts keys, rows and messages by slot. What it counts goes, again as blocks, to the tasks
+that judge subscriptions (``pipeline.jobs.keys_judging``).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -18,21 +20,23 @@ import pyarrow as pa
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import SlotSpace
 from pipeline.batches import codes_of
-from pipeline.blocks import Sender, accounts_in, opened, received
+from pipeline.blocks import Sender, accounts_in, opened, plain, received
 from pipeline.distinct_keys import by_part, distinct, hashed
 from pipeline.reading.rows import Row
 from pipeline.reading.trace_pieces import read_piece
-from pipeline.reading.trace_rows import TraceAccount
+from pipeline.reading.trace_rows import SPACE_SEPARATOR, TraceAccount
 from pipeline.reading.traces import TracePiece
 from pipeline.schemas import Table
-from pipeline.sink import Parts
 
 FOLDED: Final = Table(
     "folded", ("function int", "space string", "slot bigint", "keys bigint", "rows bigint", "msgs bigint")
 )
-"""The keys of one task by slot; ``function`` is the index of the slot space in ``FoldWork.functions``."""
+"""The keys of one task by slot; ``function`` is the index of the slot space in ``FoldTraces.functions``."""
 HOTTEST: Final = Table("hottest", ("space string", "key_hex string", "hash bigint", "msgs bigint"))
 """The heaviest keys of each space in one task; all rows of a key are in the same task."""
+LISTS: Final = Table("lists", ("space string", "names array<string>", "lists bigint"))
+"""Subscriptions that have consumers: without ``names`` those that the user lists; ``lists``: how many different lists
+its topics have."""
 _ROWS_HELD: Final = 2_000_000
 _DENSE: Final = 1 << 24
 """Up to this code, counting with one counter per code is faster than sorting."""
@@ -54,6 +58,51 @@ class FoldAccount(msgspec.Struct):
     rows: int = 0
     keys: int = 0
     readers: list[ReadAccount] = []
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """To which of ``parts`` parts a space belongs; a part is judged by one task.
+
+    The spaces of a subscription in ``by_name`` meet, whatever their namespaces.
+    """
+
+    parts: int
+    by_name: frozenset[str] = frozenset()
+
+    def part_of(self, space: str) -> int:
+        subscription = space.partition(SPACE_SEPARATOR)[2]
+        name = subscription if subscription in self.by_name else space
+        return crc32(name.encode("utf-8", "surrogatepass")) % self.parts
+
+    def blocks(self, table: Table, rows: Any, sender: Sender) -> Iterator[Any]:
+        """The blocks of rows with a ``space``, for their parts."""
+        if not rows.num_rows:
+            return
+        names, codes = codes_of(rows["space"])
+        part = np.array([self.part_of(name) for name in names], dtype=np.int64)[codes]
+        order = np.argsort(part, kind="stable")
+        numbers, begins = np.unique(part[order], return_index=True)
+        for number, begin, end in zip(numbers.tolist(), begins, [*begins[1:], len(order)], strict=True):
+            own = rows if len(numbers) == 1 else _with_own_names(rows.take(pa.array(order[begin:end])))
+            yield from sender.table(number, f"{number} {table.name}", own)
+
+
+def _with_own_names(rows: Any) -> Any:
+    """Rows whose dictionary of spaces has no others."""
+    return rows.set_column(rows.column_names.index("space"), "space", plain(rows["space"]).dictionary_encode())
+
+
+@dataclass(frozen=True)
+class SendLists:
+    """Send rows of ``LISTS`` as blocks, in ``mapInArrow``."""
+
+    spaces: Spaces
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        sender = Sender(task_number())
+        for batch in batches:
+            yield from self.spaces.blocks(LISTS, pa.Table.from_batches([batch]), sender)
 
 
 @dataclass(frozen=True)
@@ -84,30 +133,37 @@ class ReadTraces:
 
 
 @dataclass(frozen=True)
-class FoldWork:
-    """The work of the folding tasks, inside a data source: takes all blocks of some parts, writes slots and hot keys.
+class FoldTraces:
+    """The work of the folding tasks, in ``mapInArrow``: takes all blocks of some parts, sends slots and hot keys.
 
     ``functions`` are the slot spaces to fold to, ``top`` is the number of hot keys to keep of each subscription.
     """
 
     functions: tuple[SlotSpace, ...]
     top: int
+    spaces: Spaces
 
-    def __call__(self, batches: Iterator[Any], parts: Parts) -> FoldAccount:
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         task = _FoldTask(self)
         blocks = received(batches)
         task.account.readers = accounts_in(blocks, ReadAccount)
         for part in sorted(blocks):  # one by one, so that only one of them is unpacked
             task.take(distinct([opened(block) for block in blocks.pop(part)]))
-        task.write(parts)
-        return task.account
+        yield from task.blocks(Sender(task_number()))
+
+
+def task_number() -> int:
+    from pyspark import TaskContext  # noqa: PLC0415
+
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
 
 
 @dataclass
 class _FoldTask:
     """Sums by space, slot function and slot, kept until the end: at most one row per slot that occurs."""
 
-    plan: FoldWork
+    plan: FoldTraces
     account: FoldAccount = field(default_factory=FoldAccount)
     _spaces: dict[str, int] = field(default_factory=dict)
     _folded: list[list[Any]] = field(default_factory=list)
@@ -144,7 +200,8 @@ class _FoldTask:
             fresh = list(zip((-msgs[heaviest]).tolist(), texts, hashes[heaviest].tolist(), strict=True))
             self._hottest[number] = nsmallest(self.plan.top, self._hottest.get(number, []) + fresh)
 
-    def write(self, parts: Parts) -> None:
+    def blocks(self, sender: Sender) -> Iterator[Any]:
+        """Slots and hot keys, and the account last."""
         names = pa.array(list(self._spaces), pa.string())
         for place, folds in enumerate(self._folded):
             if folds:
@@ -158,14 +215,15 @@ class _FoldTask:
                     "rows": pa.array(rows),
                     "msgs": pa.array(msgs),
                 }
-                parts.write(FOLDED, pa.table(columns))
+                yield from self.plan.spaces.blocks(FOLDED, pa.table(columns), sender)
         spaces = list(self._spaces)
         rows_of_hot = [
             (spaces[number], key.hex(), hash_value, -weight)
             for number, heaviest in sorted(self._hottest.items())
             for weight, key, hash_value in heaviest
         ]
-        parts.write(HOTTEST, HOTTEST.columns_of(rows_of_hot))
+        yield from self.plan.spaces.blocks(HOTTEST, HOTTEST.columns_of(rows_of_hot), sender)
+        yield sender.account(self.account)
 
 
 def folded(code: Any, *values: Any) -> tuple[Any, ...]:

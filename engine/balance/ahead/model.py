@@ -51,6 +51,7 @@ class ShedStart:
     """Where a forecast begins: load reports in the order in which the leader met the brokers, and the rules.
 
     ``state`` is the leader's memory as far as it is known (modular), None to start from these reports alone.
+    ``from_metrics``: no broker reported its load, which was read from metrics.
     """
 
     loads: tuple[BrokerLoad, ...]
@@ -60,6 +61,7 @@ class ShedStart:
     load_manager: LoadManager = "modular"
     state: LeaderState | None = None
     seed: int = 0
+    from_metrics: bool = False
 
 
 @dataclass(frozen=True, slots=True)

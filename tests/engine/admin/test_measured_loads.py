@@ -71,7 +71,9 @@ def test_the_leader_decides_as_the_real_one_did_in_its_next_cycle() -> None:
     """Its log: 127.0.0.1:36459 has 94.01 %, the sole namespace bundle is overloading it, so nothing is unloaded."""
     inputs = read_shed_inputs(PAIR)
     settings, _ = inputs.settings_over(LoadSettings())
-    ahead = shed_ahead(ShedStart(inputs.loads, settings, load_manager="extensible"), 2)
+    ahead = shed_ahead(
+        ShedStart(inputs.loads, settings, load_manager="extensible", from_metrics=inputs.from_metrics), 2
+    )
     assert isinstance(ahead, ShedAhead)
     cycle = ahead.cycles[1].decision
     assert isinstance(cycle, TransferCycle)
