@@ -22,8 +22,6 @@ from engine.names import (
 )
 
 _LARGEST: Final = 2**63
-
-
 """Counters are Java longs; a rate above this is infinite, NaN, or an error."""
 
 

@@ -43,10 +43,8 @@ from engine.views.bundles.words import NO_RUNS, loop_text
 
 BROKER_PORT: Final = 8080
 MOST_TOPICS_ASKED: Final = 100_000
-_sessions: Remembered[NDArray[np.int64]] = Remembered()
-
-
 """For more topics, computing the number of bundles takes seconds, too long for a screen."""
+_sessions: Remembered[NDArray[np.int64]] = Remembered()
 
 _views: Remembered[BalanceView | Rejection] = Remembered()
 _frames: Remembered[BalanceFrame] = Remembered()
