@@ -117,7 +117,7 @@ def curve_after(
 
 
 def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRule = "merged") -> FlowCurve | Rejection:
-    """The same for a bundle, or any range, of a state as it is. Refused: a namespace or range that is none."""
+    """The same for a bundle or any range of a state as it is. Refused: an unknown namespace, a text without a range."""
     view = balance_start(
         bundles_of(state, namespace),
         balanced_topics(state, namespace, 1.0),
