@@ -226,12 +226,16 @@ class AnswerCollector:
     def _take_load_report(self, name: str, data: bytes) -> None:
         from engine.admin.load_reports import decode_broker_load, decode_load_report
 
-        report = decode_load_report(data, name)
-        self.problems += report.problems
-        self.version = self.version or (report.good.broker_version or None if report.good else None)
-        written = decode_broker_load(data, name).good if b'"lastStats"' in data else None
+        decoded = decode_broker_load(data, name) if b'"lastStats"' in data else None
+        written = decoded.good if decoded is not None else None
+        version = written.load.version if written is not None else None
         if written is not None:
             self._take_load(name, written)
+        if written is None or decoded is None or decoded.problems:
+            report = decode_load_report(data, name)
+            self.problems += report.problems
+            version = report.good.broker_version if report.good is not None else version
+        self.version = self.version or version or None
 
     def _take_load(self, name: str, written: WrittenLoad) -> None:
         from engine.admin.load_reports import all_bundles

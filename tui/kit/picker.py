@@ -28,14 +28,14 @@ from tui.kit.wording import fit, safe_name
 
 _KIND_CELLS: Final = 13
 _NAME_CELLS: Final = (14, 30)
-"""The least width of names, and the one at which they let the place in."""
+"""The least width of names, and the width from which on the place has room beside them."""
 _PLACE_CELLS: Final = 20
 
 
 class PickerScreen(RingsideModal[Found]):
     """Dismissed with what was chosen, or with None.
 
-    ``find`` looks for what is typed, in a thread of its own; ``title_of`` a place is what a person calls it.
+    ``find`` looks for what is typed, in a thread of its own; ``title_of`` gives the title of a place.
     """
 
     CSS_PATH = stylesheet("dialogs")
@@ -63,7 +63,7 @@ class PickerScreen(RingsideModal[Found]):
             yield PlainStatic(id="said")
 
     def on_mount(self) -> None:
-        """Begin with everything."""
+        """List everything at first."""
         box = self.query_one(".dialog")
         set_title(box, "find and go there")
         set_subtitle(box, "type a part of a name, ↑ ↓ choose, enter goes there, escape closes")

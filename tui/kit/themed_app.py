@@ -1,4 +1,4 @@
-"""What our applications share: themes, the depth of colours, lines that command no terminal and are ASCII on demand."""
+"""What our applications share: themes, colour depth, output without control characters, ASCII on demand."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ COMMANDS: Final = re.compile(
 
 
 class VisibleFilter(LineFilter):
-    """Takes out what would command the terminal.
+    """Removes characters that would command the terminal.
 
     Texts show their hidden characters as escapes long before (``engine.text``); this is for what a text field holds
     and for what was forgotten. Columns stay as they were arranged: what has no width goes, what has one is replaced.
@@ -237,12 +237,10 @@ class ThemedApp(App[int]):
 
     @property
     def depth(self) -> Depth:
-        """The colour depth in use."""
         return self._depth or depth_of(self.console.color_system, mono=self.no_color)
 
     @property
     def colours(self) -> Palette:
-        """The palette in use."""
         return palette(self._theme_name, self.depth)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
