@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from engine.bulk_hashing import murmur3_bulk
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import SlotSpace
-from pipeline.batches import byte_column, codes_of
+from pipeline.batches import begins_of, by_part, byte_column, codes_of, runs
 from pipeline.blocks import Sender, accounts_in, joined, opened, plain, received
 from pipeline.reading.rows import Row
 from pipeline.reading.trace_pieces import read_piece
@@ -84,20 +84,13 @@ class Spaces:
 
     def blocks(self, table: Table, rows: Any, sender: Sender) -> Iterator[Any]:
         """The blocks of rows with a ``space``, for their parts."""
-        if not rows.num_rows:
-            return
         names, codes = codes_of(rows["space"])
         part = np.array([self.part_of(name) for name in names], dtype=np.int64)[codes]
-        order = np.argsort(part, kind="stable")
-        numbers, begins = np.unique(part[order], return_index=True)
-        for number, begin, end in zip(numbers.tolist(), begins, [*begins[1:], len(order)], strict=True):
-            own = rows if len(numbers) == 1 else _with_own_names(rows.take(pa.array(order[begin:end])))
-            yield from sender.table(number, f"{number} {table.name}", own)
-
-
-def _with_own_names(rows: Any) -> Any:
-    """Rows whose dictionary of spaces has no others."""
-    return rows.set_column(rows.column_names.index("space"), "space", plain(rows["space"]).dictionary_encode())
+        place = rows.column_names.index("space")
+        for number, own in by_part(rows, part):
+            # A slice has the dictionary of all spaces.
+            spaces = plain(own["space"]).dictionary_encode()
+            yield from sender.table(number, f"{number} {table.name}", own.set_column(place, "space", spaces))
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,7 @@ class ReadTraces:
         yield sender.account(ReadAccount(account.rows, account.good, account.quarantine()))
 
     def _sent(self, held: Sequence[Any], sender: Sender) -> Iterator[Any]:
-        for part, keys in by_part(distinct(held), self.parts):
+        for part, keys in by_hash(distinct(held), self.parts):
             yield from sender.table(part, str(part), keys)
 
 
@@ -195,8 +188,7 @@ class _FoldTask:
         """Keep the heaviest keys of each space; of equal ones the smaller key, so that the choice is reproducible."""
         small = len(self._spaces) <= 1 << 16  # short numbers are sorted in one pass
         order = np.argsort(space.astype(np.uint16) if small else space, kind="stable")
-        begins = np.flatnonzero(np.append(True, np.diff(space[order]) != 0)[: len(order)])
-        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(order)], strict=True):
+        for begin, end in runs(space[order]):
             heaviest = order[begin:end]
             if len(heaviest) > self.plan.top:
                 # Keys as heavy as the last one that counts may have a smaller text, so all of them are looked at.
@@ -246,7 +238,7 @@ def folded(code: Any, *values: Any) -> tuple[Any, ...]:
         return occurring, *(column[occurring].astype(np.int64) for column in sums)
     order = np.argsort(code)
     ordered = code[order]
-    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    begins = begins_of(ordered)
     return ordered[begins], *(np.add.reduceat(value[order], begins) if len(begins) else value[:0] for value in values)
 
 
@@ -314,7 +306,7 @@ def _begins(code: NDArray[np.int64], key: Any, order: NDArray[np.int64]) -> NDAr
     return begins
 
 
-def by_part(keys: Any, parts: int) -> Iterator[tuple[int, Any]]:
+def by_hash(keys: Any, parts: int) -> Iterator[tuple[int, Any]]:
     """Keys in order of ascending hash, as (part, keys) of each of so many parts of the hash space that has any."""
     bounds = np.searchsorted(keys["hash"].to_numpy(), (np.arange(parts + 1) << _HASH_BITS) // parts)
     for part in range(parts):

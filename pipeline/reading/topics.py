@@ -37,6 +37,7 @@ from engine.names import (
     refuse_range,
     refuse_subscription,
 )
+from pipeline.batches import same_text
 from pipeline.reading.rows import BAD, PublisherWire, Rows, namespace_of, partitioned_topic, quarantine_row
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 
@@ -213,11 +214,11 @@ def _add_all(
         **about,
         "domain": _few([name.partition("://")[0] for name in names]),
         "bundle": _few(topics.bundles),
-        "broker": _same(broker, len(names)),
+        "broker": same_text(broker, len(names)),
         **_attributes(wires, TOPICS, _OF_TOPIC),
         "publishers": pa.array(count, pa.int32()),
-        "kind": _same(BROKER_STATS, len(names)),
-        "file": _same(source, len(names)),
+        "kind": same_text(BROKER_STATS, len(names)),
+        "file": same_text(source, len(names)),
     }
     _add(rows, TOPICS, columns, len(names))
     rows.namespaces.update(about["namespace"].dictionary.to_pylist())
@@ -244,7 +245,7 @@ def _add_subscriptions(
         ),
         "told_active_consumer": _few([subscription.active_consumer_name for subscription in facts]),
         **_attributes(facts, SUBSCRIPTIONS, _OF_SUBSCRIPTION),
-        "file": _same(source, len(facts)),
+        "file": same_text(source, len(facts)),
     }
     _add(rows, SUBSCRIPTIONS, columns, len(facts))
     owners = np.repeat(np.arange(len(facts)), sizes)
@@ -255,7 +256,7 @@ def _add_subscriptions(
         "position": _positions(sizes),
         "key_hash_ranges": _ranges(consumers),
         **_attributes(consumers, CONSUMERS, _OF_CONSUMER),
-        "file": _same(source, len(consumers)),
+        "file": same_text(source, len(consumers)),
     }
     _add(rows, CONSUMERS, columns, len(consumers))
 
@@ -267,7 +268,7 @@ def _add_publishers(rows: Rows, topics: Any, wires: Sequence[TopicWithPublishers
         "topic": pa.DictionaryArray.from_arrays(np.repeat(np.arange(len(wires), dtype=np.int32), sizes), topics),
         "position": _positions(sizes),
         **_attributes(publishers, PUBLISHERS, _OF_PUBLISHER),
-        "file": _same(source, len(publishers)),
+        "file": same_text(source, len(publishers)),
     }
     _add(rows, PUBLISHERS, columns, len(publishers))
 
@@ -321,10 +322,6 @@ def _attributes(items: Sequence[object], table: Table, attributes: _Attributes) 
 def _few(texts: Sequence[str | None]) -> Any:
     """Return texts with few distinct values as a dictionary array."""
     return pa.array(texts, pa.string()).dictionary_encode()
-
-
-def _same(text: str, count: int) -> Any:
-    return pa.DictionaryArray.from_arrays(np.zeros(count, dtype=np.int32), pa.array([text], pa.string()))
 
 
 def _positions(sizes: Sequence[int]) -> Any:
