@@ -177,7 +177,7 @@ BROKERS: Final = FleetList(
         FleetColumn("usage", "usage", "share", 9, 0, "weighted usage, as placement and shedding see it"),
         FleetColumn("heat", "", "heat", HEAT_CELLS + 1, 2),
         FleetColumn("next_unloads", "leaving", "count", 9, 1, "bundles that the next cycle unloads from it"),
-        FleetColumn("next_outcome", "next cycle", "word", 17, 3, "what the next cycle does with it, and why"),
+        FleetColumn("next_outcome", "next cycle", "word", 21, 3, "what the next cycle does with it, and why"),
         FleetColumn("loops", "loops", "count", 8, 2, "bundles that come back to it in the forecast"),
         FleetColumn("unloads", "unloads", "count", 10, 4, "bundles unloaded from it in all cycles"),
         FleetColumn("gained", "gains", "count", 8, 5, "bundles that it gets in all cycles"),

@@ -18,11 +18,11 @@ from engine.views.reported.subscription import reported_only
 from engine.views.reported.view import Reported, Subject
 
 PREPARED: Final = 5_000
-"""Subscriptions of topics that are diagnosed in a few tenths of a second."""
+"""So many subscriptions of topics are diagnosed in a few tenths of a second."""
 
 
 def is_soon_diagnosed(seen: Sequence[Moment]) -> bool:
-    """Whether diagnosing all of it takes no time that anybody notices."""
+    """Whether all of it can be diagnosed without a noticeable delay."""
     left = PREPARED
     for moment in seen:
         left -= sum([len(topic.subscriptions) for topic in moment.snapshot.topics.values()])
@@ -32,7 +32,7 @@ def is_soon_diagnosed(seen: Sequence[Moment]) -> bool:
 
 
 class Moments:
-    """Of several moments the last one is where the timeline begins; the ones before are looked at only.
+    """The moments of one cluster. The timeline begins at the last one; earlier ones can only be viewed.
 
     Moments are counted from 0; without any, the one that is shown is -1.
     """
@@ -68,7 +68,7 @@ class Moments:
 
     @property
     def agreement(self) -> Agreement:
-        """How the moment that is shown compares with the model; of no facts where nobody compared it."""
+        """How the moment that is shown compares with the model; without facts where it was not compared."""
         behind = self.last - self.at
         agreements = self.reported.agreements
         return agreements[-1 - behind] if behind < len(agreements) else Agreement()
@@ -107,7 +107,7 @@ class Moments:
         return self._diagnoses[moment]
 
     def trouble(self, namespace: str, name: str) -> Cause | None:
-        """Return what blocks a subscription by what brokers reported, as far as that was looked at."""
+        """Return what blocks a subscription, as brokers reported; None where it is not computed yet."""
         for diagnosis in self._diagnoses.get(self.at, ()):
             if (diagnosis.namespace, diagnosis.subscription) == (namespace, name) and diagnosis.blocks:
                 return diagnosis.first

@@ -206,7 +206,7 @@ class Shown:
         """Compute the view of what is shown."""
         _ = self.keys_view or self.producers_view or self.reported_view or self.failover_view
 
-    # the other side
+    # comparisons
 
     def preview(self, command: Command) -> Verdict | Rejection | None:
         """Return what a command would make of the shown subscription; None for producers."""
@@ -215,7 +215,7 @@ class Shown:
         return preview_of(self.timeline.state, command, self.key)
 
     def preview_of_line(self, text: str) -> Callable[[], Verdict | Rejection | None] | None:
-        """Return what computes the same for a line that is being typed; None while it is not a command."""
+        """Return a function that computes ``preview`` of a line being typed; None while that is not a command."""
         from engine.cluster.grammar.reading import parse_command
 
         command = parse_command(text, self.timeline.state, self.key or None)
@@ -249,18 +249,18 @@ class Shown:
         return None if isinstance(after, Rejection) else change_view(state, after, self.key)
 
     def views_since(self, step: int) -> Callable[[], Sides]:
-        """Return what computes the views of the shown subscription at a step and at the cursor."""
+        """Return a function that computes the views of the shown subscription at a step and at the cursor."""
         return partial(_sides, self.timeline.go_to(min(step, self.timeline.cursor)), self.timeline, self.key)
 
     def views_of_rules(self) -> Callable[[], Sides]:
-        """Return what computes the views of the shown subscription by the rule in force and by the other one."""
+        """Return a function that computes the views of the shown subscription by this rule and by the other one."""
         after, _ = self.timeline.submit(flag_change(self.timeline.state))
         return partial(_sides, self.timeline, after, self.key)
 
     # partitions, bundles
 
     def busiest_partition_of(self, consumer_id: int) -> str:
-        """Return the one of a consumer's partitions with most messages a second, "" for none."""
+        """Return the partition of a consumer with the most messages per second, "" for none."""
         return busiest_partition_of(self.timeline, self.failover, consumer_id)
 
     def partitions_of(self, consumer_id: int) -> Sequence[PartitionRow]:

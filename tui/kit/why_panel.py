@@ -50,7 +50,7 @@ class WhyPanel(Vertical):
     """The moment that is judged, counted from 1; 0 where nothing was seen."""
 
     class Closed(Message):
-        """The panel is not wanted any more."""
+        """Escape was pressed."""
 
     @dataclass
     class Chosen(Message):
