@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from engine.text import counted
-from engine.views.finding import MOST_FOUND, Found
+from engine.views.search import MOST_MATCHES, Match
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
@@ -32,7 +32,7 @@ _NAME_CELLS: Final = (14, 30)
 _PLACE_CELLS: Final = 20
 
 
-class PickerScreen(RingsideModal[Found]):
+class PickerScreen(RingsideModal[Match]):
     """Dismissed with what was chosen, or with None.
 
     ``find`` looks for what is typed, in a thread of its own; ``title_of`` gives the title of a place.
@@ -48,13 +48,13 @@ class PickerScreen(RingsideModal[Found]):
     ]
 
     def __init__(
-        self, find: Callable[[str], Sequence[Found]], title_of: Callable[[int], str], colours: Palette
+        self, find: Callable[[str], Sequence[Match]], title_of: Callable[[int], str], colours: Palette
     ) -> None:
         super().__init__()
         self._find = find
         self._title_of = title_of
         self._colours = colours
-        self._matches: Sequence[Found] = ()
+        self._matches: Sequence[Match] = ()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
@@ -89,11 +89,11 @@ class PickerScreen(RingsideModal[Found]):
         by_kind = [
             sum(match.kind == kind for match in matches) for kind in ("subscription", "consumer", "producer", "topic")
         ]
-        more = f"; of more than {MOST_FOUND} of a kind the first" if max(by_kind) >= MOST_FOUND else ""
+        more = f"; of more than {MOST_MATCHES} of a kind the first" if max(by_kind) >= MOST_MATCHES else ""
         said = f"{counted(len(matches), 'name')}{more}" if matches else "nothing has such a name"
         self.query_one("#said", PlainStatic).update(said)
 
-    def _columns(self, rows: Sequence[Found], width: int) -> Columns:
+    def _columns(self, rows: Sequence[Match], width: int) -> Columns:
         longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
         return fitting(
             width,
@@ -103,7 +103,7 @@ class PickerScreen(RingsideModal[Found]):
             ("kind", "name", "place"),
         )
 
-    def _cell(self, row: Found, column: Column) -> Text:
+    def _cell(self, row: Match, column: Column) -> Text:
         dim = hex_colour(self._colours.dim)
         match column.key:
             case "kind":

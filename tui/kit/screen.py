@@ -47,7 +47,7 @@ from tui.kit.wording import Remark, safe_name
 from tui.kit.zooming import Zooming
 
 if TYPE_CHECKING:
-    from engine.views.finding import Found
+    from engine.views.search import Match
 
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
 """Panels that stay in sight beside an explanation."""
@@ -106,7 +106,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Called when the screen comes to the front; the navigator chooses which one that is."""
     on_brokers: Callable[[], str] | None = None
     """Opens the screen of brokers; returns why it cannot be opened, "" where it was."""
-    on_chosen: Callable[[Found], object] | None = None
+    on_chosen: Callable[[Match], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
     ready = False
     """Whether there are panels that can show something."""
@@ -515,17 +515,17 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         """Ask for a part of a name, and go to what has it."""
         from tui.kit.picker import PickerScreen
 
-        findable, shown = self.store.findable(), self.store.shown.place
+        search_index, shown = self.store.search_index(), self.store.shown.place
         self.app.push_screen(
-            PickerScreen(lambda part: findable.find(part, shown), self.store.places.title, self.colours),
+            PickerScreen(lambda part: search_index.find(part, shown), self.store.places.title, self.colours),
             self._go_to_match,
         )
 
-    def _go_to_match(self, match: Found | None) -> None:
+    def _go_to_match(self, match: Match | None) -> None:
         if match is not None and self.on_chosen is not None:
             self.on_chosen(match)
 
-    def go_to(self, match: Found) -> None:
+    def go_to(self, match: Match) -> None:
         """Mark what was found, on the screen of its subscription."""
         if match.kind == "topic":
             self.show_topic(match)
@@ -534,7 +534,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         elif match.kind == "consumer":
             self.select_text(match.name)
 
-    def show_topic(self, match: Found) -> None:
+    def show_topic(self, match: Match) -> None:
         """Say that a topic is one of the shown subscription, or of none."""
         name = safe_name(match.name)
         self.sentence = ("done", f"{name} is one of its topics" if match.place >= 0 else f"no subscription has {name}")

@@ -29,7 +29,7 @@ from tui.kit.moments import Moments, is_soon_diagnosed
 from tui.kit.shown import Places, Shown
 
 if TYPE_CHECKING:
-    from engine.views.finding import Findable
+    from engine.views.search import SearchIndex
 
 LONG: Final = 2_500
 """Steps of more effort are computed beside the screen, which would otherwise not answer keys for a while."""
@@ -178,12 +178,12 @@ class Store:
             self.show_subscription(place - self._shown.place)
         return place is not None
 
-    def findable(self) -> Findable:
-        """Return what can be found by a part of its name; another thread can ask it."""
-        from engine.views.finding import Findable
+    def search_index(self) -> SearchIndex:
+        """Return all that can be searched by a part of its name; another thread can search it."""
+        from engine.views.search import SearchIndex
 
         places = self.places
-        return Findable(self.timeline.state, places.keys, self._moments.seen(places.others))
+        return SearchIndex(self.timeline.state, places.keys, self._moments.seen(places.others))
 
     def prepare(self) -> None:
         """Compute what is shown first, and the moment before it; all that was reported where that is quick.

@@ -132,7 +132,6 @@ class ParsedOnce(Stylesheet):
 COMMANDS: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
 )
-
 """Control characters, those that turn the direction of writing, ends of lines, and halves of surrogate pairs."""
 
 

@@ -35,7 +35,7 @@ CYCLES: Final = 20
 class BrokersInput:
     """What was read of a cluster, the settings in force of its release, and that release's rules.
 
-    ``about``: what there is to see, where somebody made the cluster to show it.
+    ``about``: what the cluster shows, if it was made for demonstration.
     """
 
     inputs: ShedInputs
@@ -185,10 +185,10 @@ class NextMove:
 
 @dataclass(frozen=True, slots=True)
 class NextCycle:
-    """The cycle that comes next. ``skipped``: why nothing was looked at; ``blamed``: the broker that is the reason.
+    """The cycle that comes next. ``skipped``: why it examined nothing; ``blamed``: the broker that is the reason.
 
     ``hits``: how many cycles in a row, this one included, were uneven, where the extensible manager counts them, the
-    ``sign`` of it in this one, and ``deviation`` the standard deviation of loads, NaN where nobody computes it.
+    ``sign`` of it in this one, and ``deviation`` the standard deviation of loads, NaN where it is not computed.
     """
 
     number: int

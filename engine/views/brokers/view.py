@@ -490,6 +490,6 @@ def _turned(numbers: Numbers | None) -> Numbers | None:
 
 
 def shedder_of(ahead: ShedAhead) -> str:
-    """The shedder that a forecast is of."""
+    """The shedder of a forecast."""
     start = ahead.start
     return start.settings.loadBalancerLoadSheddingStrategy if start.load_manager == "modular" else TRANSFER

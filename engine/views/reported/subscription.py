@@ -1,4 +1,4 @@
-"""Subscriptions for which nothing is computed (Shared, Exclusive, without consumers): all there is was reported."""
+"""Subscriptions for which nothing is computed (Shared, Exclusive, without consumers): only reports are shown."""
 
 from __future__ import annotations
 
