@@ -41,12 +41,11 @@ from pipeline.schemas import (
     KEY_SLOTS,
     KEY_SPREADS,
     SUBSCRIPTIONS,
-    check_folder,
 )
 from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, place_of, settings_of_session
-from pipeline.tables import load
+from pipeline.tables import check_folder, load
 from pipeline.writing import Draft, replacing, write_json, write_rows
 
 if TYPE_CHECKING:

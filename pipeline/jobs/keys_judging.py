@@ -23,7 +23,7 @@ from engine.keyshared.luck import LIKELY_BETWEEN, Weights, consumers_of, odds_of
 from engine.keyshared.model import Consumer, Selector, SlotSpace
 from engine.keyshared.ownership import Placement, slots_by_consumer
 from engine.keyshared.policies import KeyPolicy, selector_of, slot_space
-from pipeline.batches import codes_of
+from pipeline.batches import codes_of, runs
 from pipeline.blocks import accounts_in, joined, opened, received
 from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, LISTS, FoldAccount, folded
 from pipeline.reading.consumer_lists import KeyLists
@@ -77,8 +77,7 @@ def by_space(parts: Sequence[Any]) -> dict[str, dict[int, Folded]]:
     width, bits = int(functions.max()) + 1, max(int(slots.max()), 1).bit_length()
     code = ((spaces * width + functions) << bits) | slots
     code, *sums = folded(code, *(table[name].to_numpy() for name in ("keys", "rows", "msgs")))
-    begins = np.flatnonzero(np.append(True, np.diff(code >> bits) != 0)[: len(code)])
-    for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(code)], strict=True):
+    for begin, end in runs(code >> bits):
         number, function = divmod(int(code[begin]) >> bits, width)
         fold = Folded(code[begin:end] & ((1 << bits) - 1), *(values[begin:end] for values in sums))
         folds.setdefault(names[number], {})[function] = fold

@@ -3,6 +3,11 @@
 Reading tasks merge the equal keys of their pieces and send them as blocks. All keys of one part of the hash space meet
 in one folding task, which counts keys, rows and messages by slot. What it counts goes, again as blocks, to the tasks
 that judge subscriptions (``pipeline.jobs.keys_judging``).
+
+A table of keys has the columns ``space`` (a dictionary of names), ``key`` (bytes), ``rows`` of the trace with this key
+and their ``msgs``, as ``pipeline.reading.trace_rows.EVENTS``, and ``hash``, the Murmur3 hash of the key. Sorting
+compares hashes only; keys with equal hashes are compared by their bytes, so the result is exact. After sorting, the
+keys of a part of the hash space are one slice.
 """
 
 from __future__ import annotations
@@ -16,12 +21,14 @@ from zlib import crc32
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from engine.bulk_hashing import murmur3_bulk
 from engine.keyshared.bulk import slots_bulk
 from engine.keyshared.model import SlotSpace
-from pipeline.batches import codes_of
-from pipeline.blocks import Sender, accounts_in, opened, plain, received
-from pipeline.distinct_keys import by_part, distinct, hashed
+from pipeline.batches import begins_of, by_part, byte_column, codes_of, runs
+from pipeline.blocks import Sender, accounts_in, joined, opened, plain, received
 from pipeline.reading.rows import Row
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import SPACE_SEPARATOR, TraceAccount
@@ -77,20 +84,13 @@ class Spaces:
 
     def blocks(self, table: Table, rows: Any, sender: Sender) -> Iterator[Any]:
         """The blocks of rows with a ``space``, for their parts."""
-        if not rows.num_rows:
-            return
         names, codes = codes_of(rows["space"])
         part = np.array([self.part_of(name) for name in names], dtype=np.int64)[codes]
-        order = np.argsort(part, kind="stable")
-        numbers, begins = np.unique(part[order], return_index=True)
-        for number, begin, end in zip(numbers.tolist(), begins, [*begins[1:], len(order)], strict=True):
-            own = rows if len(numbers) == 1 else _with_own_names(rows.take(pa.array(order[begin:end])))
-            yield from sender.table(number, f"{number} {table.name}", own)
-
-
-def _with_own_names(rows: Any) -> Any:
-    """Rows whose dictionary of spaces has no others."""
-    return rows.set_column(rows.column_names.index("space"), "space", plain(rows["space"]).dictionary_encode())
+        place = rows.column_names.index("space")
+        for number, own in by_part(rows, part):
+            # A slice has the dictionary of all spaces.
+            spaces = plain(own["space"]).dictionary_encode()
+            yield from sender.table(number, f"{number} {table.name}", own.set_column(place, "space", spaces))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class ReadTraces:
         yield sender.account(ReadAccount(account.rows, account.good, account.quarantine()))
 
     def _sent(self, held: Sequence[Any], sender: Sender) -> Iterator[Any]:
-        for part, keys in by_part(distinct(held), self.parts):
+        for part, keys in by_hash(distinct(held), self.parts):
             yield from sender.table(part, str(part), keys)
 
 
@@ -188,8 +188,7 @@ class _FoldTask:
         """Keep the heaviest keys of each space; of equal ones the smaller key, so that the choice is reproducible."""
         small = len(self._spaces) <= 1 << 16  # short numbers are sorted in one pass
         order = np.argsort(space.astype(np.uint16) if small else space, kind="stable")
-        begins = np.flatnonzero(np.append(True, np.diff(space[order]) != 0)[: len(order)])
-        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(order)], strict=True):
+        for begin, end in runs(space[order]):
             heaviest = order[begin:end]
             if len(heaviest) > self.plan.top:
                 # Keys as heavy as the last one that counts may have a smaller text, so all of them are looked at.
@@ -239,7 +238,7 @@ def folded(code: Any, *values: Any) -> tuple[Any, ...]:
         return occurring, *(column[occurring].astype(np.int64) for column in sums)
     order = np.argsort(code)
     ordered = code[order]
-    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    begins = begins_of(ordered)
     return ordered[begins], *(np.add.reduceat(value[order], begins) if len(begins) else value[:0] for value in values)
 
 
@@ -253,3 +252,64 @@ def _merged(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
 def _bits(function: SlotSpace) -> int:
     """Bits that hold every slot of a slot space."""
     return max(function.high, 1).bit_length()
+
+
+_SPACE_BITS: Final = 24
+_HASH_BITS: Final = 31
+
+
+def hashed(events: Any) -> Any:
+    """Events with the hash of each key. O(bytes)."""
+    return events.append_column("hash", pa.array(murmur3_bulk(byte_column(events["key"])).astype(np.int32)))
+
+
+def distinct(tables: Sequence[Any]) -> Any:
+    """Every key of every space once, with the sums of its rows and messages, by ascending hash. O(n log n).
+
+    >>> events = {"space": ["s"] * 3, "key": [b"a", b"b", b"a"], "rows": [1, 1, 1], "msgs": [1, 2, 3]}
+    >>> once = distinct([hashed(pa.table(events))])
+    >>> sorted(zip(once["key"].to_pylist(), once["msgs"].to_pylist()))
+    [(b'a', 4), (b'b', 2)]
+    """
+    keys = joined(tables, ("space",))
+    if not keys.num_rows:
+        return keys
+    spaces, space = codes_of(keys["space"])
+    assert len(spaces) < 1 << _SPACE_BITS, f"{len(spaces)} subscriptions are too many for one trace"
+    key, values = keys["key"].chunk(0), [keys[name].to_numpy() for name in ("rows", "msgs")]
+    code = (keys["hash"].to_numpy().astype(np.int64) << _SPACE_BITS) | space
+    order = np.argsort(code)
+    code = code[order]
+    begins = _begins(code, key, order)
+    meeting = begins[1:] & (code[1:] == code[:-1])
+    if meeting.any():
+        # Different keys with one hash: equal ones may not be adjacent, so these few are sorted by their bytes.
+        places = np.flatnonzero(np.isin(code, code[1:][meeting]))
+        texts = key.take(pa.array(order[places])).to_pylist()
+        ranked = sorted(range(len(places)), key=lambda at: (int(code[places[at]]), texts[at]))
+        order[places] = order[places][ranked]
+        begins = _begins(code, key, order)
+    first = np.flatnonzero(begins)
+    sums = (pa.array(np.add.reduceat(value[order], first)) for value in values)
+    once = keys.select(["space", "key", "hash"]).take(pa.array(order[first]))
+    for name, value in zip(("rows", "msgs"), sums, strict=True):
+        once = once.append_column(name, value)
+    return once
+
+
+def _begins(code: NDArray[np.int64], key: Any, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(n,) whether a key differs from the one before it; bytes are compared only where the hashes are equal."""
+    begins = np.append(True, code[1:] != code[:-1])
+    like = np.flatnonzero(~begins)
+    differ = pc.not_equal(key.take(pa.array(order[like])), key.take(pa.array(order[like - 1])))
+    begins[like] = differ.to_numpy(zero_copy_only=False)
+    return begins
+
+
+def by_hash(keys: Any, parts: int) -> Iterator[tuple[int, Any]]:
+    """Keys in order of ascending hash, as (part, keys) of each of so many parts of the hash space that has any."""
+    bounds = np.searchsorted(keys["hash"].to_numpy(), (np.arange(parts + 1) << _HASH_BITS) // parts)
+    for part in range(parts):
+        begin, end = int(bounds[part]), int(bounds[part + 1])
+        if end > begin:
+            yield part, keys.slice(begin, end - begin)

@@ -27,10 +27,10 @@ from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import parse_topic_name
+from pipeline.reading.files import read_answer
 from pipeline.reading.kept_answers import keep_answer
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
-from pipeline.reading.unpacking import read_answer
 from pipeline.storage import Place
 
 LOAD_MANAGER: Final = "loadManagerClassName"

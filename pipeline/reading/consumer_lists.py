@@ -25,9 +25,10 @@ from engine.errors import InputError, Problem
 from engine.failover.bulk import ConsumerList
 from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.names import refuse_namespace, refuse_subscription
+from pipeline.manifests import parts_of
+from pipeline.reading.files import read_answer
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
-from pipeline.reading.unpacking import read_answer
-from pipeline.schemas import SUBSCRIPTIONS, parts_of
+from pipeline.schemas import SUBSCRIPTIONS
 from pipeline.storage import Place, for_arrow
 
 Key = tuple[str, str]

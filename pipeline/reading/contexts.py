@@ -12,8 +12,7 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_load_report
 from engine.admin.requests import AdminRequest, Naming, request_of_path, scenario_facts
 from pipeline.reading.answers import FileContext, naming_of_kind
-from pipeline.reading.files import FoundFile
-from pipeline.reading.unpacking import read_answer
+from pipeline.reading.files import FoundFile, read_answer
 
 _SCENARIO: Final = "scenario"
 _NAMESPACE_REQUESTS: Final = ("bundles", "policies")
