@@ -1,12 +1,14 @@
-"""Regroup the Arrow batches of a task, and pass their texts to the engine's hashes."""
+"""Regroup the rows of a task, and pass their texts to the engine's hashes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from engine.bulk_hashing import ByteColumn
 
@@ -70,6 +72,36 @@ def _start_of_last_group(batch: Any, columns: Sequence[str]) -> int:
 
 def _group_at(batch: Any, row: int, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple(batch[name][row].as_py() for name in columns)
+
+
+def begins_of(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each run of equal values begins."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
+
+
+def runs(values: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Begin and end of each run of equal values.
+
+    >>> list(runs(np.array([7, 7, 9])))
+    [(0, 2), (2, 3)]
+    """
+    return pairwise([*begins_of(values).tolist(), len(values)])
+
+
+def by_part(rows: Any, part: NDArray[np.int64]) -> Iterator[tuple[int, Any]]:
+    """Each part that has rows, and its rows in their order; ``part`` is the part of each row. O(n log n)."""
+    if rows.num_rows and (part == part[0]).all():
+        yield int(part[0]), rows
+        return
+    order = np.argsort(part, kind="stable")
+    rows, part = rows.take(pa.array(order)), part[order]
+    for begin, end in runs(part):
+        yield int(part[begin]), rows.slice(begin, end - begin)
+
+
+def same_text(text: str, count: int) -> Any:
+    """A column with one text, as a dictionary."""
+    return pa.DictionaryArray.from_arrays(np.zeros(count, dtype=np.int32), pa.array([text], pa.string()))
 
 
 def byte_column(strings: Any) -> ByteColumn:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {"part": "int", "share": "int", "number": "int", "name": "string", "block": "binary"}
 """``share`` and ``number`` order blocks as they were read; ``name`` is what the tasks agree to call their rows."""
+BLOCKS: Final = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
 _ACCOUNT: Final = "account"
 _BLOCK_BYTES: Final = 32 * 1024**2
 _PARTS_PER_TASK: Final = 4
@@ -84,8 +85,7 @@ def read_by_engine(
     from pipeline.data_source import EngineReader, pickled, registered  # noqa: PLC0415  imports Spark
 
     reader = EngineReader([pickled(share) for share in shares], pickled(read))
-    columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-    name = registered(spark, columns=columns, engine_reader=reader)
+    name = registered(spark, columns=BLOCKS, engine_reader=reader)
     # Reading looks up data sources in the active session; that of a stream's thread is another one.
     before = type(spark).getActiveSession()
     activate(spark)

@@ -16,8 +16,8 @@ from typing import Final
 
 from engine.errors import RingsideError
 from engine.views.fleet.summary import FILE_NAME
-from pipeline.manifests import document_of, has_table
-from pipeline.schemas import EVERY_TABLE, parts_of
+from pipeline.manifests import document_of, has_table, parts_of
+from pipeline.schemas import EVERY_TABLE
 from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place, StorePath, first_line
 

@@ -47,7 +47,7 @@ class Manifest(msgspec.Struct, frozen=True):
     format: str = FORMAT
 
 
-def parts_of_table(folder: Place) -> list[Place]:
+def parts_of(folder: Place) -> list[Place]:
     """The Parquet files of a table by name: in a store those that a manifest names, else all in the folder."""
     if isinstance(folder, StorePath):
         for manifest in current_manifests(folder.parent).values():
@@ -58,7 +58,7 @@ def parts_of_table(folder: Place) -> list[Place]:
 
 def has_table(folder: Place) -> bool:
     """Whether there is a table, possibly an empty one."""
-    return bool(parts_of_table(folder)) if isinstance(folder, StorePath) else folder.is_dir()
+    return bool(parts_of(folder)) if isinstance(folder, StorePath) else folder.is_dir()
 
 
 def document_of(folder: Place, name: str) -> bytes:
@@ -218,7 +218,7 @@ class StoredResults:
 
     def parts(self, table: str) -> list[Any]:
         """The files of a table in the order of their names; none where its job has not run."""
-        return [*parts_of_table(self._folder / table)]
+        return [*parts_of(self._folder / table)]
 
     def document(self, name: str) -> bytes:
         """Raises ``OSError``."""

@@ -13,12 +13,6 @@ from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-
-from engine.errors import InputError, Problem
-from pipeline.manifests import parts_of_table
-from pipeline.stamps import COLUMNS as STAMP
-from pipeline.storage import Place, for_arrow
 
 _ARROW: Final[Mapping[str, Any]] = {
     "string": pa.string(),
@@ -377,51 +371,3 @@ EVERY_TABLE: Final = (
     FINDINGS, WORST_SUBSCRIPTIONS, WORST_NAMESPACES,
     IMBALANCE_HISTORY, BROKER_HISTORY,
 )  # fmt: skip
-
-
-def parts_of(folder: Place) -> list[Place]:
-    """The Parquet files of a table, in the order of their names."""
-    return parts_of_table(folder)
-
-
-def check_folder(table: Table, folder: Place) -> int:
-    """The number of rows of a written table. Raises ``InputError`` where its columns are not as declared.
-
-    Looks at the footers only: names, types, and that columns which may not be empty are not. O(parts).
-    """
-    rows = 0
-    for part in parts_of(folder):
-        try:
-            footer = pq.ParquetFile(for_arrow(part))
-            schema = footer.schema_arrow
-        except (OSError, pa.ArrowException) as fault:
-            raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
-        written = [(field.name, _plain(field.type)) for field in schema if field.name not in STAMP.names]
-        expected = [(field.name, _plain(field.type)) for field in table.arrow]
-        if written != expected:
-            pairs = zip(written, expected, strict=False)
-            different = next((pair for pair in pairs if pair[0] != pair[1]), (written, expected))
-            raise _no_table(table, part, f"has {different[0]} where {different[1]} is expected")
-        _check_empties(table, part, footer.metadata)
-        rows += footer.metadata.num_rows
-    return rows
-
-
-def _check_empties(table: Table, part: Place, metadata: Any) -> None:
-    full = {name for name, _, nullable in table.fields if not nullable}
-    for group in range(metadata.num_row_groups):
-        for index in range(metadata.num_columns):
-            column = metadata.row_group(group).column(index)
-            counted = column.statistics is not None and column.statistics.has_null_count
-            if column.path_in_schema in full and counted and column.statistics.null_count:
-                raise _no_table(table, part, f"column {column.path_in_schema} has empty places")
-
-
-def _plain(kind: Any) -> str:
-    # Writers name the items of a list differently.
-    return f"list<{_plain(kind.value_type)}>" if pa.types.is_list(kind) else str(kind)
-
-
-def _no_table(table: Table, part: Place, reason: str) -> InputError:
-    problem = Problem(str(part), "$", reason, "write it again with this release")
-    return InputError(f"{part} is not a table {table.name}: {reason}", (problem,))

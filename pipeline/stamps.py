@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.manifests import parts_of_table
+from pipeline.manifests import parts_of
 from pipeline.storage import Place, for_arrow
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Stamp:
 
 def stamp_of_table(folder: Place) -> Stamp:
     """The stamp of the rows of a table that one run wrote; an empty one where it has none."""
-    for part in parts_of_table(folder):
+    for part in parts_of(folder):
         file = pq.ParquetFile(for_arrow(part))
         if COLUMNS.names[0] in file.schema_arrow.names and file.metadata.num_rows:
             first = next(file.iter_batches(batch_size=1, columns=COLUMNS.names[:1])).column(0)
@@ -71,7 +71,7 @@ def stamp_of_table(folder: Place) -> Stamp:
 def time_of_table(folder: Place) -> datetime | None:
     """The latest ``snapshot_time`` in a table; None where it has none. Reads one column of few values."""
     latest: datetime | None = None
-    for part in parts_of_table(folder):
+    for part in parts_of(folder):
         file = pq.ParquetFile(for_arrow(part))
         if COLUMNS.names[1] in file.schema_arrow.names:
             newest = pc.max(file.read(columns=[COLUMNS.names[1]])[0]).as_py()

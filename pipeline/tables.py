@@ -1,4 +1,4 @@
-"""Tables of a result folder: as DataFrames, and small ones as rows."""
+"""Tables of a result folder: checked, as DataFrames, and small ones as rows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from engine.errors import InputError
-from pipeline.manifests import has_table
-from pipeline.schemas import Table, check_folder, parts_of
+from engine.errors import InputError, Problem
+from pipeline.manifests import has_table, parts_of
+from pipeline.schemas import Table
+from pipeline.stamps import COLUMNS as STAMP
 from pipeline.stamps import DDL as STAMP_DDL
 from pipeline.storage import Place, StorePath, for_arrow
 
@@ -68,3 +70,46 @@ def counts_of(folder: Place, *columns: str, summed: str = "") -> Counter[tuple[A
         for group, value in zip(groups, values, strict=True):
             counts[group] += value
     return counts
+
+
+def check_folder(table: Table, folder: Place) -> int:
+    """The number of rows of a written table. Raises ``InputError`` where its columns are not as declared.
+
+    Looks at the footers only: names, types, and that columns which may not be empty are not. O(parts).
+    """
+    rows = 0
+    for part in parts_of(folder):
+        try:
+            footer = pq.ParquetFile(for_arrow(part))
+            schema = footer.schema_arrow
+        except (OSError, pa.ArrowException) as fault:
+            raise _no_table(table, part, f"it cannot be read: {str(fault).splitlines()[0]}") from fault
+        written = [(field.name, _plain(field.type)) for field in schema if field.name not in STAMP.names]
+        expected = [(field.name, _plain(field.type)) for field in table.arrow]
+        if written != expected:
+            pairs = zip(written, expected, strict=False)
+            different = next((pair for pair in pairs if pair[0] != pair[1]), (written, expected))
+            raise _no_table(table, part, f"has {different[0]} where {different[1]} is expected")
+        _check_empties(table, part, footer.metadata)
+        rows += footer.metadata.num_rows
+    return rows
+
+
+def _check_empties(table: Table, part: Place, metadata: Any) -> None:
+    full = {name for name, _, nullable in table.fields if not nullable}
+    for group in range(metadata.num_row_groups):
+        for index in range(metadata.num_columns):
+            column = metadata.row_group(group).column(index)
+            counted = column.statistics is not None and column.statistics.has_null_count
+            if column.path_in_schema in full and counted and column.statistics.null_count:
+                raise _no_table(table, part, f"column {column.path_in_schema} has empty places")
+
+
+def _plain(kind: Any) -> str:
+    # Writers name the items of a list differently.
+    return f"list<{_plain(kind.value_type)}>" if pa.types.is_list(kind) else str(kind)
+
+
+def _no_table(table: Table, part: Place, reason: str) -> InputError:
+    problem = Problem(str(part), "$", reason, "write it again with this release")
+    return InputError(f"{part} is not a table {table.name}: {reason}", (problem,))

@@ -28,9 +28,10 @@ import pyarrow.parquet as pq
 
 from engine.errors import RingsideError
 from pipeline.manifests import RUNS, begin_run, publish, withdraw_runs
-from pipeline.schemas import Table, check_folder
+from pipeline.schemas import Table
 from pipeline.stamps import COLUMNS, Stamp
 from pipeline.storage import Place, StorePath, first_line
+from pipeline.tables import check_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -24,7 +24,7 @@ from tui.kit.store import Store
 if TYPE_CHECKING:
     from engine.views.brokers.model import BrokersInput
     from engine.views.failover.splits import SplitPreviewView
-    from engine.views.finding import Found
+    from engine.views.search import Match
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
 
@@ -59,13 +59,6 @@ def screen_of(kind: Kind) -> type[AnyScreen]:
 
 def import_the_rest() -> None:
     """Have every other screen loaded before somebody asks for it, and what the first key of the main screen needs."""
-    import engine.cluster.journal.file
-    import engine.cluster.keys.decide
-    import engine.cluster.producers.decide
-    import engine.views.failover.explanations
-    import engine.views.finding
-    import engine.views.keys.view
-    import engine.views.producers.view  # noqa: F401
     import tui.brokers.screen
     import tui.bundles.screen
     import tui.bundles.split_preview
@@ -131,7 +124,7 @@ class Navigator:
         else:
             self._app.push_screen(self.screen)
 
-    def go_to(self, match: Found) -> None:
+    def go_to(self, match: Match) -> None:
         """Show the subscription that something belongs to, and mark it there."""
         if match.place >= 0:
             self._store.show_subscription(match.place - self._store.shown.place)

@@ -16,13 +16,15 @@ from engine.errors import Problem
 if TYPE_CHECKING:
     from engine.balance.brokers import BrokerLoad
     from engine.balance.leadership.policies import ClusterPolicies
+    from engine.balance.limits import BundleStats
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded(Generic[T]):
-    """The readable part of an answer and the problems with the rest. ``set_aside`` counts topics left out."""
+    """The readable part of an answer and the problems with the rest. ``set_aside`` counts topics left out, in load
+    reports bundles."""
 
     good: T
     problems: tuple[Problem, ...] = ()
@@ -343,10 +345,16 @@ class RuntimeConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class LoadReport:
-    """The broker's release and the full names of the bundles in its load report."""
+    """What a load report of either load manager says of its broker: id ("" where it names none), release, the time in
+    milliseconds of the broker's clock (0: unknown), and its bundles in the order of the report.
 
+    Those that it only lists, because they have no traffic yet, come last and without numbers.
+    """
+
+    broker: str
     broker_version: str
-    bundles: tuple[str, ...]
+    updated_at_ms: int
+    bundles: tuple[BundleStats, ...]
 
 
 @dataclass(frozen=True, slots=True)

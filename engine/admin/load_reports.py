@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,11 +16,13 @@ from engine.admin.facts import (
     Rate,
     WrittenLoad,
 )
-from engine.admin.mended_reports import Mending, members_of
+from engine.admin.mended_reports import Mending, members_of, quoted_numbers
 from engine.admin.text import child, malformed, plain_json, value_problem
+from engine.admin.topics import without_nulls
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
-from engine.errors import Problem
+from engine.bundles.boundaries import parse_range
+from engine.errors import Problem, Rejection
 from engine.names import refuse_bundle
 
 TOTALS: Final = ("numTopics", "numConsumers", "numProducers", "msgRateIn", "msgRateOut")
@@ -111,6 +114,7 @@ _UNUSED: Final = _ResourceWire()
 
 class _LoadWire(msgspec.Struct):
     lastStats: dict[str, BundleStatsWire]
+    brokerId: str | None = None
     webServiceUrl: str | None = None
     webServiceUrlTls: str | None = None
     pulsarServiceUrl: str | None = None
@@ -137,7 +141,8 @@ def decode_broker_load(
 ) -> Decoded[WrittenLoad | None]:
     """Decode a whole ``LocalBrokerData``; None for another form. O(length).
 
-    ``broker`` is its id where the place of the report shows it; else host and port of its web address are used.
+    ``broker`` is its id where the place of the report shows it; else that in the report, which are host and port of its
+    web address, where it has none of its own.
     Invalid bundle names are set aside, and negative usages and rates count as 0; what is not a number (``"NaN"``) stays
     so, since load managers go on with it. A member of another form costs itself alone.
     """
@@ -150,9 +155,11 @@ def decode_broker_load(
             return Decoded(None, (value_problem(source, path, fault),))
         wire = _mended(members, mending := Mending(source), path)
         problems += mending.problems
-    name = broker or _id_of(wire.webServiceUrl or wire.webServiceUrlTls or wire.pulsarServiceUrl or "")
+    name = broker or broker_id(
+        wire.brokerId, wire.webServiceUrl or wire.webServiceUrlTls or wire.pulsarServiceUrl or ""
+    )
     if not name:
-        advice = "only a report with webServiceUrl says whose it is"
+        advice = "only a report with brokerId, or an address in webServiceUrl, says whose it is"
         return Decoded(None, (*problems, Problem(source, path, "no broker is named in this load report", advice)))
 
     def resource(member: str) -> ResourceUsage:
@@ -224,12 +231,23 @@ def _mended(members: Mapping[str, Any], mending: Mending, path: str) -> _LoadWir
 
 _RATES: Final = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut")
 _TEXTS: Final = (
-    "webServiceUrl", "webServiceUrlTls", "pulsarServiceUrl", "brokerVersionString", "loadManagerClassName"
+    "brokerId", "webServiceUrl", "webServiceUrlTls", "pulsarServiceUrl", "brokerVersionString", "loadManagerClassName"
 )  # fmt: skip
 
 
-def _id_of(url: str) -> str:
-    return url.rpartition("://")[2].strip("/")
+_ADDRESS: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,300}")
+
+
+def broker_id(named: str | None, url: str = "") -> str:
+    """The id of a broker as it names itself, else host and port of its address; "" for what no broker is called.
+
+    >>> broker_id(None, "http://broker-1:8080/"), broker_id("b-1:8080", "x"), broker_id(None, "http://bro ker")
+    ('broker-1:8080', 'b-1:8080', '')
+    """
+    for text in (named or "", url.rpartition("://")[2].strip("/")):
+        if _ADDRESS.fullmatch(text):
+            return text
+    return ""
 
 
 def all_bundles(load: BrokerLoad) -> tuple[str, ...]:
@@ -238,20 +256,61 @@ def all_bundles(load: BrokerLoad) -> tuple[str, ...]:
 
 
 class _LoadReportWire(msgspec.Struct):
+    """``LocalBrokerData`` (lastStats; older ones repeat it as bundleStats) or the simple manager's ``LoadReport``."""
+
+    brokerId: str | None = None
+    webServiceUrl: str | None = None
+    name: str | None = None
     brokerVersionString: str | None = None
+    lastUpdate: Count | None = None
+    timestamp: Count | None = None
     lastStats: dict[str, msgspec.Raw] | None = None
     bundleStats: dict[str, msgspec.Raw] | None = None
-    bundles: list[str] | None = None
+    bundles: list[str | None] | None = None
+
+
+_REPORT: Final = msgspec.json.Decoder(_LoadReportWire)
+_BUNDLE: Final = msgspec.json.Decoder(BundleStatsWire)
+_NULL: Final = b"null"
+_EMPTY: Final = msgspec.Raw(b"{}")
 
 
 def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | None]:
-    """Decode the release and the bundles of ``GET /admin/v2/broker-stats/load-report``."""
+    """Decode ``GET /admin/v2/broker-stats/load-report`` of any release. O(length).
+
+    A bundle with an invalid name or impossible numbers is set aside; None where the whole report is not one.
+    """
     data, problems = plain_json(data, source)
     try:
-        wire = msgspec.json.decode(data, type=_LoadReportWire)
+        wire = _REPORT.decode(quoted_numbers(data))
     except msgspec.ValidationError as fault:
-        return Decoded(None, (*problems, value_problem(source, "$", fault)), 1)
+        return Decoded(None, (*problems, value_problem(source, "$", fault)))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        return Decoded(None, (*problems, malformed(data, source, fault)), 1)
-    names = [*(wire.lastStats or ()), *(wire.bundleStats or ()), *(wire.bundles or ())]
-    return Decoded(LoadReport(wire.brokerVersionString or "", tuple(dict.fromkeys(names))), problems)
+        return Decoded(None, (*problems, malformed(data, source, fault)))
+    member, stats = ("lastStats", wire.lastStats) if wire.lastStats else ("bundleStats", wire.bundleStats or {})
+    reported = {name: raw for name, raw in stats.items() if bytes(raw) != _NULL}
+    listed = {name: _EMPTY for name in wire.bundles or () if name is not None and name not in reported}
+    inside = child("$", member)
+    read = [_reported_bundle(name, raw, source, child(inside, name)) for name, raw in (reported | listed).items()]
+    faults = tuple(bundle for bundle in read if isinstance(bundle, Problem))
+    report = LoadReport(
+        broker_id(wire.brokerId, wire.webServiceUrl or wire.name or ""),
+        wire.brokerVersionString or "",
+        wire.lastUpdate or wire.timestamp or 0,
+        tuple(bundle for bundle in read if isinstance(bundle, BundleStats)),
+    )
+    return Decoded(report, (*problems, *faults), len(faults))
+
+
+def _reported_bundle(name: str, raw: msgspec.Raw, source: str, path: str) -> BundleStats | Problem:
+    piece = parse_range(name.rpartition("/")[2])
+    refusal = piece if isinstance(piece, Rejection) else refuse_bundle(name)
+    if refusal is not None:
+        return Problem(source, path, refusal.message, "this one is set aside; the rest is kept")
+    try:
+        return _bundle(name, _BUNDLE.decode(raw))
+    except msgspec.ValidationError:
+        try:
+            return _bundle(name, msgspec.convert(without_nulls(msgspec.json.decode(raw)), type=BundleStatsWire))
+        except msgspec.ValidationError as fault:
+            return value_problem(source, path, fault)

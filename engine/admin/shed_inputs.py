@@ -11,14 +11,19 @@ from typing import Any, Final
 import msgspec
 
 from engine.admin.facts import Snapshot, WrittenLoad
-from engine.admin.files import AnswerFile, read_files
+from engine.admin.files import AnswerFile, FilesRead, read_files
+from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.living_brokers import living_brokers
 from engine.admin.load_reports import decode_broker_load
+from engine.admin.measured_loads import METRICS, TOPICS, MeasuredLoads
 from engine.admin.mended_reports import quoted_numbers
+from engine.admin.namespaces import decode_owned
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
+from engine.admin.requests import release_text, request_of_path
 from engine.admin.text import plain_json, raw_object
+from engine.admin.topics import decode_broker_stats_topics
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
@@ -37,11 +42,14 @@ NO_LOAD_REPORT: Final = (
     "save GET /admin/v2/broker-stats/load-report of every broker beside these files (ringside record does)"
 )
 EXTENSIBLE_REPORTS_NOTHING: Final = (
-    "these brokers run the extensible load manager, which refuses to give a load report:"
-    " it keeps usage in system topics, which are not read"
+    "these brokers run the extensible load manager, which refuses to give a load report: save"
+    " GET /admin/v2/broker-stats/metrics and GET /admin/v2/broker-stats/topics of every broker"
+    " below brokers/HOST:PORT/ instead (ringside record does)"
 )
 _EXTENSIBLE_REFUSAL: Final = b"ExtensibleLoadManagerWrapper.generateLoadReport"
 _INTERVAL: Final = "loadBalancerSheddingIntervalMinutes"
+_READ_HERE: Final = ("", "load-report", TOPICS, "ownedNamespaces", "runtime-configuration")
+"""Requests whose answers have to be JSON here; others may be a bare number or empty, and are of no use here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,7 @@ class ShedInputs:
     """Every load report once, the oldest first; ``settings`` are the brokers' texts by name.
 
     ``policies`` is None where no answer is about ownership. ``version`` is the release in the reports. ``refused``:
-    a broker with the extensible load manager was asked for a report.
+    a broker with the extensible load manager was asked for a report. ``interruptions``: what unloads interrupt.
     """
 
     written: tuple[WrittenLoad, ...]
@@ -58,6 +66,7 @@ class ShedInputs:
     version: str | None = None
     problems: tuple[Problem, ...] = ()
     refused: bool = False
+    interruptions: Interruptions = field(default=NOTHING_REPORTED, compare=False, repr=False)
 
     @property
     def loads(self) -> tuple[BrokerLoad, ...]:
@@ -71,6 +80,11 @@ class ShedInputs:
     def is_series(self) -> bool:
         """Whether a broker has more than one report, so that averages can be computed."""
         return len(self.written) > len(self.loads)
+
+    @property
+    def from_metrics(self) -> bool:
+        """Whether a broker did not report its load, which was read from its metrics."""
+        return any(load.load_average is not None for load in self.loads)
 
     @property
     def is_extensible(self) -> bool:
@@ -92,9 +106,10 @@ class ShedInputs:
                     problems.append(Problem("settings", name, reason, "the default is taken for it"))
                 else:
                     settings = changed
-        return settings, (*problems, *self._of_another_manager(settings.loadBalancerLoadSheddingStrategy))
+        default = defaults.loadBalancerLoadSheddingStrategy
+        return settings, (*problems, *self._of_another_manager(settings.loadBalancerLoadSheddingStrategy, default))
 
-    def _of_another_manager(self, shedder: str) -> Iterable[Problem]:
+    def _of_another_manager(self, shedder: str, default: str) -> Iterable[Problem]:
         """A load manager that nothing is forecast of, and a shedder that the load manager in force does not take."""
         manager = self.settings.get("loadManagerClassName", "")
         if manager and manager not in (MODULAR_CLASS, EXTENSIBLE_CLASS):
@@ -102,6 +117,8 @@ class ShedInputs:
             yield Problem("settings", "loadManagerClassName", reason, "the forecast is that of the modular one")
         if "loadBalancerLoadSheddingStrategy" not in self.settings or (shedder == TRANSFER) == self.is_extensible:
             return
+        if self.is_extensible and shedder == default:
+            return  # nobody chose it: brokers print every setting, and TransferShedder sheds all the same
         if shedder == TRANSFER:
             advice = "the default of the release is taken for the modular load manager, which does not have it"
         elif shedder in MODULAR_SHEDDERS:
@@ -149,9 +166,13 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
 
     ``problems``: those of the reading.
     """
-    collector = _Collector(list(problems))
-    for file in files:
+    collector, answers = _Collector(list(problems)), tuple(files)
+    for file in answers:
         collector.take(file)
+    reported = {report.load.broker for _, report in collector.written}
+    measured = collector.measured.written()
+    collector.written += [(name, report) for name, report in measured if report.load.broker not in reported]
+    collector.problems += collector.measured.problems
     collector.problems += series_problems(collector.written, report_interval_ms(collector.settings))
     reports = sorted((report for _, report in collector.written), key=lambda written: written.updated_at_ms)
     reports = _of_living_brokers(reports, collector.alive, collector.problems)
@@ -162,10 +183,20 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
         written,
         collector.settings,
         collector.ownership.gathered,
-        versions[-1] if versions else None,
+        versions[-1] if versions else collector.version,
         tuple(collector.problems),
         collector.refused,
+        Interruptions(lambda: _snapshot_of(answers)),
     )
+
+
+def _snapshot_of(files: tuple[AnswerFile, ...]) -> Snapshot | None:
+    """What the same answers say of topics."""
+    from engine.admin.snapshot import AnswerCollector
+
+    collector = AnswerCollector(MAX_INPUT_BYTES)
+    collector.add(FilesRead(files, (), ()))
+    return collector.snapshot("") if collector.understood else None
 
 
 def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
@@ -176,8 +207,9 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
     written: list[tuple[str, WrittenLoad]] = []
     settings: dict[str, str] = {}
     problems: list[Problem] = []
-    version = policies = living = None
+    version = policies = living = last = None
     for snapshot in snapshots:
+        last = snapshot
         written += snapshot.written_loads
         settings.update(snapshot.configuration)
         version = snapshot.version or version
@@ -189,7 +221,8 @@ def shed_inputs_of(snapshots: Iterable[Snapshot]) -> ShedInputs | None:
     reports = sorted((report for _, report in written), key=lambda report: report.updated_at_ms)
     reports = _of_living_brokers(reports, living, problems)
     single = tuple(_single_owners(list(dict.fromkeys(reports)), problems))
-    return ShedInputs(single, settings, policies, version, tuple(problems))
+    interruptions = Interruptions(lambda: last)
+    return ShedInputs(single, settings, policies, version, tuple(problems), interruptions=interruptions)
 
 
 def report_interval_ms(settings: Mapping[str, str]) -> int:
@@ -208,11 +241,21 @@ class _Collector:
     ownership: OwnershipPolicies = field(default_factory=OwnershipPolicies)
     alive: tuple[str, frozenset[str]] | None = None
     refused: bool = False
+    measured: MeasuredLoads = field(default_factory=MeasuredLoads)
+    version: str | None = None
 
     def take(self, file: AnswerFile) -> None:
         if self.ownership.take(file.name, file.data):
             return
+        request = request_of_path(file.name)
+        what = request.what if request is not None else ""
+        if what == "version":
+            self.version = release_text(file.data) or self.version
+            return
         data, problems = plain_json(file.data, file.name)
+        if what == METRICS:
+            self.measured.take_metrics(file.name, data)
+            return
         data = quoted_numbers(data)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER
         if file.name.rpartition("/")[2].startswith("scenario."):
@@ -226,10 +269,14 @@ class _Collector:
             self.alive = (file.name, listed)
         elif kind is AnswerKind.ERROR:
             self.refused |= _EXTENSIBLE_REFUSAL in data
-        elif kind is AnswerKind.NO_JSON:
+        elif kind is AnswerKind.NO_JSON and what in _READ_HERE:
             self.problems += raw_object(data, file.name)[1]
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:
             self._take_settings(_object(data))
+        elif kind is AnswerKind.BROKER_STATS_TOPICS:
+            self.measured.take_loaded(file.name, lambda: decode_broker_stats_topics(data, file.name).good)
+        elif kind is AnswerKind.OWNED_NAMESPACES and request is not None and request.broker:
+            self.measured.take_owned(file.name, request.broker, decode_owned(data).good)
 
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):

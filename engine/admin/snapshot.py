@@ -13,6 +13,7 @@ from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapsho
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.living_brokers import living_brokers
+from engine.admin.measured_loads import METRICS, MeasuredLoads
 from engine.admin.namespaces import (
     decode_bundles,
     decode_hash_positions,
@@ -101,6 +102,7 @@ class AnswerCollector:
         self.broker_loads: dict[str, WrittenLoad] = {}
         self.ownership = OwnershipPolicies()
         self.written_loads: list[tuple[str, WrittenLoad]] = []
+        self.measured = MeasuredLoads()
         self.living: tuple[str, frozenset[str]] | None = None
         self.asked_loaded = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
@@ -121,10 +123,7 @@ class AnswerCollector:
                 requests[file.name] = mirrored
                 if mirrored.fault:
                     self.problems.append(Problem(file.name, "$", mirrored.fault, "what it answered is set aside"))
-            if mirrored is not None and mirrored.what == "version":
-                self.version = release_text(file.data) or self.version
-                continue
-            if mirrored is not None and (mirrored.fault or mirrored.what in _PLAIN_TEXT):
+            if mirrored is not None and self._is_of_one_place(mirrored, file):
                 continue
             if not (self.ownership.take(file.name, file.data) or self._is_policy(requests.get(file.name), file)):
                 answers += self._opened(file)
@@ -147,7 +146,7 @@ class AnswerCollector:
             if kind in _NAMELESS:
                 unnamed.append((kind, name, data))
             elif kind in (AnswerKind.LOOKUP, AnswerKind.OWNED_NAMESPACES):
-                self._take_owners(kind, data, requests.get(name))
+                self._take_owners(kind, name, data, requests.get(name))
             else:
                 self._take(kind, name, data)
         known = self.known_names | self.stats.keys() | self.loaded.keys()
@@ -162,6 +161,17 @@ class AnswerCollector:
         )
         self.problems += problems
         return answers
+
+    def _is_of_one_place(self, request: AdminRequest, file: AnswerFile) -> bool:
+        """Take an answer that only its place in a mirror of the admin API tells from others."""
+        if request.what == "version":
+            self.version = release_text(file.data) or self.version
+        elif request.what == METRICS:
+            self.understood += 1
+            self.measured.take_metrics(file.name, plain_json(file.data, file.name, limit=self._limit_bytes)[0])
+        else:
+            return bool(request.fault) or request.what in _PLAIN_TEXT
+        return True
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
         """Take the answer about one policy of a topic, which can be a bare number or empty."""
@@ -196,6 +206,7 @@ class AnswerCollector:
                 self.asked_loaded |= bool(loaded.good.topics)
                 self.loaded.update(loaded.good.topics)
                 self.bundle_of_topic.update((topic, place.bundle) for topic, place in loaded.good.places.items())
+                self.measured.take_loaded(name, lambda: loaded.good)
             case AnswerKind.HASH_POSITIONS:
                 positions = decode_hash_positions(data, name)
                 self.problems += positions.problems
@@ -213,25 +224,36 @@ class AnswerCollector:
                 self._take_load_report(name, data)
 
     def _take_load_report(self, name: str, data: bytes) -> None:
-        from engine.admin.load_reports import all_bundles, decode_broker_load, decode_load_report
+        from engine.admin.load_reports import decode_broker_load, decode_load_report
 
-        report = decode_load_report(data, name)
-        self.problems += report.problems
-        self.version = self.version or (report.good.broker_version or None if report.good else None)
-        written = decode_broker_load(data, name).good if b'"lastStats"' in data else None
+        decoded = decode_broker_load(data, name) if b'"lastStats"' in data else None
+        written = decoded.good if decoded is not None else None
+        version = written.load.version if written is not None else None
         if written is not None:
-            load = written.load
-            self.broker_loads[load.broker] = written
-            self.written_loads.append((name, written))
-            self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
+            self._take_load(name, written)
+        if written is None or decoded is None or decoded.problems:
+            report = decode_load_report(data, name)
+            self.problems += report.problems
+            version = report.good.broker_version if report.good is not None else version
+        self.version = self.version or version or None
 
-    def _take_owners(self, kind: AnswerKind, data: bytes, request: AdminRequest | None) -> None:
+    def _take_load(self, name: str, written: WrittenLoad) -> None:
+        from engine.admin.load_reports import all_bundles
+
+        load = written.load
+        self.broker_loads[load.broker] = written
+        self.written_loads.append((name, written))
+        self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
+
+    def _take_owners(self, kind: AnswerKind, name: str, data: bytes, request: AdminRequest | None) -> None:
         """Take the owner of a topic from a look-up, or of bundles from a broker's list, as the request says whose it
         is."""
         if request is None:
             return
         if kind is AnswerKind.OWNED_NAMESPACES and request.broker:
-            self.owners.update(dict.fromkeys(decode_owned(data).good, request.broker))
+            owned = decode_owned(data).good
+            self.owners.update(dict.fromkeys(owned, request.broker))
+            self.measured.take_owned(name, request.broker, owned)
         looked_up = decode_lookup(data).good if kind is AnswerKind.LOOKUP and request.topic else None
         if looked_up is not None and looked_up.broker_url:
             self.owners[request.topic] = looked_up.broker_url
@@ -283,6 +305,9 @@ class AnswerCollector:
             self.bundles[namespace] = decoded.good
 
     def snapshot(self, title: str) -> Snapshot:
+        for name, written in self.measured.written():
+            if written.load.broker not in self.broker_loads:
+                self._take_load(name, written)
         topics: Mapping[str, TopicFacts] = self.loaded | self.stats
         counts = Counts(
             self.files_read, self.passed_over, self.bytes_read, len(topics), self.set_aside, self.superseded
@@ -295,7 +320,7 @@ class AnswerCollector:
             frozenset(self.known_names),
             self.settings,
             self.version,
-            (*self.problems, *self.ownership.problems),
+            (*self.problems, *self.ownership.problems, *self.measured.problems),
             counts,
             self.ledgers,
             self.topic_policies,

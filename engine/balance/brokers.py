@@ -74,7 +74,8 @@ class BrokerLoad(BothWays):
     """One broker's load report: its id (``host:webport``), resources, total traffic and bundles.
 
     ``bundles`` in the order of the report; ``stats`` has what is reported of each, ``topics`` their total. ``version``
-    and ``load_manager`` are what the broker says it runs, None when it does not say.
+    and ``load_manager`` are what the broker says it runs, None when it does not say. ``load_average`` is the moving
+    average of its load (``weightedMaxEMA``), which only the extensible manager's brokers measure.
     """
 
     broker: str
@@ -94,6 +95,7 @@ class BrokerLoad(BothWays):
     load_manager: str | None = None
     persistent_topics: bool = True
     non_persistent_topics: bool = True
+    load_average: float | None = None
 
 
 def report_of(broker: str, stats: Iterable[BundleStats], **members: object) -> BrokerLoad:

@@ -64,7 +64,7 @@ def _by_name(topics: TopicTable) -> Mapping[str, Rows]:
 
 
 def in_listing_order(state: ClusterState, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Some partitions, by their numbers, as ``topic_loads`` lists them. O(k log k) for k names that are made."""
+    """Sort partitions, given by number, as ``topic_loads`` lists them. O(k log k) for k names, which are built."""
     rows = numbers.astype(np.int64)
     groups = _groups(state, rows).tolist()
     names = map(state.topics.partition_name, rows.tolist())
@@ -81,7 +81,7 @@ def loads_of(state: ClusterState, numbers: NDArray[np.int32] | Rows) -> LoadColu
 
 
 def _groups(state: ClusterState, numbers: Rows) -> NDArray[np.int64]:
-    """(n,) the group of each partition: what a broker lists first has the lower number."""
+    """(n,) the group of each partition, 0 for those that a broker lists first."""
     topic_of = state.topics.topic_of(numbers)
     group = _non_persistent(state.topics)[topic_of].astype(np.int64)
     if state.loads.known is not None:

@@ -86,9 +86,9 @@ def find_subscription(state: ClusterState, key: str) -> Subscription | Rejection
 def refuse_connect(
     state: ClusterState, subscription: Subscription | KeySubscription, connected: int
 ) -> Rejection | None:
-    """ConsumerBusy when one more consumer is too many next to ``connected`` others of this subscription.
+    """Refuse with ConsumerBusy when one more consumer beside ``connected`` others of this subscription is too many.
 
-    Pulsar asks the topic first (``maxConsumersPerTopic`` counts the consumers of all subscriptions of one topic or
+    Pulsar checks the topic first (``maxConsumersPerTopic`` counts the consumers of all subscriptions of one topic or
     partition), then the dispatcher (``maxConsumersPerSubscription``, per partition too). 0 and less mean no limit.
     Here a consumer connects to every topic of its subscription, so one full topic refuses it.
     O(topics of all subscriptions) with a topic limit, else O(1).

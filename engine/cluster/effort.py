@@ -8,7 +8,7 @@ from engine.cluster.state import ClusterState, find_key_subscription
 
 
 def effort_of(state: ClusterState, command: Command) -> int:
-    """Return about how many points, ranges and partitions a command and the view after it go through. O(consumers)."""
+    """Return roughly how many points, ranges and partitions a command and the view after it process. O(consumers)."""
     return pieces_of(state) + own_effort(state, command)
 
 
@@ -27,13 +27,13 @@ def _pieces(subscription: KeySubscription) -> int:
 
 
 def own_effort(state: ClusterState, command: Command) -> int:
-    """Return what a command adds to that, by its numbers. O(consumers), and O(topics) to split."""
+    """Return what the command itself adds to that, by its numbers. O(consumers), and O(topics) to split."""
     match command:
         case ShareKeys(mode=SharingMode.CONSISTENT_STICKY.value):
             subscription = find_key_subscription(state, command.subscription)
             return command.points * len(subscription.consumers) if subscription is not None else 0
         case SetSetting() if command.name == POINTS_SETTING:
-            # No more digits than the largest accepted number; anything else is refused soon.
+            # No more digits than the largest accepted number; anything else is refused at once.
             points = int(command.text) if command.text.isdecimal() and len(command.text) < 10 else 0
             return points * max((len(subscription.consumers) for subscription in state.key_subscriptions), default=0)
         case AddTopic() | RepartitionTopic():

@@ -13,7 +13,7 @@ NAME_LIMIT_BYTES: Final = 65_536
 """UTF-8 bytes of a consumer name, a topic name, or the value of a setting."""
 
 MAX_PARTITIONS: Final = 100_000
-"""Partitions of one topic; a broker without ``maxNumPartitionsPerPartitionedTopic`` knows no limit."""
+"""Partitions of one topic; a broker without ``maxNumPartitionsPerPartitionedTopic`` has no limit."""
 
 MAX_WITHOUT_STATISTICS: Final = 200_000
 """Partitions of all topics without statistics: a single number in a file can create any number of them."""
@@ -87,7 +87,7 @@ def _refuse(message: str) -> Rejection:
 
 
 def refuse_long_name(name: str, field: str) -> Rejection | None:
-    """None for a name of at most ``NAME_LIMIT_BYTES``; any characters are welcome, halves of surrogate pairs too."""
+    """None for a name of at most ``NAME_LIMIT_BYTES``; any characters are allowed, halves of surrogate pairs too."""
     # A character has one to four bytes, so a text that is far too long need not be encoded.
     size = len(name) if len(name) > NAME_LIMIT_BYTES else len(utf8(name))
     if size <= NAME_LIMIT_BYTES:

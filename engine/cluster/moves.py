@@ -19,7 +19,7 @@ from engine.memo import Remembered
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Alignment:
-    """The partitions of one state in another: ``place``: (n,) int64, where each stood before, -1 for nowhere; ``gone``:
+    """The partitions of one state in another: ``place``: (n,) int64, the earlier place of each, -1 for none; ``gone``:
     earlier places of those that are gone.
     """
 
@@ -53,8 +53,8 @@ class Difference:
     """Where two assignments of the same partitions differ.
 
     ``different``: (n,) bool, read-only; ``moved``: those that had somebody before and have another one now, the same
-    array where nobody plays no part. ``count`` and ``moved_count`` say how many. ``gained`` and ``lost`` count
-    the different ones by consumer id: int64, as long as the highest id asks for.
+    array where all partitions have a consumer. ``count`` and ``moved_count`` say how many. ``gained`` and ``lost``
+    count the different ones by consumer id: int64, as long as the highest id requires.
     """
 
     different: NDArray[np.bool_]
@@ -216,7 +216,7 @@ def moves(before: ClusterState, after: ClusterState, subscription_key: str) -> M
     if place is not None:
         was = np.append(was, np.int32(NEW_PARTITION))[place]
     changed = difference(was, now)
-    # New partitions have -2 before: somebody has them, but nobody took them up.
+    # New partitions have -2 before: a consumer has them now, but they do not count as taken up.
     if changed.moved_count == changed.count:
         gained, lost = changed.gained, changed.lost
         taken_up: Sequence[str] = ()

@@ -166,7 +166,7 @@ def _owner_ids(
     if not consumers:
         return np.full(len(columns), NOBODY, dtype=np.int32)
 
-    # Where levels overflow a live ring would not find the cohort, so it gets nobody else.
+    # Where levels overflow, a live ring would find another cohort, so it gets the cohort alone.
     odd = levels_overflow([consumer.priority_level for consumer in consumers])
     members = in_connect_order(consumers, cohort(dispatch_order(consumers))) if odd else consumers
 
@@ -194,7 +194,7 @@ def places_in(order: tuple[Consumer, ...], ids: Ids) -> NDArray[np.int32]:
 
 
 def in_connect_order(consumers: tuple[Consumer, ...], some: tuple[Consumer, ...]) -> tuple[Consumer, ...]:
-    """Some of the consumers, in the order of all."""
+    """Some of the consumers, in the order in which all connected."""
     ids = {consumer.consumer_id for consumer in some}
     return tuple(consumer for consumer in consumers if consumer.consumer_id in ids)
 
@@ -237,7 +237,7 @@ class _Live:
         return stay == [number for number, consumer in known.items() if consumer.name in shared and number in goal]
 
     def _count(self, moves: Moves) -> None:
-        # Nobody (-1) counts into the first one.
+        # Index 0 counts those without a consumer (-1).
         new = np.bincount(moves.new_owner + 1, minlength=len(self.counts) + 1)
         old = np.bincount(moves.old_owner + 1, minlength=len(new))
         new[: len(old)] -= old
@@ -261,7 +261,7 @@ def _followed(columns: PartitionColumns, consumers: tuple[Consumer, ...]) -> _Li
 
 
 NEW_PARTITION: Final = -2
-"""Stands for the owner before of a partition that was not there."""
+"""The owner before of a partition that did not exist."""
 
 
 _active: Remembered[ActiveConsumers] = Remembered()
@@ -278,7 +278,7 @@ def partition_names(state: ClusterState, subscription: Subscription) -> Partitio
 
 
 def rules_of(state: ClusterState, columns: PartitionColumns) -> frozenset[Rule]:
-    """The rules that decide for these partitions: of partitions and of topics without any there can be two."""
+    """The rules that decide for these partitions: two where topics without partitions go by another rule."""
     flag, behaviour = state.settings.activeConsumerFailoverConsistentHashing, behaviour_in(state)
     kinds = [*([0] if columns.with_index else []), *([-1] if columns.without else [])]
     return frozenset(rule_in_force(kind, consistent_hashing=flag, behaviour=behaviour) for kind in kinds)

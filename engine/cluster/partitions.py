@@ -167,7 +167,7 @@ def _all_indices(topics: TopicTable) -> NDArray[np.int32]:
     counts = np.maximum(topics.partitions, 1)
     indices = np.arange(topics.partition_count, dtype=np.int64) - np.repeat(topics.first[:-1], counts)
     alone = np.flatnonzero(topics.partitions == 0)
-    # "x-partition-3" has an index although nobody made it partitioned.
+    # A topic that is named "x-partition-3" has an index although it is not a partition.
     indices[topics.first[alone]] = -1
     for place in alone.tolist():
         name = topics.names[place]

@@ -22,8 +22,8 @@ def set_setting(state: ClusterState, command: SetSetting) -> tuple[Event, ...] |
 
     Refusals: UnknownSetting (with the nearest name), IllegalArgumentException.
 
-    Where a Key_Shared dispatcher reads it, all consumers of that subscription come back to a new one; a value that it
-    cannot be made with is refused while there is such a subscription.
+    Where a Key_Shared dispatcher reads it, all its consumers connect again to a new dispatcher; a value with which none
+    can be made is refused while there is such a subscription.
 
     A limit below the number of connected consumers disconnects nobody, as on a broker: it counts at the next connect.
     """

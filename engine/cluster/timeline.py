@@ -1,4 +1,4 @@
-"""The log of what happened and a cursor in it: undo, redo, scrubbing, and the branches that a new command opens.
+"""The log of steps and a cursor in it: undo, redo, scrubbing, and the branches that a new command opens.
 
 A timeline is a value. Steps form a tree: a command after an undo starts a branch, and the old tail stays reachable.
 """

@@ -101,7 +101,7 @@ def _resized(topics: TopicTable, place: int, topic: Topic) -> TopicTable:
 def _put(
     topics: TopicTable, names: Sequence[str], span: slice
 ) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64]], Origin]:
-    """Both hashes and the origin, with other partitions in place of those of ``span``."""
+    """The hashes and the origin of all partitions, with other partitions in place of those of ``span``."""
 
     def put(old: NDArray[np.int64], new: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate((old[: span.start], new, old[span.stop :]))
@@ -245,9 +245,9 @@ def _refuse_taken(state: ClusterState, name: TopicName, indices: range, *, growi
 def _joined(state: ClusterState, name: TopicName) -> tuple[str, ...]:
     """The keys of the subscriptions that join a new topic, in the state's order.
 
-    A regex subscription looks at persistent topics only unless ``RegexSubscriptionMode`` says otherwise, which
-    shows in its having a non-persistent one. Of several consumer sets under one subscription name the first takes it.
-    Consumers that the topic's limits would not let in all stay away.
+    A regex subscription looks at persistent topics only unless ``RegexSubscriptionMode`` says otherwise, which shows in
+    its having a non-persistent one. Of several consumer sets under one subscription name the first joins. A set whose
+    consumers would exceed the topic's limits does not join.
     """
     free_on_topic = state.settings.maxConsumersPerTopic
     per_subscription = state.settings.maxConsumersPerSubscription

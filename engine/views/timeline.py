@@ -89,7 +89,7 @@ def first_shown(timeline: Timeline) -> int:
 _KINDS: Final[dict[type[Command], str]] = {
     AddConsumer: "add",
     KillConsumer: "kill",
-    # A broker knows no renaming and no new level: the consumer that comes back is another one.
+    # To a broker a renamed consumer, or one with a new level, is another consumer.
     RenameConsumer: "add",
     SetPriorityLevel: "add",
     SetSetting: "setting",
@@ -166,7 +166,7 @@ def _key_line(step: Step, subscription_key: str, before: ClusterState, after: Cl
     assert now is not None, subscription_key
     earlier = keys_slice_by_key(before, subscription_key)
     shared = key_moves(earlier, now)
-    # Slots of two spaces cannot be compared, so nothing is said of them; keys still can.
+    # Slots of two spaces cannot be compared, so nothing is said about them; keys still can.
     size = now.slot_count if earlier is None or same_space(earlier, now) else 0
     keys = int(shared.keys.sum())
     verdict = keys_verdict(earlier, now, shared) if kind in _JUDGED else None
@@ -200,7 +200,7 @@ _kept: OrderedDict[Step, ClusterState] = OrderedDict()
 def state_before(timeline: Timeline) -> ClusterState | None:
     """The state one step before the cursor on the current branch; None at the opening.
 
-    A state that a view of this module has met is kept, so its facts are remembered too: walking forward folds nothing.
+    States that were viewed are kept, and with them what is cached by their identity: stepping forward folds nothing.
     """
     if timeline.cursor == 0:
         return None

@@ -15,7 +15,7 @@ from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by_cluster
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import has_table
+from pipeline.manifests import has_table, parts_of
 from pipeline.reading.files import time_of_files
 from pipeline.schemas import (
     BALANCE_ANSWERS,
@@ -27,7 +27,6 @@ from pipeline.schemas import (
     FILES,
     LOAD_ANSWERS,
     Table,
-    parts_of,
 )
 from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp

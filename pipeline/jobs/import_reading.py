@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from engine.admin.topics import BROKER_STATS
 from engine.bulk_hashing import murmur3_bulk
 from engine.errors import Problem
-from pipeline.batches import byte_column
+from pipeline.batches import by_part, byte_column
 from pipeline.blocks import Sender, joined, plain
 from pipeline.reading.answers import FileContext, take_file
 from pipeline.reading.files import FoundFile
@@ -179,14 +179,8 @@ class _Reading:
         return pa.array(places[files.indices.to_numpy()] + exact[kinds.indices.to_numpy()] * _EXACT)
 
     def _by_part(self, table: Table, columns: Any, part: NDArray[np.int64]) -> Iterator[Any]:
-        if self.plan.parts == 1 or not columns.num_rows:
-            yield from self._in_part(0, table, columns)
-            return
-        order = np.argsort(part, kind="stable")
-        columns = columns.take(pa.array(order))
-        numbers, begins = np.unique(part[order], return_index=True)
-        for number, begin, end in zip(numbers.tolist(), begins, [*begins[1:], len(order)], strict=True):
-            yield from self._in_part(number, table, columns.slice(begin, end - begin))
+        for number, own in by_part(columns, part):
+            yield from self._in_part(number, table, own)
 
     def _in_part(self, part: int, table: Table, columns: Any) -> Iterator[Any]:
         if "topic" in columns.column_names:

@@ -25,15 +25,16 @@ from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, Write
 from pipeline.jobs.merging import bundles_of_reports, merge_boundary_lists, notices
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
+from pipeline.manifests import parts_of
 from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
 from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, time_of_files
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
-from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table, check_folder, parts_of
+from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, FILES, LISTED, QUARANTINE, TOPICS, Table
 from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
-from pipeline.tables import counts_of, rows_of
+from pipeline.tables import check_folder, counts_of, rows_of
 from pipeline.writing import Draft, replacing, write_json, write_part
 
 if TYPE_CHECKING:

@@ -7,41 +7,32 @@ are then look-ups on at most 65,536 rows per subscription.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Final
 
 from engine.admin.inference import RulesInForce, rules_in_force
 from engine.config import BrokerSettings, ReleaseBehaviour
 from engine.errors import InputError, Problem
 from engine.keyshared.model import Consumer
 from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
-from pipeline.blocks import WritingTasks, read_by_engine, readers_of
+from pipeline.blocks import BLOCKS, WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
-from pipeline.jobs.keys_judging import (
-    EXACT_SPACES,
-    Folded,
-    HotKey,
-    Judge,
-    by_space,
-    hot_rows,
-    inseparable_rows,
-    space_words,
-)
-from pipeline.jobs.keys_tasks import FOLDED, HOTTEST, FoldAccount, FoldWork, ReadTraces
+from pipeline.jobs.keys_judging import Judge, JudgeAccount, JudgeWork, ModeAccount
+from pipeline.jobs.keys_tasks import LISTS, FoldTraces, ReadTraces, SendLists, Spaces
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.reading.consumer_lists import KeyLists, consumers_of_tables, read_key_consumers
+from pipeline.manifests import has_table
+from pipeline.reading.consumer_lists import KeyLists, has_key_shared, read_key_consumers
 from pipeline.reading.files import deal, time_of_files
-from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
+from pipeline.reading.rows import BAD, Row, quarantine_row
 from pipeline.reading.trace_rows import SPACE_SEPARATOR
 from pipeline.reading.traces import TracePiece, find_traces, has_traces
 from pipeline.schemas import (
+    CONSUMER_SETS,
     FILES,
     HOT_KEYS,
     INSEPARABLE,
@@ -49,19 +40,21 @@ from pipeline.schemas import (
     KEY_QUARANTINE,
     KEY_SLOTS,
     KEY_SPREADS,
-    parts_of,
+    SUBSCRIPTIONS,
 )
 from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_table
-from pipeline.storage import Place, Setting, for_arrow, place_of, settings_of_session
-from pipeline.tables import rows_of
-from pipeline.writing import Draft, replacing, write_json, write_part
+from pipeline.storage import Place, Setting, place_of, settings_of_session
+from pipeline.tables import check_folder, load
+from pipeline.writing import Draft, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 JOB: Final = "keys"
 _BYTES_PER_TASK: Final = 32 * 1024**2
+_TOPICS_PER_TASK: Final = 20_000
+"""Subscriptions of so many topics are judged by one task; how many these are is known only after counting."""
 _WRITTEN: Final = (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE)
 
 
@@ -71,13 +64,14 @@ class KeyOptions:
     the newest that brokers reported), and broker settings by their exact names.
 
     The consumers come from ``consumers`` (a number, or names with commas, for every subscription), ``consumers-from``
-    (a file), or ``tables`` (an import; default: the tables under OUT). ``problems`` are rows of the quarantine about
-    them.
+    (a file), or ``tables`` (an import; default: the tables under OUT). ``given`` are the first two, and ``problems``
+    rows of the quarantine about them.
     """
 
     policies: tuple[KeyPolicy, ...]
     top: int
-    lists: KeyLists
+    given: KeyLists
+    tables: Place
     settings: BrokerSettings
     rules: RulesInForce
     problems: tuple[Row, ...] = ()
@@ -87,12 +81,6 @@ class KeyOptions:
     def behaviour(self) -> ReleaseBehaviour:
         """The release whose rules are in force."""
         return self.rules.behaviour
-
-    def consumers_of(self, space: str) -> tuple[Consumer, ...] | None:
-        """The consumers of a subscription, None where they are unknown."""
-        namespace, _, subscription = space.partition(SPACE_SEPARATOR)
-        keys = ((namespace, subscription), ("", subscription), ("", ""))
-        return next((self.lists[key] for key in keys if key in self.lists), None)
 
 
 def read_options(given: Mapping[str, str], target: Place, setting: Setting | None = None) -> KeyOptions:
@@ -105,23 +93,16 @@ def read_options(given: Mapping[str, str], target: Place, setting: Setting | Non
     top = own.get("top", "20")
     if int(top) == 0:
         raise InputError(f"top is a number of keys from 1 to 10000, not {top!r}")
-    lists, several = consumers_of_tables(tables)
+    given_lists: KeyLists = {}
     problems: list[Row] = []
     if own.get("consumers"):
-        lists[("", "")] = _consumers(own["consumers"])
+        given_lists[("", "")] = _consumers(own["consumers"])
     if own.get("consumers-from"):
-        given_lists, problems = read_key_consumers(Path(own["consumers-from"]))
-        lists |= given_lists
-        several = {key: count for key, count in several.items() if key not in given_lists}
+        of_file, problems = read_key_consumers(Path(own["consumers-from"]))
+        given_lists |= of_file
     when = time_of_table(tables / FILES.name)
-    problems += [_one_list_of(key, count) for key, count in sorted(several.items())]
-    return KeyOptions(key_policies_of(own.get("modes", "all")), int(top), lists, settings, rules, tuple(problems), when)
-
-
-def _one_list_of(key: tuple[str, str], count: int) -> Row:
-    reason = f"its topics have {count:,} different lists of consumers; that of the first topic by name is used"
-    problem = Problem("/".join(key), "$", reason, "name the consumers that are meant with consumers-from=")
-    return quarantine_row(problem, "consumer_lists", 0, NOTE)
+    policies = key_policies_of(own.get("modes", "all"))
+    return KeyOptions(policies, int(top), given_lists, tables, settings, rules, tuple(problems), when)
 
 
 def _consumers(text: str) -> tuple[Consumer, ...]:
@@ -143,15 +124,14 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     asked = read_options(options.settings, target, settings_of_session(spark))
     pieces: list[TracePiece] = []
     problems: list[Problem] = []
-    if not any(key[1] for key in asked.lists) or has_traces(source):
+    if not (any(subscription for _, subscription in asked.given) or has_key_shared(asked.tables)) or has_traces(source):
         pieces, problems = find_traces(source, target)
     stamp = Stamp(options.run_id, asked.snapshot_time or time_of_files(source, {piece.name for piece in pieces}))
     with replacing(target, JOB, stamp) as draft, spark_faults(JOB):
-        this = _Keys(spark, draft, asked, [quarantine_row(problem, "key_events", 0, BAD) for problem in problems])
-        this.fold(pieces)
+        quarantine = [quarantine_row(problem, "key_events", 0, BAD) for problem in problems]
+        this = _Keys(spark, draft, asked, [*quarantine, *asked.problems])
+        this.judge(pieces)
         options.say(f"keys: {this.account['good']:,} rows of traces, {this.account['keys']:,} keys")
-        this.judge()
-        this.write()
         summary = _summary(this, pieces)
         write_json(draft.folder, f"{JOB}.json", summary)
     return JobResult(JOB, summary)
@@ -159,129 +139,71 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 @dataclass
 class _Keys:
-    """One run: the folded traces, and the rows to write."""
+    """One run."""
 
     spark: SparkSession
     draft: Draft
     asked: KeyOptions
     quarantine: list[Row]
     account: Counter[str] = field(default_factory=Counter)
-    folds: dict[str, dict[int, Folded]] = field(default_factory=dict)
-    hottest: dict[str, list[HotKey]] = field(default_factory=dict)
-    rows: dict[str, list[Row]] = field(default_factory=dict)
+    modes: dict[str, ModeAccount] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    def judge(self, pieces: Sequence[TracePiece]) -> None:
+        """Read and fold the trace in one pass for all modes, and judge every subscription."""
         asked = self.asked
-        spaces = [slot_space(policy, asked.settings, asked.behaviour) for policy in asked.policies]
-        self.functions = tuple(dict.fromkeys(spaces))
-        self.quarantine += asked.problems
-
-    def fold(self, pieces: Sequence[TracePiece]) -> None:
-        """Read the trace, merge equal keys and fold them to slots: one pass for all modes."""
-        if not pieces:
-            return
-        tasks = WritingTasks.over(sum(piece.size_bytes for piece in pieces), _BYTES_PER_TASK)
-        read = ReadTraces(tasks.parts, self.asked.behaviour.keyless_messages == "spread")
+        folding = WritingTasks.over(sum(piece.size_bytes for piece in pieces), _BYTES_PER_TASK)
+        topics = check_folder(SUBSCRIPTIONS, asked.tables / SUBSCRIPTIONS.name)
+        judging = max(folding, WritingTasks.over(topics, _TOPICS_PER_TASK), key=lambda tasks: tasks.count)
+        spaces = Spaces(judging.parts, frozenset(name for namespace, name in asked.given if name and not namespace))
+        functions = tuple(
+            dict.fromkeys(slot_space(policy, asked.settings, asked.behaviour) for policy in asked.policies)
+        )
         shares = deal(pieces)
-        blocks = read_by_engine(self.spark, shares, read, tasks.count)
-        fold = FoldWork(self.functions, self.asked.top)
-        accounts = write_by_engine(blocks, self.draft, fold, FoldAccount, aside=(FOLDED, HOTTEST))
-        readers = readers_of(accounts, len(shares))
-        for account in accounts:
-            self.account.update(folded_rows=account.rows, keys=account.keys)
-        for reader in readers:
-            self.account.update(rows=reader.rows, good=reader.good)
-        self.quarantine += sorted((tuple(row) for reader in readers for row in reader.quarantine), key=repr)
-        self._check()
-        self._load(self.draft.aside("tables"))
+        blocks = self._lists(spaces)
+        if pieces:
+            read = ReadTraces(folding.parts, asked.behaviour.keyless_messages == "spread")
+            fold = FoldTraces(functions, asked.top, spaces)
+            blocks.append(read_by_engine(self.spark, shares, read, folding.count).mapInArrow(fold, BLOCKS))
+        rows = reduce(type(blocks[0]).unionByName, blocks).repartition(judging.count, "part")
+        judge = Judge(asked.policies, asked.settings, asked.behaviour, functions)
+        accounts = write_by_engine(rows, self.draft, JudgeWork(judge, asked.given, asked.top), JudgeAccount)
+        self._take(accounts, len(shares))
+        write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine, self.draft.stamp)
+        self.draft.fill(*_WRITTEN)
 
-    def _check(self) -> None:
+    def _lists(self, spaces: Spaces) -> list[DataFrame]:
+        """Blocks of the subscriptions that have consumers in tables, and of those that the user lists."""
+        from pyspark.sql import functions as fn  # noqa: PLC0415
+
+        from pipeline.transforms.subscriptions import key_shared_lists  # noqa: PLC0415
+
+        listed = [(SPACE_SEPARATOR.join(key), None, 0) for key in self.asked.given if key[1]]
+        frames = [self.spark.createDataFrame(listed, LISTS.ddl)] if listed else []
+        if has_table(self.asked.tables / SUBSCRIPTIONS.name):
+            tables = (load(self.spark, self.asked.tables, table) for table in (SUBSCRIPTIONS, CONSUMER_SETS))
+            space = fn.concat_ws(SPACE_SEPARATOR, "namespace", "subscription").alias("space")
+            frames.append(key_shared_lists(*tables).select(space, "names", "lists"))
+        return [frame.mapInArrow(SendLists(spaces), BLOCKS) for frame in frames]
+
+    def _take(self, accounts: Sequence[JudgeAccount], shares: int) -> None:
+        folds = [fold for account in accounts for fold in account.folds]
+        readers = readers_of(folds, shares)
         account = self.account
+        for fold in folds:
+            account.update(folded_rows=fold.rows, keys=fold.keys)
+        for reader in readers:
+            account.update(rows=reader.rows, good=reader.good)
+        self.quarantine += sorted((tuple(row) for reader in readers for row in reader.quarantine), key=repr)
         account["quarantined"] = sum(row[5] for row in self.quarantine if row[4] == "key_events")
         assert account["rows"] == account["good"] + account["quarantined"], f"rows of a trace were lost: {account}"
         assert account["good"] == account["folded_rows"], f"rows were lost between reading and folding: {account}"
-
-    def _load(self, folder: Place) -> None:
-        columns = list(FOLDED.names)
-        parts = (for_arrow(part) for part in parts_of(folder / FOLDED.name))
-        self.folds = by_space([pq.read_table(part, columns=columns, read_dictionary=["space"]) for part in parts])
-        heaviest: dict[str, list[tuple[int, bytes, int]]] = {}
-        for space, key, hash_value, msgs in rows_of(folder / HOTTEST.name, *HOTTEST.names):
-            heaviest.setdefault(space, []).append((-msgs, bytes.fromhex(key), hash_value))
-        self.hottest = {
-            space: [HotKey(key, hash_value, -msgs) for msgs, key, hash_value in sorted(keys)[: self.asked.top]]
-            for space, keys in heaviest.items()
-        }
-
-    def judge(self) -> None:
-        """Every subscription in every mode, in the order of names."""
-        asked = self.asked
-        listed = {SPACE_SEPARATOR.join(key) for key in asked.lists if key[1]}
-        named = {space.partition(SPACE_SEPARATOR)[2] for space in self.folds}
-        # A list without a namespace is a subscription of its own only where no trace has its name.
-        spaces = set(self.folds) | {space for space in listed if space[:1] != SPACE_SEPARATOR or space[1:] not in named}
-        exact = None if len(spaces) <= EXACT_SPACES else False
-        judge = Judge(asked.policies, asked.settings, asked.behaviour, self.functions, exact)
-        self.rows = {table.name: [] for table in _WRITTEN}
-        for space in sorted(spaces):
-            folds, hottest = self.folds.get(space, {}), self.hottest.get(space, [])
-            consumers = asked.consumers_of(space)
-            msgs = int(next(iter(folds.values())).msgs.sum()) if folds else 0
-            self.rows[HOT_KEYS.name] += hot_rows(space, hottest, msgs)
-            for number, fold in folds.items():
-                self.rows[INSEPARABLE.name] += inseparable_rows(
-                    space, self.functions[number], fold, hottest, consumers=len(consumers or ()), top=asked.top
-                )
-            if consumers is None:
-                self._note(space, "its consumers are unknown, so only its slots and keys are shown")
-                continue
-            loads, spreads, refused = judge.space_rows(space, folds, hottest, consumers)
-            self.rows[KEY_LOADS.name] += loads
-            self.rows[KEY_SPREADS.name] += spreads
-            for sentence in refused:
-                self._note(space, sentence)
-
-    def _note(self, space: str, sentence: str) -> None:
-        name = space.replace(SPACE_SEPARATOR, "/").strip("/") or "the trace"
-        advice = "name them with consumers=, consumers-from= or tables="
-        self.quarantine.append(quarantine_row(Problem(name, "$", sentence, advice), "consumer_lists", 0, NOTE))
-
-    def write(self) -> None:
-        for table in (KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
-            self.draft.write(table, self.rows[table.name])
-        self.draft.write(KEY_QUARANTINE, self.quarantine)
-        write_part(KEY_SLOTS, self.draft.table(KEY_SLOTS), self._slots(), stamp=self.draft.stamp)
-        self.draft.fill(KEY_SLOTS)
-
-    def _slots(self) -> Iterator[Any]:
-        """Rows of ``key_slots``, by subscription and slot function."""
-        for space, folds in sorted(self.folds.items()):
-            namespace, _, subscription = space.partition(SPACE_SEPARATOR)
-            for number, fold in sorted(folds.items()):
-                count = len(fold.slots)
-                texts = (namespace, subscription, space_words(self.functions[number]))
-                columns = [pa.repeat(pa.scalar(text), count).dictionary_encode() for text in texts]
-                columns += [pa.array(values) for values in (fold.slots, fold.keys, fold.rows, fold.msgs)]
-                yield pa.Table.from_arrays(columns, names=list(KEY_SLOTS.names))
+        for judged in accounts:
+            for policy, mode in judged.modes.items():
+                self.modes.setdefault(policy, ModeAccount()).add(mode.worst, mode.verdicts)
 
 
 def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
-    spreads = [dict(zip(KEY_SPREADS.names, row, strict=True)) for row in this.rows[KEY_SPREADS.name]]
-    modes = {
-        policy.value: {
-            "worst_max_over_mean": max(
-                (row["max_over_mean"] for row in spreads if row["policy"] == policy.value and row["max_over_mean"]),
-                default=None,
-            ),
-            # A subscription without keys is not uneven, so it has no verdict.
-            "verdicts": dict(
-                sorted(
-                    Counter(row["verdict"] for row in spreads if row["policy"] == policy.value and row["keys"]).items()
-                )
-            ),
-        }
-        for policy in this.asked.policies
-    }
+    modes = {policy.value: this.modes.get(policy.value, ModeAccount()) for policy in this.asked.policies}
     return {
         "job": JOB,
         "tables": this.draft.rows(*_WRITTEN),
@@ -290,7 +212,10 @@ def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:
         "quarantined": this.account["quarantined"],
         "keys": this.account["keys"],
         "files": len({piece.name for piece in pieces}),
-        "modes": modes,
+        "modes": {
+            name: {"worst_max_over_mean": mode.worst, "verdicts": dict(sorted(mode.verdicts.items()))}
+            for name, mode in modes.items()
+        },
         "release": this.asked.behaviour.label,
         "release_basis": this.asked.rules.release_basis.value,
     }

@@ -29,10 +29,9 @@ from pipeline.schemas import (
     SETTINGS,
     SUBSCRIPTIONS,
     TOPICS,
-    check_folder,
 )
 from pipeline.storage import Place
-from pipeline.tables import counts_of, load, need_tables, rows_of
+from pipeline.tables import check_folder, counts_of, load, need_tables, rows_of
 from pipeline.transforms.bundle_topics import boundaries_of_namespaces, namespace_topics, topics_by_namespace
 from pipeline.transforms.findings import (
     CausePlan,

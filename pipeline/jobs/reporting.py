@@ -34,7 +34,7 @@ from engine.views.fleet.summary import (
 from pipeline.broker_groups import settings_of
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import document_of, has_table
+from pipeline.manifests import document_of, has_table, parts_of
 from pipeline.schemas import (
     ASSIGN_QUARANTINE,
     BALANCE_BROKERS,
@@ -58,12 +58,10 @@ from pipeline.schemas import (
     WORST_NAMESPACES,
     WORST_SUBSCRIPTIONS,
     Table,
-    check_folder,
-    parts_of,
 )
 from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place, for_arrow
-from pipeline.tables import counts_of, load, load_if_there, need_tables, rows_of
+from pipeline.tables import check_folder, counts_of, load, load_if_there, need_tables, rows_of
 from pipeline.transforms.worst import (
     TO_SPLIT,
     dispatchers_of,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from pipeline.manifests import parts_of
 from pipeline.reading.rows import BAD
 from pipeline.schemas import (
     ANSWERS,
@@ -34,11 +35,9 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
     Table,
-    check_folder,
-    parts_of,
 )
 from pipeline.storage import Place
-from pipeline.tables import load
+from pipeline.tables import check_folder, load
 from pipeline.transforms.worst import exact_sum
 from pipeline.writing import Draft
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.living_brokers import living_brokers
+from engine.admin.load_reports import decode_load_report
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import (
     decode_bundles,
@@ -26,11 +27,10 @@ from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import parse_topic_name
+from pipeline.reading.files import read_answer
 from pipeline.reading.kept_answers import keep_answer
-from pipeline.reading.load_reports import take_load_report
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topics import take_broker_stats, take_named, take_one
-from pipeline.reading.unpacking import read_answer
 from pipeline.storage import Place
 
 LOAD_MANAGER: Final = "loadManagerClassName"
@@ -131,7 +131,7 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
         case AnswerKind.PARTITIONED_STATS | AnswerKind.NAMED_STATS:
             take_named(rows, kind, data, name)
         case AnswerKind.LOAD_REPORT:
-            take_load_report(rows, data, name)
+            _take_load_report(rows, data, name)
         case AnswerKind.TOPIC_LIST | AnswerKind.HASH_POSITIONS:
             _take_names(rows, kind, data, name, context)
         case AnswerKind.RUNTIME_CONFIGURATION:
@@ -246,6 +246,28 @@ def _lists_parents(name: str, context: FileContext) -> bool:
     if request is not None and request.what:
         return request.what == "partitioned-list"
     return "partitioned" in base
+
+
+def _take_load_report(rows: Rows, data: bytes, name: str) -> None:
+    decoded = decode_load_report(data, name)
+    report = decoded.good
+    rows.counts["brokers"] += 1
+    if report is None:
+        rows.set_aside("brokers", decoded.problems, 1, name)
+        return
+    broker = report.broker or name
+    rows.load_answers.append((broker, data, name))
+    rows.answer_bytes += len(data)
+    bundles = len(report.bundles) + decoded.set_aside
+    rows.brokers.append((broker, report.broker_version, report.updated_at_ms, bundles, name))
+    rows.counts["bundle_reports"] += bundles
+    rows.set_aside("bundle_reports", decoded.problems, decoded.set_aside, name)
+    rows.bundle_reports += [
+        (bundle.bundle, bundle.namespace, bundle.bundle.rpartition("/")[2], broker, position, bundle.topics,
+         bundle.producers, bundle.consumers, bundle.msg_rate_in, bundle.msg_rate_out,
+         bundle.throughput_in_bytes_per_sec, bundle.throughput_out_bytes_per_sec, name)
+        for position, bundle in enumerate(report.bundles)
+    ]  # fmt: skip
 
 
 def _take_settings(rows: Rows, data: bytes, name: str) -> None:

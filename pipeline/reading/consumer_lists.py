@@ -1,4 +1,4 @@
-"""Read consumers of subscriptions: from a user's file, to answer what would happen with these, or from an import.
+"""Read consumers of subscriptions from a user's file, to answer what would happen with these.
 
 The file is CSV with a header (``subscription,consumer``, and ``namespace`` if wanted), or JSON with a list of names for
 each subscription; a consumer may also be ``{"name": …}``. Consumers of Failover subscriptions may have a
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.admin.text import child, malformed
@@ -24,11 +25,11 @@ from engine.errors import InputError, Problem
 from engine.failover.bulk import ConsumerList
 from engine.keyshared.model import Consumer, DeclaredRanges
 from engine.names import refuse_namespace, refuse_subscription
+from pipeline.manifests import parts_of
+from pipeline.reading.files import read_answer
 from pipeline.reading.rows import BAD, NOTE, Row, quarantine_row
-from pipeline.reading.unpacking import read_answer
-from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS, parts_of
+from pipeline.schemas import SUBSCRIPTIONS
 from pipeline.storage import Place, for_arrow
-from pipeline.tables import rows_of
 
 Key = tuple[str, str]
 """Namespace and subscription; an empty namespace means any."""
@@ -38,7 +39,6 @@ _Detail = TypeVar("_Detail")
 _LEVEL: Final = re.compile(r"-?\d{1,10}")
 _RANGE: Final = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 _LINE: Final = "this line is set aside"
-_OF_KEY_SHARED: Final = [("type", "=", "Key_Shared")]
 
 
 def read_consumer_lists(path: Path) -> tuple[dict[Key, ConsumerList], list[Row]]:
@@ -152,7 +152,7 @@ def _rows(reader: csv.DictReader[str], source: str) -> Iterator[dict[str, str | 
     try:
         yield from reader
     except csv.Error as fault:
-        raise InputError(f"{source}:{reader.line_num}: {fault}; look what this file really is") from fault
+        raise InputError(f"{source}:{reader.line_num}: {fault}; check what this file really is") from fault
 
 
 def _json_entries(
@@ -183,32 +183,9 @@ def _json_entries(
 
 
 def has_key_shared(folder: Place) -> bool:
-    """Whether an import under ``folder`` has a Key_Shared subscription."""
-    return any(True for _ in rows_of(folder / SUBSCRIPTIONS.name, "consumer_set", filters=_OF_KEY_SHARED))
-
-
-def consumers_of_tables(folder: Place) -> tuple[KeyLists, dict[Key, int]]:
-    """The consumers of each subscription in the order of the statistics, and how many lists those have with several.
-
-    Both are empty without such tables. Every partition has a dispatcher of its own: the list of the first topic by name
-    represents all. Ranges in statistics are not declarations, so the consumers have none here. O(rows).
-    """
-    columns = ["namespace", "subscription", "consumer_set"]
-    first: dict[Key, dict[int, str]] = defaultdict(dict)
-    """The first topic by name of each list."""
-    for part in parts_of(folder / SUBSCRIPTIONS.name):
-        rows = pq.read_table(for_arrow(part), columns=[*columns, "topic"], filters=_OF_KEY_SHARED)
-        smallest = rows.sort_by("topic").group_by(columns, use_threads=False).aggregate([("topic", "first")])
-        for row in smallest.to_pylist():
-            topics = first[row["namespace"], row["subscription"]]
-            number, topic = row["consumer_set"], row["topic_first"]
-            topics[number] = min(topics.get(number, topic), topic)
-    chosen = {key: min(topics, key=lambda number: (topics[number], number)) for key, topics in first.items()}
-    chosen_sets = [("consumer_set", "in", sorted(set(chosen.values())))]
-    sets = dict(rows_of(folder / CONSUMER_SETS.name, *CONSUMER_SETS.names, filters=chosen_sets)) if chosen else {}
-    lists = {
-        key: tuple(Consumer(place, name) for place, name in enumerate(sets[number]))
-        for key, number in chosen.items()
-        if number in sets
-    }
-    return lists, {key: len(topics) for key, topics in first.items() if len(topics) > 1}
+    """Whether an import under ``folder`` has a Key_Shared subscription. Reads up to the first one."""
+    return any(
+        pc.any(pc.equal(batch["type"], "Key_Shared")).as_py()
+        for part in parts_of(folder / SUBSCRIPTIONS.name)
+        for batch in pq.ParquetFile(for_arrow(part)).iter_batches(columns=["type"])
+    )

@@ -7,16 +7,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind
+from engine.admin.load_reports import decode_load_report
 from engine.admin.requests import AdminRequest, Naming, request_of_path, scenario_facts
-from engine.admin.topics import without_nulls
 from pipeline.reading.answers import FileContext, naming_of_kind
-from pipeline.reading.files import FoundFile
-from pipeline.reading.load_reports import LoadReportWire, broker_id
-from pipeline.reading.unpacking import read_answer
+from pipeline.reading.files import FoundFile, read_answer
 
 _SCENARIO: Final = "scenario"
 _NAMESPACE_REQUESTS: Final = ("bundles", "policies")
@@ -132,10 +128,8 @@ def _report_broker(file: FoundFile) -> str:
     if file.size_bytes > _SMALL_BYTES:
         return ""
     data, _ = read_answer(file.path, file.name)
-    try:
-        return broker_id(msgspec.convert(without_nulls(msgspec.json.decode(data or b"{}")), type=LoadReportWire))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
+    report = decode_load_report(data or b"", file.name).good
+    return report.broker if report is not None else ""
 
 
 def subjects_of(

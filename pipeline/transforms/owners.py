@@ -31,7 +31,7 @@ from engine.failover.bulk_policies import (
     change_of,
 )
 from engine.failover.choose import rule_in_force
-from pipeline.batches import byte_column, in_chunks
+from pipeline.batches import byte_column, in_chunks, runs, same_text
 from pipeline.schemas import ASSIGNMENTS
 from pipeline.sink import Parts
 
@@ -145,7 +145,7 @@ class _Task:
         columns = {
             "subscription": here.subscriptions.of(unit),
             "namespace": here.namespaces.of(unit),
-            "policy": _same(policy.value, count),
+            "policy": same_text(policy.value, count),
             "rule": pa.DictionaryArray.from_arrays(_rule(policy, partitions, here.fleet.rules, here), pa.array(_RULES)),
             "what_if": pa.repeat(policy.what_if, count),
             "active_consumer": here.new_names.of(choice.after),
@@ -219,8 +219,7 @@ class FewestMovesOfUnits:
             partitions = partitions_of(rows, local)
             now = here.change.now(partitions)
             after = np.empty(len(units), dtype=np.int64)
-            begins = np.flatnonzero(np.append(True, units[1:] != units[:-1]))
-            for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(units)], strict=True):
+            for begin, end in runs(units):
                 unit, number = int(units[begin]), int(local[begin])
                 moves = last[1] if last is not None and last[0] == unit else self._moves(here, unit, number)
                 last = unit, moves
@@ -264,10 +263,6 @@ def _rule(policy: Policy, partitions: Partitions, rules: UnitRules, here: _AtHan
     release = rules.release[here.units][partitions.unit]
     places: NDArray[np.int32] = of_release[release, (partitions.index >= 0).astype(np.int64)]
     return places
-
-
-def _same(text: str, count: int) -> Any:
-    return pa.DictionaryArray.from_arrays(np.zeros(count, dtype=np.int32), pa.array([text], pa.string()))
 
 
 def _slot_names(lists: Sequence[ConsumerList]) -> _Words:

@@ -96,6 +96,18 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     )
 
 
+def key_shared_lists(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
+    """The consumers of each Key_Shared subscription as ``names``, and how many ``lists`` its topics have.
+
+    Every partition has a dispatcher of its own: the list of the first topic by name represents all.
+    """
+    rows = subscriptions.where(fn.col("type") == _KEY_SHARED)
+    by_list = rows.groupBy("namespace", "subscription", "consumer_set").agg(fn.min("topic").alias("topic"))
+    first = fn.min_by("consumer_set", fn.struct("topic", "consumer_set")).alias("consumer_set")
+    chosen = by_list.groupBy("namespace", "subscription").agg(first, fn.count("*").alias("lists"))
+    return chosen.join(sets, "consumer_set").select("namespace", "subscription", "names", "lists")
+
+
 def key_cases(subscriptions: DataFrame, consumers: DataFrame) -> DataFrame:
     """One row for each Key_Shared subscription over topics with the same consumers and the same ranges.
 

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 from engine.bulk_hashing import murmur3_bulk
 from engine.failover.bulk_ring import assign_modulo, cohorts, rings_of
 from pipeline.batches import byte_column
-from pipeline.schemas import ASSIGNMENTS, parts_of
+from pipeline.manifests import parts_of
+from pipeline.schemas import ASSIGNMENTS
 from tests.bench_spark.comparing import check_same
 from tests.bench_spark.made_up import consumer_lists
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline import distinct_keys
-from pipeline.distinct_keys import by_part, distinct, hashed
+from pipeline.jobs import keys_tasks
+from pipeline.jobs.keys_tasks import by_hash, distinct, hashed
 from pipeline.reading.trace_rows import EVENTS as EVENT_COLUMNS
 
 EVENTS = st.lists(st.tuples(st.integers(0, 2), st.binary(max_size=2), st.integers(0, 5)))
@@ -38,9 +38,9 @@ def test_sums_of_keys_are_those_of_a_dictionary(first: Any, second: Any, parts: 
         rows["abc"[space], key] += 1
         msgs["abc"[space], key] += count
     with pytest.MonkeyPatch.context() as patch:
-        real = distinct_keys.murmur3_bulk
-        patch.setattr(distinct_keys, "murmur3_bulk", lambda names: real(names) & ((1 << bits) - 1))
-        sent = [part for each in (first, second) for part in by_part(distinct([made(each)]), parts)]
+        real = keys_tasks.murmur3_bulk
+        patch.setattr(keys_tasks, "murmur3_bulk", lambda names: real(names) & ((1 << bits) - 1))
+        sent = [part for each in (first, second) for part in by_hash(distinct([made(each)]), parts)]
     met = [distinct([keys for part, keys in sent if part == wanted]) for wanted in sorted({part for part, _ in sent})]
     found = [row for keys in met for row in counted(keys)]
     assert sorted(found) == sorted((*key, rows[key], msgs[key]) for key in rows)

@@ -9,7 +9,8 @@ import pytest
 
 from engine.errors import InputError, RingsideError
 from pipeline.failures import failure_of, interrupt_behind
-from pipeline.schemas import SETTINGS, check_folder
+from pipeline.schemas import SETTINGS
+from pipeline.tables import check_folder
 from pipeline.writing import write_rows
 
 PYTHON = """An exception was thrown from the Python worker:

@@ -13,7 +13,7 @@ from engine.errors import RingsideError
 from engine.views.fleet.summary import FILE_NAME, VERSION, FleetSummary, FleetTotals, read_summary, summary_text
 from pipeline import history
 from pipeline.history import HISTORY, keep_run, runs_kept
-from pipeline.manifests import document_of, parts_of_table
+from pipeline.manifests import document_of, parts_of
 from pipeline.schemas import FILES, SETTINGS
 from pipeline.stamps import Stamp
 from pipeline.storage import Place, StorePath, for_arrow
@@ -39,7 +39,7 @@ def write_run(target: Place, run_id: str, *, settings: bool = True) -> None:
 
 def files_of(folder: Place) -> list[str]:
     """The texts of the table of files."""
-    tables = [pq.read_table(for_arrow(part)) for part in parts_of_table(folder / FILES.name)]
+    tables = [pq.read_table(for_arrow(part)) for part in parts_of(folder / FILES.name)]
     return [name for table in tables for name in table["file"].to_pylist()]
 
 
@@ -75,7 +75,7 @@ def test_what_another_run_left_is_not_taken_along(target: Place) -> None:
     keep_run(target, RUNS[1], ["import"], 1)
     kept = target / HISTORY / RUNS[1]
     assert files_of(kept) == [RUNS[1]]
-    assert not parts_of_table(kept / SETTINGS.name)
+    assert not parts_of(kept / SETTINGS.name)
     assert not (kept / "lint.json").exists()
 
 

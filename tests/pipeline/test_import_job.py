@@ -22,8 +22,9 @@ from pipeline.jobs import importing, job_called
 from pipeline.jobs.import_tables import TableAccount, whole_namespaces
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading import files
-from pipeline.schemas import EVERY_TABLE, check_folder
+from pipeline.schemas import EVERY_TABLE
 from pipeline.sink import Parts
+from pipeline.tables import check_folder
 from pipeline.writing import ensure_part
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"

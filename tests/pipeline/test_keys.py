@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from engine.keyshared.ownership import slots_by_consumer
 from engine.keyshared.policies import KeyPolicy, selector_of
 from pipeline.jobs import job_called
 from pipeline.jobs.keys import read_options
+from pipeline.jobs.keys_judging import EXACT_SPACES
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.schemas import (
     BROKERS,
@@ -36,6 +39,7 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
 )
 from pipeline.writing import replacing, write_rows
+from tests.pipeline.driver_rows import rows_of_driver
 
 LISTS = {
     "plain": [{"name": f"c-{number}"} for number in range(5)],
@@ -180,14 +184,14 @@ def test_words_that_mean_nothing_are_refused_before_anything_is_read(tmp_path: P
     assert not (tmp_path / "out").exists()
 
 
-def imported(folder: Path, lists: dict[str, tuple[str, ...]]) -> Path:
-    """What an import tells of one Key_Shared subscription with these consumers at each of its topics."""
+def imported(folder: Path, lists: dict[str, tuple[str, ...]], subscriptions: Sequence[str] = ("s",)) -> Path:
+    """What an import tells of Key_Shared subscriptions with these consumers at each of their topics."""
     columns: dict[str, list[object]] = {name: [] for name in SUBSCRIPTIONS.names}
-    for number, (topic, names) in enumerate(lists.items()):
+    for subscription, (number, (topic, names)) in product(subscriptions, enumerate(lists.items())):
         row = {
-            "subscription": "s", "topic": f"persistent://a/b/{topic}", "namespace": "a/b", "type": "Key_Shared",
-            "partitioned_topic": f"persistent://a/b/{topic}", "partition_index": -1, "consumers": len(names),
-            "consumer_set": number, "told_active_consumer": None, "file": "f.json",
+            "subscription": subscription, "topic": f"persistent://a/b/{topic}", "namespace": "a/b",
+            "type": "Key_Shared", "partitioned_topic": f"persistent://a/b/{topic}", "partition_index": -1,
+            "consumers": len(names), "consumer_set": number, "told_active_consumer": None, "file": "f.json",
         }  # fmt: skip
         for name, values in columns.items():
             values.append(row.get(name, 0))
@@ -198,9 +202,11 @@ def imported(folder: Path, lists: dict[str, tuple[str, ...]]) -> Path:
     return folder
 
 
-def test_topics_with_different_consumers_are_noted_with_the_list_that_is_used(tmp_path: Path) -> None:
+def test_topics_with_different_consumers_are_noted_with_the_list_that_is_used(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     lists = {"t-1": ("c",), "t-0": ("a", "b"), "t-2": ("a", "b", "c")}
-    result = run_without_trace(imported(tmp_path / "in", lists), tmp_path / "out")
+    result = run_without_trace(spark, imported(tmp_path / "in", lists), tmp_path / "out")
     (told,) = rows_of(tmp_path / "out", KEY_QUARANTINE)
     assert (told["file"], told["kind"], told["rows"]) == ("a/b/s", "note", 0)
     assert "3 different lists of consumers; that of the first topic" in told["reason"]
@@ -208,15 +214,15 @@ def test_topics_with_different_consumers_are_noted_with_the_list_that_is_used(tm
     assert all(mode["verdicts"] == {} for mode in result.values()), "without a key nothing is uneven"
 
 
-def test_one_list_of_all_topics_needs_no_note(tmp_path: Path) -> None:
-    run_without_trace(imported(tmp_path / "in", {"t-0": ("a", "b")}), tmp_path / "out")
+def test_one_list_of_all_topics_needs_no_note(spark: SparkSession, tmp_path: Path) -> None:
+    run_without_trace(spark, imported(tmp_path / "in", {"t-0": ("a", "b")}), tmp_path / "out")
     assert rows_of(tmp_path / "out", KEY_QUARANTINE) == []
 
 
-def run_without_trace(tables: Path, out: Path) -> dict[str, Any]:
-    """What is told of each mode; nothing is folded, so no Spark is needed."""
+def run_without_trace(spark: SparkSession, tables: Path, out: Path) -> dict[str, Any]:
+    """What is told of each mode; nothing is folded."""
     (nothing := out.with_name("nothing")).mkdir()
-    done = job_called("keys")(None, nothing, out, JobOptions({"tables": str(tables)}))  # type: ignore[arg-type]
+    done = run(spark, nothing, out, tables=str(tables))
     modes: dict[str, Any] = done.summary["modes"]  # type: ignore[assignment]
     return modes
 
@@ -233,3 +239,27 @@ def test_the_release_is_the_one_that_brokers_reported(
     asked = read_options(given, tmp_path)
     assert (asked.behaviour.label, asked.rules.release_basis.value) == expected
     assert (asked.behaviour.key_shared_ring == "name_nul_i") is (expected[0] == "3.2.3")
+
+
+def test_what_the_driver_reads_does_not_depend_on_keys_and_subscriptions(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Consumers from an import, keys from a trace, and subscriptions that are in one of them only."""
+    collected = []
+    for subscriptions in (3, 60):
+        folder = tmp_path / str(subscriptions)
+        names = [f"s-{number}" for number in range(subscriptions)]
+        tables = imported(folder / "in", {"t-0": ("a", "b")}, names[1:])
+        lines = [f"a/b,{name},key-{number}" for name in names[:-1] for number in range(subscriptions)]
+        (folder / "t.csv").write_text("\n".join(["namespace,subscription,key", *lines]) + "\n")
+        with monkeypatch.context() as patch:
+            rows = rows_of_driver(spark, patch)
+            summary = run(spark, folder / "t.csv", folder / "out", tables=str(tables), modes="auto_split").summary
+        collected.append(rows)
+        assert summary["keys"] == (subscriptions - 1) * subscriptions
+        spreads = rows_of(folder / "out", KEY_SPREADS)
+        assert {row["subscription"]: row["keys"] for row in spreads} == {
+            name: 0 if name == names[-1] else subscriptions for name in names[1:]
+        }
+        assert {row["exact"] for row in spreads} == {subscriptions <= EXACT_SPACES}
+    assert collected[0] == collected[1]

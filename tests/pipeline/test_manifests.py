@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.errors import RingsideError
-from pipeline.manifests import RUNS, document_of, parts_of_table, results_at
-from pipeline.schemas import FILES, SETTINGS, check_folder
+from pipeline.manifests import RUNS, document_of, parts_of, results_at
+from pipeline.schemas import FILES, SETTINGS
 from pipeline.storage import StorePath, for_arrow
+from pipeline.tables import check_folder
 from pipeline.writing import PartWriter, replacing, withdraw, write_json, write_rows
 
 STEPS = ("rename", "write_bytes", "unlink", "remove_folder")
@@ -32,7 +33,7 @@ def write_result(target: StorePath, word: str, job: str = "job") -> None:
 
 def words(target: StorePath, job: str = "job") -> tuple[list[str], str]:
     """What the manifest says: rows of the table, and the document."""
-    tables = [pq.read_table(for_arrow(part)) for part in parts_of_table(target / SETTINGS.name)]
+    tables = [pq.read_table(for_arrow(part)) for part in parts_of(target / SETTINGS.name)]
     return [name for table in tables for name in table["name"].to_pylist()], json.loads(
         document_of(target, f"{job}.json")
     )["run"]
@@ -154,7 +155,7 @@ def test_results_of_other_jobs_stay_and_one_can_be_withdrawn(place: StorePath) -
         write_rows(SETTINGS, draft.table(SETTINGS), [("a", "1", "f")])
         write_json(draft.folder, "second.json", {})
     withdraw(place, "second")
-    assert not parts_of_table(place / SETTINGS.name) and parts_of_table(place / FILES.name)
+    assert not parts_of(place / SETTINGS.name) and parts_of(place / FILES.name)
     assert [path.name for path, _ in place.files()] == ["first.json"]
     with pytest.raises(FileNotFoundError):
         document_of(place, "second.json")
@@ -173,13 +174,13 @@ def test_a_file_of_somebody_else_is_in_the_way_and_stays(place: StorePath) -> No
 def test_a_manifest_that_means_nothing_is_refused(place: StorePath, text: bytes) -> None:
     (place / RUNS / "job-000001-00000000.json").write_bytes(text)
     with pytest.raises(RingsideError, match="job-000001"):
-        parts_of_table(place / SETTINGS.name)
+        parts_of(place / SETTINGS.name)
 
 
 def test_tables_without_a_manifest_are_all_parts_in_their_folder(place: StorePath) -> None:
     for name in ("b.parquet", "a.parquet", "_SUCCESS"):
         (place / SETTINGS.name / name).write_bytes(b"x")
-    assert [part.name for part in parts_of_table(place / SETTINGS.name)] == ["a.parquet", "b.parquet"]
+    assert [part.name for part in parts_of(place / SETTINGS.name)] == ["a.parquet", "b.parquet"]
 
 
 def test_the_manifest_is_a_document_with_a_format(place: StorePath) -> None:

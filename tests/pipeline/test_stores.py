@@ -22,9 +22,10 @@ from engine.views.fleet.summary import FILE_NAME, read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.manifests import RUNS, results_at
-from pipeline.schemas import EVERY_TABLE, SUBSCRIPTIONS, TOPICS, check_folder
+from pipeline.schemas import EVERY_TABLE, SUBSCRIPTIONS, TOPICS
 from pipeline.stamps import COLUMNS as STAMP
 from pipeline.storage import Place, StorePath, place_for, place_of
+from pipeline.tables import check_folder
 from tests.pipeline.stores import BUCKET, NoJarsError, jars, settings_for
 from tui.cli.main import main
 from tui.sources.fleet_part import part_of

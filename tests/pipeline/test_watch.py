@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,6 +16,7 @@ from engine.errors import InputError, RingsideError
 from pipeline.jobs import job_called, watching
 from pipeline.jobs.result import JobOptions
 from pipeline.writing import alone
+from tests.pipeline.driver_rows import rows_of_driver
 from tui.sources.fleet_part import part_of
 from tui.sources.fleet_results import read_results
 
@@ -153,26 +153,7 @@ def test_dumps_count_by_their_moments_and_not_by_their_arrival(spark: SparkSessi
 def test_what_the_driver_collects_does_not_depend_on_the_number_of_topics(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tasks run in other processes, so these patches count what the driver alone reads."""
-    rows: list[int] = []
-
-    def counted(owner: Any, name: str) -> None:
-        called = getattr(owner, name)
-
-        def count(*args: Any, **options: Any) -> Any:
-            result = called(*args, **options)
-            rows.append(len(result) if isinstance(result, list) else result.num_rows)
-            return result
-
-        monkeypatch.setattr(owner, name, count)
-
-    for owner, names in (
-        (type(spark.range(1)), ("collect", "toArrow", "toPandas", "toLocalIterator")),
-        (pq, ("read_table",)),
-        (pq.ParquetFile, ("read", "read_row_group")),
-    ):
-        for name in names:
-            counted(owner, name)
+    rows = rows_of_driver(spark, monkeypatch)
     collected = []
     for topics in (2, 40):
         source, out = tmp_path / f"{topics}-in", tmp_path / f"{topics}-out"

@@ -211,13 +211,16 @@ def _cells(text: str) -> str:
 
 def _hint(screen: Dashboard, twin: Session) -> str:
     if isinstance(screen, MainScreen):
-        text, notices = hint(twin.view), twin.view.notices
+        view = twin.shown.failover_view
+        text, notices = hint(view), view.notices
     elif isinstance(screen, KeysScreen):
-        assert twin.keys_view is not None
-        text, notices = keys_hint(twin.keys_view), twin.keys_view.notices
+        keys_view = twin.shown.keys_view
+        assert keys_view is not None
+        text, notices = keys_hint(keys_view), keys_view.notices
     else:
-        assert twin.producers_view is not None
-        text, notices = producers_hint(twin.producers_view), twin.producers_view.notices
+        producers_view = twin.shown.producers_view
+        assert producers_view is not None
+        text, notices = producers_hint(producers_view), producers_view.notices
     return text + (f" (i: {counted(len(notices), 'notice')})" if notices else "")
 
 

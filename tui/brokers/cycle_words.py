@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
+from engine.admin.interruptions import Interruption
 from engine.balance.leadership.shedding import UnloadOutcome
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.model import BrokerOutcome, BundleOutcome
@@ -14,6 +15,7 @@ from engine.balance.thresholds import least_setting, limit_setting
 from engine.text import counted, listed
 from engine.views.brokers.model import LeftAlone, NextCycle, NextMove, Numbers
 from tui.kit.compared import compared_text
+from tui.kit.interruptions import anew_parts
 from tui.kit.wording import Line, bytes_per_sec, msgs_per_sec, percent, safe_name
 
 BROKER_TEXTS: Final[dict[BrokerOutcome, str]] = {
@@ -57,7 +59,7 @@ BUNDLE_TEXTS: Final[dict[BundleOutcome | TopBundleOutcome, str]] = {
     "moved": "moved",
     "swapped": "moved back to make room",
     "recently-unloaded": "unloaded within the grace period",
-    "no-averages": "in no report that the leader has averages of",
+    "no-averages": "in no report that the leader has averages of, or a broker's own for heartbeats",
     "enough-taken": "enough was taken before",
     "too-large": "larger than what should move",
     "idle": "without traffic",
@@ -124,7 +126,8 @@ def move_text(coming: NextMove) -> str:
     drawn = f" (drawn: {chances_text(move.chances)})" if len(move.chances) > 1 else ""
     if coming.planned and coming.planned != move.destination:
         drawn += f"; the shedder planned {safe_name(coming.planned)}"
-    carries = f"{counted(move.topics, 'topic')}{clients_text([move])}, {msgs_per_sec(move.msgs_per_sec)}"
+    anew = [] if coming.interruption is None else [coming.interruption]
+    carries = f"{counted(move.topics, 'topic')}{clients_text([move], anew)}, {msgs_per_sec(move.msgs_per_sec)}"
     return f"{safe_name(move.bundle)} to {target}{drawn}{back}: {carries}"
 
 
@@ -142,13 +145,15 @@ class HasClients(Protocol):
     def consumers(self) -> int: ...
 
 
-def clients_text(interrupted: Iterable[HasClients]) -> str:
-    """Who connects again after unloads, to be put after the topics; "" where the reports name nobody."""
+def clients_text(interrupted: Iterable[HasClients], anew: Iterable[Interruption] = ()) -> str:
+    """Who connects again after unloads, to be put after the topics; "" where the reports name nobody.
+
+    ``anew``: what was reported of the topics of these bundles.
+    """
     bundles = tuple(interrupted)
     producers, consumers = sum(bundle.producers for bundle in bundles), sum(bundle.consumers for bundle in bundles)
-    if not producers and not consumers:
-        return ""
-    return f", {counted(producers, 'producer')}, {counted(consumers, 'consumer')}"
+    clients = [counted(producers, "producer"), counted(consumers, "consumer")] if producers or consumers else []
+    return "".join(f", {part}" for part in [*clients, *anew_parts(anew)])
 
 
 def left_texts(left_alone: Iterable[LeftAlone], shedder: str) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from engine.admin.interruptions import Interruption
 from engine.balance.ahead.model import Assumption
 from engine.text import counted, listed, time_text
 from engine.views.brokers.model import (
@@ -25,6 +26,8 @@ ASSUMED_TEXTS: Final[dict[Assumption, str]] = {
     "usage-moves-with-traffic": "cpu, direct memory and bandwidth move with a bundle's share of its broker's bytes",
     "averages-from-one-report": "the leader's averages are the reported rates, since each broker has one report only",
     "averages-from-reports": "the leader's averages come from the reports given, which may not be all there were",
+    "loads-from-metrics": "usage comes from the brokers' metrics, traffic from the topics they have loaded, and their"
+    " average throughput, which nothing shows, is that of now",
     "history-empty": "hit counts and recent unloads, which only the leader knows, are empty",
     "policies-unknown": "no policy is known, so every broker may own every bundle",
     "isolation-unknown": "no isolation policy is known, so every broker may own every bundle",
@@ -124,7 +127,7 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
         if view.given.about and not view.changes:
             lines.append((view.given.about, "text"))
         for change in view.changes:
-            lines += change_lines(change, view.question.cycles)
+            lines += change_lines(change, view.question.cycles, view.interruptions)
         for broker, older in view.older.items():
             text = f"{safe_name(broker)}: its report is {time_text(older)} older than the newest"
             lines.append((f"{text}; if it is gone, x takes it away", "warn"))
@@ -143,7 +146,7 @@ def next_lines(view: BrokersView, frame: BrokersFrame) -> list[Line]:
     ]
 
 
-def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
+def change_lines(change: ChangeDone, cycles: int, interruptions: Mapping[str, Interruption]) -> list[Line]:
     """What the death or the arrival of a broker does."""
     broker = safe_name(change.broker)
     if change.kind == "joins":
@@ -156,7 +159,8 @@ def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
     interrupted = [landing.stats for landing in change.landings]
     topics = counted(sum(stats.topics for stats in interrupted), "topic")
     bundles = counted(len(interrupted), "bundle")
-    lines: list[Line] = [(f"{broker} dies, which interrupts {bundles}: {topics}{clients_text(interrupted)}", "head")]
+    clients = clients_text(interrupted, known_of(interruptions, (landing.bundle for landing in change.landings)))
+    lines: list[Line] = [(f"{broker} dies, which interrupts {bundles}: {topics}{clients}", "head")]
     usages = [f"{safe_name(name)} {percent(was)} to {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
     lines.append((f"usage of the others, by one of the possible draws: {', '.join(usages)}", "text"))
     for landing in change.landings[:LANDINGS_SHOWN]:
@@ -173,6 +177,11 @@ def change_lines(change: ChangeDone, cycles: int) -> list[Line]:
             (f"and {counted(len(change.landings) - LANDINGS_SHOWN, 'bundle')} more (--json has them all)", "dim")
         )
     return lines
+
+
+def known_of(interruptions: Mapping[str, Interruption], bundles: Iterable[str]) -> list[Interruption]:
+    """The interruptions by these bundles, each as often as it is named, without those of which nothing is known."""
+    return [interruptions[bundle] for bundle in bundles if bundle in interruptions]
 
 
 def fault_lines(frame: BrokersFrame) -> list[Line]:

@@ -21,21 +21,18 @@ from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_
 from engine.errors import InputError, Problem, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
 from engine.text import path_word, shell_line
-from engine.views.failover.dashboard import dashboard_view
-from engine.views.failover.model import DashboardView, Notice
-from engine.views.reported.bundles import with_load_reports
-from engine.views.reported.subscription import BUNDLES, SubscriptionView, all_places, reported_only, subscription_view
-from engine.views.reported.view import Reported, Subject, keys_with_reported, subject_of, with_reported
+from engine.views.failover.model import Notice
+from engine.views.reported.subscription import BUNDLES, reported_only
+from engine.views.reported.view import Reported
 from tui.cli.options import FLAG, WhatIf
 from tui.cli.output import say
+from tui.kit.shown import Places, Shown
 from tui.scene import Feed
 from tui.sources.answers import opened
 
 if TYPE_CHECKING:
     from engine.cluster.journal.file import Journal
     from engine.scenarios.script.model import Script
-    from engine.views.keys.model import KeysView
-    from engine.views.producers.model import ProducersView, StatisticsView
 
 HEAD_BYTES: Final = 4096
 HEADER: Final = b'"kind":"header"'
@@ -43,7 +40,7 @@ HEADER: Final = b'"kind":"header"'
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
+    """What is shown: a timeline, the place of the shown subscription, and the problems and notes of opening it.
 
     ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``; ``script`` is what the
     screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster, and
@@ -62,58 +59,19 @@ class Session:
     stopped_at: tuple[int, int] | None = None
 
     @property
-    def view(self) -> DashboardView:
-        view = dashboard_view(
-            self.timeline, subscription=self.subscription, problems=len(self.problems), notes=self.notes
+    def shown(self) -> Shown:
+        """What the screen shows first, and what is printed without a screen."""
+        reported, place = Reported(self.seen), self.subscription
+        return Shown(
+            self.timeline,
+            _places(self.timeline, reported),
+            place,
+            failover=place,
+            reported=reported,
+            moment=reported.last,
+            problems=len(self.problems),
+            notes=self.notes,
         )
-        view = replace(view, status=replace(view.status, subscriptions=_places(self.timeline, self.seen)[0]))
-        reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
-        if subject is not None:
-            view = with_reported(view, reported, reported.last, subject)
-        return with_load_reports(view, reported, reported.last)
-
-    @property
-    def keys_view(self) -> KeysView | None:
-        """What the screen "keys" shows, where the shown subscription is of type Key_Shared."""
-        state = self.timeline.state
-        at = self.subscription - len(state.subscriptions)
-        if not 0 <= at < len(state.key_subscriptions):
-            return None
-        from engine.views.keys.view import keys_view
-
-        view = keys_view(self.timeline, state.key_subscriptions[at].key, notes=self.notes)
-        view = replace(view, status=replace(view.status, subscriptions=_places(self.timeline, self.seen)[0]))
-        reported, subject = Reported(self.seen), subject_of(self.timeline, view.status.subscription)
-        return view if subject is None else keys_with_reported(view, reported, reported.last, subject)
-
-    @property
-    def producers_view(self) -> ProducersView | None:
-        """What the screen "producers" shows, where the producers of a topic are shown."""
-        state = self.timeline.state
-        at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
-        if not 0 <= at < len(state.producer_topics):
-            return None
-        from engine.views.producers.view import producers_view
-
-        return producers_view(self.timeline, state.producer_topics[at].topic, notes=self.notes)
-
-    @property
-    def reported_view(self) -> SubscriptionView | None:
-        """What was reported of the shown subscription, where nothing is computed for it."""
-        keys, others, reported = _places(self.timeline, self.seen)
-        at = self.subscription - (len(keys) - len(others))
-        if not 0 <= at < len(others):
-            return None
-        return subscription_view(self.timeline, reported, reported.last, others[at], keys=keys, notes=self.notes)
-
-    @property
-    def statistics_view(self) -> StatisticsView:
-        """The merged statistics of the producers that are shown; only where ``producers_view`` is there."""
-        from engine.views.producers.answers import statistics_view
-
-        state = self.timeline.state
-        at = self.subscription - len(state.subscriptions) - len(state.key_subscriptions)
-        return statistics_view(self.timeline, state.producer_topics[at].topic)
 
 
 def begin(opened: Opened, what_if: WhatIf) -> Session:
@@ -139,7 +97,7 @@ def resumed(session: Session, what_if: WhatIf) -> Session:
     except InputError:
         if not what_if.commands:
             raise
-        place = 0  # one of the commands may make it
+        place = 0  # one of the commands may create it
     timeline = session.timeline
     changes = [f"release {what_if.pulsar}"] if what_if.pulsar is not None else []
     changes += [f"set {name}={text}" for name, text in what_if.settings]
@@ -165,7 +123,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         return state
     from engine.cluster.keys.subscriptions import restarts
 
-    # What was connected by other settings connects again, as after a restart of the broker.
+    # All consumers connect again with the new settings, as after a restart of the broker.
     events = restarts(state, state.settings, state.release)
     if isinstance(events, Rejection):
         raise InputError(f"these settings cannot be used: {events.message}")
@@ -175,7 +133,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
 
 
 def _with_defaults_of(behaviour: ReleaseBehaviour, state: ClusterState) -> BrokerSettings:
-    """The settings of a state in which what has the default of its release gets that of another one."""
+    """The settings of a state, with defaults of its release replaced by those of another one."""
     before = default_settings(behaviour_in(state))
     changed = {
         name: default
@@ -205,12 +163,9 @@ def applied(timeline: Timeline, line: str, subscription: int = 0) -> Timeline:
     return timeline
 
 
-def _places(timeline: Timeline, seen: tuple[Moment, ...]) -> tuple[tuple[str, ...], tuple[Subject, ...], Reported]:
-    """The keys of all that can be shown, those at the end for which nothing is computed, and all that was reported."""
-    reported, own = Reported(seen), shown_places(timeline.state)
-    start = Timeline.start(timeline.initial)
-    others = reported_only(reported, reported.last, start, shown_places(start.state))
-    return all_places(own, others), others, reported
+def _places(timeline: Timeline, reported: Reported) -> Places:
+    """All that can be shown; at the end are the reported subscriptions for which nothing is computed."""
+    return Places(timeline.state, reported_only(reported, reported.last, timeline.initial))
 
 
 def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str | None) -> int:
@@ -220,14 +175,14 @@ def subscription_place(timeline: Timeline, seen: tuple[Moment, ...], wanted: str
     none, the first that brokers reported, which says more than the bundles.
     """
     if wanted is None:
-        start, present = timeline.initial, _places(timeline, seen)[0]
+        start, present = timeline.initial, _places(timeline, Reported(seen)).keys
         consumed = [subscription.key for subscription in start.subscriptions if subscription.consumers]
         consumed += [key_subscription.key for key_subscription in start.key_subscriptions if key_subscription.consumers]
         if present[:1] == (BUNDLES,):
             return 1
         key = consumed[0] if consumed else ""
         return present.index(key) if key in present else 0
-    state, keys = timeline.state, _places(timeline, seen)[0]
+    state, keys = timeline.state, _places(timeline, Reported(seen)).keys
     for names in (
         keys,
         [
@@ -248,10 +203,10 @@ def _meant(names: Iterable[str]) -> str:
 
 
 def reopened(path: Path, *, reads_only: bool) -> Session:
-    """The session as the journal has it. Raises ``InputError`` when there is nothing to be had from the file.
+    """The session as the journal has it. Raises ``InputError`` when nothing in the file can be used.
 
     Unless ``reads_only``, the journal is open for more; where that is refused (another process has it, a disk that
-    cannot be written) this is said, and new steps go to a file of their own.
+    cannot be written), a sentence says so, and new steps go to a separate file.
     """
     from engine.cluster.journal.file import Journal, JournalFailure, recover
 
@@ -268,7 +223,7 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
 
 
 def _check(path: Path) -> None:
-    """Raises ``InputError`` for a file that nobody wrote as a journal; other faults are reported when it is read."""
+    """Raises ``InputError`` for a file that is not a journal; other faults are reported when it is read."""
     from tui.sources.sessions import session_folder
 
     try:
@@ -301,7 +256,7 @@ def session_of(path: str | None, what_if: WhatIf) -> Session:
 def is_journal(path: str) -> bool:
     """Whether a file begins as a journal does; what cannot be read is reported when it is opened."""
     try:
-        # A pipe is not a journal, and what is read of it here would be missing there.
+        # A pipe is not a journal, and bytes that are read here would be missing later.
         if not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:

@@ -44,7 +44,7 @@ def show_session(
 
     Where the screen cannot be opened nothing is read, so that the reason appears at once. A session with a ``name``
     is made while the screen is open already; one without a name first, so that problems with files are reported before.
-    ``reading`` is what it is made of where a running cluster is read: the frame says how far it is.
+    ``reading`` is the reading of a running cluster that it is made from: the frame says how far it is.
     """
     if output.on_screen:
         from tui.cli.exits import why_no_screen
@@ -56,7 +56,7 @@ def show_session(
         from tui.cli.screen import open_screen
 
         code, demo = open_screen(lambda: _kept(make(), output, journal), output, name, reading)
-        kept = JournalChoice(None, keep=journal.keep)  # a file that was named is that of the first session
+        kept = JournalChoice(None, keep=journal.keep)  # a named file is for the first session alone
         while demo:
             code, demo = open_screen(partial(_kept, demo_session(demo), output, kept), output)
         return code
@@ -93,13 +93,15 @@ def print_session(session: Session, output: Output) -> None:
     from tui.cli.printers.producers_page import producers_lines
     from tui.cli.printers.reported import subscription_lines
 
-    producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
-    if reported is not None:
-        lines: Iterable[str] = subscription_lines(reported)
-    elif producers is not None:
-        lines = producers_lines(producers, session.statistics_view)
+    shown = session.shown
+    if shown.reported_view is not None:
+        lines: Iterable[str] = subscription_lines(shown.reported_view)
+    elif shown.producers_view is not None:
+        lines = producers_lines(shown.producers_view, shown.producer_statistics())
+    elif shown.keys_view is not None:
+        lines = keys_lines(shown.keys_view)
     else:
-        lines = dashboard_lines(session.view) if keys is None else keys_lines(keys)
+        lines = dashboard_lines(shown.failover_view)
     write_page(lines, ascii_only=output.ascii_only)
 
 
@@ -110,12 +112,12 @@ def session_document(session: Session) -> dict[str, Any]:
     from engine.views.producers.document import producers_document
     from engine.views.reported.document import subscription_document
 
-    producers, keys, reported = session.producers_view, session.keys_view, session.reported_view
-    if reported is not None:
-        return subscription_document(reported)
-    if producers is not None:
-        return producers_document(producers, session.statistics_view)
-    return dashboard_document(session.view) if keys is None else keys_document(keys)
+    shown = session.shown
+    if shown.reported_view is not None:
+        return subscription_document(shown.reported_view)
+    if shown.producers_view is not None:
+        return producers_document(shown.producers_view, shown.producer_statistics())
+    return dashboard_document(shown.failover_view) if shown.keys_view is None else keys_document(shown.keys_view)
 
 
 def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Session, Keeping | None]:
@@ -123,7 +125,7 @@ def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Ses
 
 
 def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping | None:
-    """What keeps the steps: the named file, the journal that is gone on with, or on the screen a new session file."""
+    """What keeps the steps: the named file, the resumed journal, or on the screen a new session file."""
     if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
         return None
     from tui.sources.sessions import Keeping, prepare_session_file

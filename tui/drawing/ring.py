@@ -26,8 +26,6 @@ from tui.drawing.ring_picture import Flash, RingFrame, RingMode, RingPicture, Tw
 from tui.drawing.ring_words import draw_tags, draw_words
 
 BINS_PER_READABLE_ARC = 4
-
-
 """An arc narrower than this, on average, reads as dust: then the band of shares is drawn."""
 
 

@@ -43,7 +43,7 @@ from tui.kit.why_panel import WhyPanel
 from tui.kit.wording import FLAG, next_name
 
 if TYPE_CHECKING:
-    from engine.views.finding import Found
+    from engine.views.search import Match
 
 
 class BundleScreens(Protocol):
@@ -234,7 +234,7 @@ class MainScreen(DashboardScreen[DashboardView]):
             return None
         return explanation
 
-    def show_topic(self, match: Found) -> None:
+    def show_topic(self, match: Match) -> None:
         """Explain a topic, or the first partition of a partitioned one."""
         refused = self.explain(match.name)
         if refused is not None and self.explain(f"{match.name}{PARTITION_SUFFIX}0") is None:

@@ -22,8 +22,8 @@ from tui.fleet.columns import BROKERS, LISTS, NAMESPACES, SUBSCRIPTIONS, FleetLi
 from tui.fleet.lines import FleetSpread, fleet_line, heading
 from tui.fleet.words import fleet_sentence, tabs_text
 from tui.kit.columns import Lines
+from tui.kit.exporting import written_sentence
 from tui.kit.footer import KeyFooter, key_hints
-from tui.kit.giving_away import written_sentence
 from tui.kit.help import HelpScreen
 from tui.kit.line_table import LineTable
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title

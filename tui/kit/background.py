@@ -50,7 +50,7 @@ async def in_background(compute: Callable[P, R], *args: P.args, **kwargs: P.kwar
 def run_beside(
     screen: DOMNode, work: Callable[[], Coroutine[Any, Any, None]], *, group: str = "default", exclusive: bool = False
 ) -> None:
-    """Start work of a screen, which ends with it; ``exclusive``: in place of what its group is about.
+    """Start work that ends with its screen; ``exclusive`` cancels earlier work of the same group.
 
     The function is given, not its coroutine: an app that is closing begins nothing more, and Python warns of a
     coroutine that was made in vain.
@@ -60,15 +60,15 @@ def run_beside(
 
 
 class Computing:
-    """What is being computed at the moment.
+    """One calculation at a time, beside the screen.
 
-    ``start`` begins work of the app. Where it is None, nobody has to be kept waiting, and all is computed at once.
+    ``start`` begins work of the app. Where it is None there is no app, and everything is computed at once.
     """
 
     def __init__(self) -> None:
         self.start: Callable[[Work], object] | None = None
         self.what = ""
-        """What is computed, in words; "" for nothing."""
+        """What is being computed, in words; "" for nothing."""
         self._turn = 0
 
     def begin(self, what: str, compute: Callable[[], R], take: Callable[[R], None]) -> None:
@@ -86,6 +86,6 @@ class Computing:
         self.start(work)
 
     def cancel(self) -> None:
-        """Forget what is computed; its thread ends without anybody who listens."""
+        """Drop the calculation: its thread runs to its end, and the result is ignored."""
         self._turn += 1
         self.what = ""

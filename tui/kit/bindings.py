@@ -38,7 +38,7 @@ TYPED: Final = Binding(
     "colon", "command", "Command", key_display=":", show=False, tooltip="Type a command; :help lists them"
 )
 GIVE_AWAY: Final = (*(binding for binding in TABLE if binding.action in ("copy", "export")), TYPED)
-"""What a screen around a table does; sorting is done by the table itself."""
+"""Keys of a screen around a table; sorting is done by the table itself."""
 ZOOM: Final = Binding("z", "zoom", "Zoom", tooltip="Zoom the panel in use, and back")
 CLOSE: Final = Binding("escape", "back", "Close", show=False, tooltip="Close what is open")
 SUBSCRIPTIONS: Final = (
@@ -85,7 +85,7 @@ def grouped(change: tuple[Binding, ...], ask: tuple[Binding, ...], place: tuple[
 
 
 def same_reason(keys: str, reason: str) -> dict[str, str]:
-    """Several keys that mean nothing here for one reason.
+    """Map several keys to the one reason why they do nothing here.
 
     >>> same_reason("sb", "no bundles here")
     {'s': 'no bundles here', 'b': 'no bundles here'}
@@ -97,7 +97,7 @@ _NAMED: Final = frozenset({"insert", "delete", "backspace", "space", "enter", "e
 
 
 def key_name(typed: str) -> str:
-    """The name that Textual has for a key; "" for what is none.
+    """Return Textual's name of a key; "" for a text that is not a key.
 
     >>> [key_name(each) for each in ("K", "[", "ctrl+n", "f6", "alt+x", "no key", "")]
     ['K', 'left_square_bracket', 'ctrl+n', 'f6', 'alt+x', '', '']

@@ -72,7 +72,7 @@ Value = float | str | None
 class Lines:
     """What a table shows: ``line(index, width)`` gives a row as one line of text. Compared by identity.
 
-    ``columns`` are those at a width, from the left, where a table is made of such.
+    ``columns`` gives those at a width, from the left, where the table has columns.
     """
 
     count: int

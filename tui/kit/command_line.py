@@ -35,7 +35,6 @@ COMMANDS: Final[Sequence[Group]] = (
         ],
     ),
 )
-"""What can be typed."""
 
 
 class CommandLine:

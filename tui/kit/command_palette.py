@@ -1,4 +1,4 @@
-"""The command palette: the stock one, whose commands may name subscriptions, so it takes their text as it is."""
+"""Textual's command palette, with plain text: titles of commands may contain names of subscriptions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tui.kit.prompt import LONGEST_LINE
 from tui.kit.screens import LeavesOnce
 
 PALETTE_ID = "--command-palette"
-"""By this Textual knows whether one is open."""
+"""The id by which Textual recognises an open palette."""
 
 
 class PlainCommands(Provider):
     """The system commands of the app, as the stock provider finds them."""
 
     async def discover(self) -> Hits:
-        """All of them, by name."""
+        """Yield all commands by name."""
         for title, description, callback, shown in sorted(
             self.app.get_system_commands(self.screen), key=lambda command: command.title
         ):
@@ -26,7 +26,7 @@ class PlainCommands(Provider):
                 yield DiscoveryHit(plain(title), callback, text=title, help=description)
 
     async def search(self, query: str) -> Hits:
-        """Those that what is typed matches; the characters that do stand out."""
+        """Yield the commands that match the query, with the matching characters highlighted."""
         matcher = self.matcher(query)
         for title, description, callback, _ in self.app.get_system_commands(self.screen):
             name = plain(title)
@@ -38,10 +38,10 @@ class PlainCommands(Provider):
 
 
 class _Commands(CommandList):
-    """The stock list; the second click of a double one may be on a line that the first took away."""
+    """The stock list; the second click of a double click may be on a line that the first removed."""
 
     def on_click(self, event: events.Click) -> None:
-        """Keep from the stock handler, which comes next, an option that is gone."""
+        """Stop the stock handler, which runs next, where the option is gone."""
         option = event.style.meta.get("option")
         if option is not None and option >= self.option_count:
             event.prevent_default()
@@ -51,13 +51,13 @@ class PlainCommandPalette(CommandPalette, LeavesOnce[None]):
     """The stock palette, closed once however often it is clicked."""
 
     def compose(self) -> ComposeResult:
-        """As the stock one, with a list and a line of our own in place of its own."""
+        """Compose the stock palette with our own list, and a limit on what can be typed."""
         for widget in super().compose():
             if isinstance(widget, CommandInput):
                 widget.max_length = LONGEST_LINE
             yield _Commands() if isinstance(widget, CommandList) else widget
 
     def _action_command_list(self, action: str) -> None:
-        """As the stock one, but before the list has lines in sight a page has no height, and is not turned."""
+        """Ignore paging until the list has visible lines: before, a page has no height."""
         if not action.startswith("page") or self.query_one(CommandList).scrollable_content_region:
             super()._action_command_list(action)

@@ -43,7 +43,7 @@ class Diagnosing:
 
     @property
     def marked_text(self) -> str:
-        """The marked cause, and what mends it."""
+        """The marked cause and its fix."""
         return self._panel.marked_text
 
     def ask(self) -> None:
@@ -78,7 +78,7 @@ class Diagnosing:
         return self._place_of_shown(diagnoses)
 
     def _place_of_shown(self, diagnoses: Sequence[Diagnosis]) -> int:
-        """Where the shown subscription is, or one of the shown topic; 0, the worst, where nothing was seen of it."""
+        """The place of the shown subscription, or of one of the shown topic; 0, the worst, if brokers reported none."""
         namespace, name = self._store.shown.name
         for at, diagnosis in enumerate(diagnoses):
             if namespace and (diagnosis.namespace, diagnosis.subscription) == (namespace, name):

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from tui.kit.plain_text import assembled
 
 TWINS: Final = {"[": "]", "{": "}", "+": "-"}
-"""Keys that say half without the other one."""
+"""Pairs of keys of which one alone says only half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class KeyFooter(Widget):
 def fitting(hints: Sequence[KeyHint], width: int) -> tuple[KeyHint, ...]:
     """The hints that fit ``width`` cells in their order; those marked ``always`` have their room kept.
 
-    The last one to fit stands without its twin only where there is none: ``[`` and ``]`` come and go together.
+    Twins such as ``[`` and ``]`` are shown together or not at all.
     """
     kept_free = sum(_cells(hint) for hint in hints if hint.always)
     shown = []

@@ -118,7 +118,7 @@ def heirs_text(view: HeirsView) -> str:
 
 
 def losses_head(view: LossesView) -> str:
-    """What there is to compare with."""
+    """The present unevenness, and how many losses would make it worse."""
     rate = f", by messages {view.max_over_mean_rate:.2f}" if view.max_over_mean_rate else ""
     worse = sum(row.judgement == "worse" for row in view.rows)
     now = f"now max/mean {view.max_over_mean:.2f}{rate}"
@@ -147,7 +147,7 @@ def handover_value(row: HandoverRow, key: str) -> Value:
 
 
 def handover_texts(row: HandoverRow) -> tuple[str, ...]:
-    """Return what a filter looks at."""
+    """Return the texts that a filter searches."""
     return row.name, row.before or NOBODY, row.after or NOBODY
 
 

@@ -44,7 +44,6 @@ class LineTable(ScrolledLines, can_focus=True, inherit_bindings=False):
     ]
 
     lines: reactive[Lines] = reactive(NOTHING)
-    """What is shown."""
     cursor: reactive[int] = reactive(0)
     """Index of the row that is marked."""
 
@@ -242,7 +241,7 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         order: Order,
         places: Sequence[int],
     ) -> None:
-        """List the rows at some places; among the same rows as before the cursor stays on its row."""
+        """List the rows at these places; while the rows are the same objects, the cursor stays on its row."""
         marked = self._places[self.cursor] if rows is self._listed_of and self._places else None
         self._listed_of, self._places = rows, places
         as_they_come = isinstance(places, range)
@@ -315,7 +314,7 @@ class RowsTable(LineTable, Generic[Row], inherit_bindings=True):
         return self.records_later()()
 
     def records_later(self) -> Callable[[], list[dict[str, Value]]]:
-        """Return what makes the records of the rows that are listed now, in any thread, whatever is shown by then."""
+        """Return a function that makes the records of the rows listed now; any thread can call it at any later time."""
         return partial(_records, self.listed, self._value, self._names())
 
     def marked_record(self) -> dict[str, Value]:

@@ -19,7 +19,6 @@ class LineWidget(Widget):
     """A widget that draws, or has parts that do."""
 
     colours: reactive[Palette] = reactive(palette)
-    """The palette in use."""
 
     def __init__(
         self,
@@ -34,7 +33,7 @@ class LineWidget(Widget):
         self.ascii_only = ascii_only
 
     def painted(self, strip: Strip) -> Strip:
-        """A drawing without colours leaves the ground to the terminal, so it takes the widget's."""
+        """Give a drawing without colours the widget's background; otherwise it would have the terminal's."""
         return strip.apply_style(self.rich_style) if self.colours.mono else strip
 
     def between(self, before: str, middle: Strip, after: str) -> Strip:
@@ -59,7 +58,6 @@ class LinePanel(LineWidget):
         self.refresh()
 
     def watch_colours(self) -> None:
-        """Other colours."""
         self.forget()
 
     def render_line(self, y: int) -> Strip:
@@ -85,11 +83,9 @@ class FittedPanel(LineWidget):
         self.write_again()
 
     def on_resize(self) -> None:
-        """Other words may fit."""
         self.write_again()
 
     def watch_colours(self) -> None:
-        """Other colours."""
         self.write_again()
 
 

@@ -45,7 +45,6 @@ class ListPanel(Vertical, Generic[Row]):
     """Lists the rows whose names match the filter; the cursor is on the selected row where that is listed."""
 
     rows: var[tuple[Row, ...]] = var(())
-    """All rows."""
     selected: var[int] = var(-1)
     """The id of the selected row, -1 for none."""
     filter_text: var[str] = var("")
@@ -53,7 +52,7 @@ class ListPanel(Vertical, Generic[Row]):
     remark: var[str] = var("")
     """What the title says behind the number of rows; "" for nothing."""
     totals: var[tuple[str, ...]] = var(())
-    """What can stand below the table, the longest text first."""
+    """Texts for the line below the table, the longest first."""
     colours: var[Palette] = var(palette)
 
     @dataclass
@@ -127,7 +126,6 @@ class ListPanel(Vertical, Generic[Row]):
 
     @property
     def table(self) -> RowsTable[Row]:
-        """The table itself."""
         return self._table
 
     @property

@@ -16,15 +16,16 @@ from tui.kit.wording import safe_name
 _MINUTE_S: Final = 60
 _HOUR_S: Final = 3600
 _LATE_TURNS: Final = 3
-"""Of the pauses between readings: after so many without an answer the picture is late, whatever holds it up."""
+"""After so many intervals without an answer the picture is late, whatever the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
     """``shown_ms`` is when the picture was read, in epoch milliseconds; ``newest_ms`` when the cluster was last read.
 
-    ``trouble`` says why the last try brought nothing, "" where it did. A what-if keeps the picture, which has ``steps``
-    then or not yet, and so does an earlier moment: ``moment`` is which one of how many is shown.
+    ``trouble`` says why the last try brought nothing, "" where it did. A what-if keeps the picture, also before the
+    first of its ``steps``, and so does an earlier moment. ``moment`` is the number of the one that is shown, and of how
+    many.
     """
 
     origin: str
@@ -42,11 +43,11 @@ class Freshness:
     stopped_at: tuple[int, int] | None = None
     """How many topics of how many were read, where the reading was stopped."""
     progress: str = ""
-    """How far a reading is that is under way and takes its time."""
+    """How far a slow reading has come; "" while there is none."""
     view_ms: int = 0
-    """When what is in view was read, where that was before ``shown_ms``; 0 where it was not."""
+    """When the topics in view were read, if that was before ``shown_ms``; else 0."""
     rest_ms: int = 0
-    """When the oldest of all else was read, likewise."""
+    """When the oldest of the other topics was read, likewise."""
 
     @property
     def is_stale(self) -> bool:
@@ -123,7 +124,7 @@ class LiveLine(Widget):
         self.set_interval(1.0, self.refresh)
 
     def show(self, freshness: Freshness) -> None:
-        """Say something else from now on."""
+        """Show another freshness."""
         self._freshness = freshness
         self.refresh()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engine.admin.moments import Moment, combined
-from engine.cluster.state import ClusterState, shown_places
+from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.seen import SubscriptionSeen
@@ -18,11 +18,11 @@ from engine.views.reported.subscription import reported_only
 from engine.views.reported.view import Reported, Subject
 
 PREPARED: Final = 5_000
-"""Subscriptions of topics that are diagnosed in a few tenths of a second."""
+"""So many subscriptions of topics are diagnosed in a few tenths of a second."""
 
 
 def is_soon_diagnosed(seen: Sequence[Moment]) -> bool:
-    """Whether diagnosing all of it takes no time that anybody notices."""
+    """Whether all of it can be diagnosed without a noticeable delay."""
     left = PREPARED
     for moment in seen:
         left -= sum([len(topic.subscriptions) for topic in moment.snapshot.topics.values()])
@@ -32,7 +32,7 @@ def is_soon_diagnosed(seen: Sequence[Moment]) -> bool:
 
 
 class Moments:
-    """Of several moments the last one is where the timeline begins; the ones before are looked at only.
+    """The moments of one cluster. The timeline begins at the last one; earlier ones can only be viewed.
 
     Moments are counted from 0; without any, the one that is shown is -1.
     """
@@ -68,7 +68,7 @@ class Moments:
 
     @property
     def agreement(self) -> Agreement:
-        """How the moment that is shown compares with the model; of no facts where nobody compared it."""
+        """How the moment that is shown compares with the model; without facts where it was not compared."""
         behind = self.last - self.at
         agreements = self.reported.agreements
         return agreements[-1 - behind] if behind < len(agreements) else Agreement()
@@ -88,8 +88,7 @@ class Moments:
     def reported_only(self, initial: ClusterState) -> tuple[Subject, ...]:
         """Return what brokers reported up to this moment and the model of it, ``initial``, does not have."""
         if self.at not in self._others:
-            start = Timeline.start(initial)
-            self._others[self.at] = reported_only(self.reported, self.at, start, shown_places(initial))
+            self._others[self.at] = reported_only(self.reported, self.at, initial)
         return self._others[self.at]
 
     def seen(self, subjects: Sequence[Subject]) -> tuple[SubscriptionSeen, ...]:
@@ -108,7 +107,7 @@ class Moments:
         return self._diagnoses[moment]
 
     def trouble(self, namespace: str, name: str) -> Cause | None:
-        """Return what blocks a subscription by what brokers reported, as far as that was looked at."""
+        """Return what blocks a subscription, as brokers reported; None where it is not computed yet."""
         for diagnosis in self._diagnoses.get(self.at, ()):
             if (diagnosis.namespace, diagnosis.subscription) == (namespace, name) and diagnosis.blocks:
                 return diagnosis.first

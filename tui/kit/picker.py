@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from engine.text import counted
-from engine.views.finding import MOST_FOUND, Found
+from engine.views.search import MOST_MATCHES, Match
 from themes import stylesheet
 from themes.palettes import Palette, hex_colour
 from tui.kit.background import in_background, run_beside
@@ -28,14 +28,14 @@ from tui.kit.wording import fit, safe_name
 
 _KIND_CELLS: Final = 13
 _NAME_CELLS: Final = (14, 30)
-"""The least width of names, and the one at which they let the place in."""
+"""The least width of names, and the width from which on the place has room beside them."""
 _PLACE_CELLS: Final = 20
 
 
-class PickerScreen(RingsideModal[Found]):
+class PickerScreen(RingsideModal[Match]):
     """Dismissed with what was chosen, or with None.
 
-    ``find`` looks for what is typed, in a thread of its own; ``title_of`` a place is what a person calls it.
+    ``find`` looks for what is typed, in a thread of its own; ``title_of`` gives the title of a place.
     """
 
     CSS_PATH = stylesheet("dialogs")
@@ -48,13 +48,13 @@ class PickerScreen(RingsideModal[Found]):
     ]
 
     def __init__(
-        self, find: Callable[[str], Sequence[Found]], title_of: Callable[[int], str], colours: Palette
+        self, find: Callable[[str], Sequence[Match]], title_of: Callable[[int], str], colours: Palette
     ) -> None:
         super().__init__()
         self._find = find
         self._title_of = title_of
         self._colours = colours
-        self._matches: Sequence[Found] = ()
+        self._matches: Sequence[Match] = ()
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -tall"):
@@ -63,7 +63,7 @@ class PickerScreen(RingsideModal[Found]):
             yield PlainStatic(id="said")
 
     def on_mount(self) -> None:
-        """Begin with everything."""
+        """List everything at first."""
         box = self.query_one(".dialog")
         set_title(box, "find and go there")
         set_subtitle(box, "type a part of a name, ↑ ↓ choose, enter goes there, escape closes")
@@ -89,11 +89,11 @@ class PickerScreen(RingsideModal[Found]):
         by_kind = [
             sum(match.kind == kind for match in matches) for kind in ("subscription", "consumer", "producer", "topic")
         ]
-        more = f"; of more than {MOST_FOUND} of a kind the first" if max(by_kind) >= MOST_FOUND else ""
+        more = f"; of more than {MOST_MATCHES} of a kind the first" if max(by_kind) >= MOST_MATCHES else ""
         said = f"{counted(len(matches), 'name')}{more}" if matches else "nothing has such a name"
         self.query_one("#said", PlainStatic).update(said)
 
-    def _columns(self, rows: Sequence[Found], width: int) -> Columns:
+    def _columns(self, rows: Sequence[Match], width: int) -> Columns:
         longest = max((cell_len(safe_name(row.name)) for row in rows), default=0) + 1
         return fitting(
             width,
@@ -103,7 +103,7 @@ class PickerScreen(RingsideModal[Found]):
             ("kind", "name", "place"),
         )
 
-    def _cell(self, row: Found, column: Column) -> Text:
+    def _cell(self, row: Match, column: Column) -> Text:
         dim = hex_colour(self._colours.dim)
         match column.key:
             case "kind":

@@ -21,17 +21,17 @@ from tui.kit.wording import shorten_middle
 
 JOINER: Final = "\u200d"
 LONGEST_LINE: Final = 4_096
-"""Characters. A longer text makes each key slower, and comes of a clipboard that holds something else."""
+"""In characters. A longer text would slow every key down, and is usually a clipboard with something else."""
 
 
 class TypedLine(Input):
-    """As the stock field, in one row. A longer paste than ``LONGEST_LINE`` is not taken, and that is said."""
+    """Textual's field in one row. A paste longer than ``LONGEST_LINE`` is refused, and the reason is shown."""
 
     def __init__(self, value: str = "", *, max_length: int = LONGEST_LINE, **more: Any) -> None:
         super().__init__(value, max_length=max_length, compact=True, **more)
 
     async def on_key(self, event: events.Key) -> None:
-        """Edit at once: on its way up to the app, which finds bindings, a key is overtaken by text typed behind it."""
+        """Edit at once: on its way to the app, which looks for bindings, a key would be overtaken by the next ones."""
         action = _editing_actions(type(self)).get(event.key)
         if action is not None and not event.is_printable:
             event.stop()
@@ -43,12 +43,12 @@ class TypedLine(Input):
             self.screen.refresh()
 
     def on_hide(self) -> None:
-        """The same where the field goes with such a text in it."""
+        """Repaint as well when the field is hidden with such a text in it."""
         if JOINER in self.value and self.is_attached:
             self.screen.refresh()
 
     def restricted(self) -> None:
-        """Not a bell alone: a terminal may be silent."""
+        """Say it in words: a terminal's bell may be silent."""
         super().restricted()
         if self.max_length == LONGEST_LINE:
             self.notify(f"A line takes up to {LONGEST_LINE:,} characters; nothing was inserted.", severity="warning")

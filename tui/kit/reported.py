@@ -35,11 +35,11 @@ _OBSTACLES: Final = {
 }
 _NAMED: Final = 2
 _LAST_MS: Final = 253_402_300_799_000
-"""The last second that a calendar has; brokers may print anything."""
+"""The last time that ``datetime`` can express; brokers may print any number."""
 
 
 class Seen(Protocol):
-    """A row with what was reported of it."""
+    """A row with what brokers reported about it."""
 
     @property
     def consumer_id(self) -> int: ...
@@ -56,7 +56,7 @@ class Tagged(Protocol):
 
 
 def clock_text(at_ms: int) -> str:
-    """A time of day in UTC; a time that no calendar has is shown as the number that it is.
+    """A time of day in UTC; a number beyond the calendar is shown as it is.
 
     >>> clock_text(1_795_258_955_109), clock_text(2**62)
     ('11:02:35Z', '4611686018427387904 ms')
@@ -78,7 +78,7 @@ def _day(at_ms: int) -> str:
 
 
 def seen_text(time: SeenTime, *, short: bool = False) -> str:
-    """When something was seen: the time, a bound of it, or that nothing says it; and which of several moments.
+    """When something was seen: its time, a bound, or that the time is unknown; and the moment among several.
 
     >>> seen_text(SeenTime(-1, 1_795_258_955_109, 1, 1)), seen_text(SeenTime(1_795_258_955_109, -1, 2, 3), short=True)
     ('seen after 2026-11-21 11:02:35Z', 'seen 11:02:35Z (2/3)')
@@ -91,7 +91,7 @@ def seen_text(time: SeenTime, *, short: bool = False) -> str:
 
 
 def table_remark(view: ReportedView | None) -> str:
-    """What the title of a table says of its numbers: when those with a sign were seen, or from when on computed."""
+    """The remark in a table's title: when the numbers with a sign were seen, or since when all are computed."""
     if view is None:
         return ""
     if view.computed_from:
@@ -219,7 +219,7 @@ def setting_text(setting: Setting) -> str:
 
 
 def earlier_text(earlier: Earlier, moments: int) -> str:
-    """What was wrong at an earlier moment and is no more."""
+    """What was wrong at an earlier moment and is not any longer."""
     at = f" ({moment_text(earlier.at_ms)})" if earlier.at_ms is not None else ""
     word = verdict_word(earlier.cause.verdict)
     what = safe_name(f"{word}: {earlier.cause.what} ({earlier.cause.id})")
@@ -233,14 +233,14 @@ _BLOCKED_CELLS: Final = (11, 24)
 
 @dataclass(frozen=True, slots=True)
 class ReportedColumns:
-    """``important`` ones are there where they say something of somebody, the ``others`` where anything was reported."""
+    """``important`` columns say something about at least one consumer, ``others`` may say nothing."""
 
     important: tuple[Column, ...] = ()
     others: tuple[Column, ...] = ()
 
 
 def reported_columns(consumers: Sequence[ReportedConsumer]) -> ReportedColumns:
-    """Return the columns for what was reported of some consumers, the most important first; none for nobody."""
+    """Return the columns for what was reported about consumers, the most important first; none without consumers."""
     if not consumers:
         return ReportedColumns()
     important = []

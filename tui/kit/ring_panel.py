@@ -29,7 +29,7 @@ FLASH_FRAMES = 8
 FLASH_FRAME_SECONDS = 0.09
 FADE_PER_FRAME = 0.125
 READABLE_CONSUMERS = 24
-"""Above this many consumers arcs of one pixel say nothing, so the density picks the hash map."""
+"""With more consumers many arcs are narrower than a pixel, so the hash map is shown unless the user chooses."""
 
 
 class ViewMode(Enum):
@@ -84,7 +84,7 @@ class RingPanel(LinePanel, can_focus=True):
     rows: var[tuple[Owner, ...]] = var(())
     """The consumers, for their colours and letter tags; owners in ``ring`` are positions in here."""
     weights: var[tuple[int, ...]] = var(())
-    """What each of them has while the arcs decide nothing; () where that is not shown."""
+    """How many partitions each consumer has, for a ring that decides nothing; () where that is not shown."""
     waiting: var[frozenset[int]] = var(frozenset())
     """Hashes where messages wait; they are marked."""
     marks: var[tuple[int, ...]] = var(())
@@ -96,13 +96,12 @@ class RingPanel(LinePanel, can_focus=True):
     selected: var[int] = var(-1)
     """Id of the selected consumer, lit in the focus view."""
     view_mode: var[ViewMode | None] = var(None)
-    """The chosen view; None lets the density pick."""
+    """The chosen view; None leaves it to the number of consumers."""
     topic: var[str] = var("")
     """The topic that stands out, "" for none."""
     intensity: var[float] = var(0.0)
     """How fresh the last change is, 1 to 0: what changed flashes and settles."""
     dots: var[str] = var("partitions")
-    """What the dots are."""
 
     _flash_timer: Timer | None = None
 
@@ -125,68 +124,56 @@ class RingPanel(LinePanel, can_focus=True):
         return ViewMode.HASH_MAP if len(self.rows) > READABLE_CONSUMERS else ViewMode.RING
 
     def watch_ring(self) -> None:
-        """Another state is another picture; the one before is what it fades from."""
+        """Draw another state; a flash begins with the picture before."""
         self._before = self._latest
         self.forget()
 
     def watch_rows(self) -> None:
-        """Owners have other colours; another number of them may suggest another view."""
         self.forget()
         self._name_view()
 
     def watch_selected(self) -> None:
-        """Another consumer is lit, in the view that lights one."""
         if self.view_mode_in_use is ViewMode.FOCUS:
             self.forget()
 
     def watch_view_mode(self) -> None:
-        """Another view of the same state."""
         self.forget()
         self._name_view()
 
     def watch_topic(self) -> None:
-        """Another topic stands out."""
         self.forget()
 
     def watch_few_words(self) -> None:
-        """Another rule."""
         self.forget()
 
     def watch_weights(self) -> None:
-        """Other parts of what the arcs do not decide."""
         self.forget()
 
     def watch_waiting(self) -> None:
-        """Other hashes are marked."""
         self.forget()
         self._name_view()
 
     def watch_marks(self) -> None:
-        """Other hashes are marked."""
         self.forget()
         self._name_view()
 
     def watch_compared(self) -> None:
-        """Other facts differ, or none."""
         self.forget()
         self._name_view()
 
     def watch_blocked(self) -> None:
-        """Other letters have a sign."""
         self.forget()
         self._name_view()
 
     def watch_colours(self) -> None:
-        """Other colours."""
         self.forget()
         self._name_view()
 
     def watch_intensity(self) -> None:
-        """The same picture, a little more settled."""
         super().forget()
 
     def forget(self) -> None:
-        """Another picture."""
+        """Draw and name the picture again."""
         self._picture = None
         super().forget()
 
@@ -219,11 +206,9 @@ class RingPanel(LinePanel, can_focus=True):
         )
 
     def on_resize(self) -> None:
-        """Write more or less into the edge."""
         self._name_view()
 
     def show_next_view(self) -> None:
-        """Go to the next view."""
         self.view_mode = self.following_view
 
     @property
@@ -289,7 +274,7 @@ class RingPanel(LinePanel, can_focus=True):
             focus=focus if mode is RingMode.FOCUS else None,
             centre=ring.centre if sides is None else self._words_of_sides(),
             few=self.few_words if sides is None else self._words_of_sides()[:1],
-            # While the arcs decide nothing the inner band tells who really has what.
+            # While the ring decides nothing, the inner band shows who really has what.
             shares=shares if not ring.lit and shares.any() else None,
             tags=tuple(tags),
             sides=sides,

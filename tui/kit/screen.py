@@ -33,9 +33,9 @@ from tui.kit.live_line import LiveLine
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
 from tui.kit.prompt import Prompt
-from tui.kit.saying import Noticed, Saying
 from tui.kit.screens import RingsideScreen
 from tui.kit.sentence_line import SentenceLine
+from tui.kit.sentences import Noticed, Sentences
 from tui.kit.shown import Shown
 from tui.kit.side_place import SidePlace
 from tui.kit.store import Store
@@ -47,7 +47,7 @@ from tui.kit.wording import Remark, safe_name
 from tui.kit.zooming import Zooming
 
 if TYPE_CHECKING:
-    from engine.views.finding import Found
+    from engine.views.search import Match
 
 BESIDE_EXPLANATION: Final = ("ring", "events", "sent")
 """Panels that stay in sight beside an explanation."""
@@ -81,12 +81,12 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     zoomable: ClassVar[tuple[str, ...]] = ()
     """The ids of the panels that can be zoomed."""
     inside: ClassVar[Mapping[str, str]] = {"consumers": "table"}
-    """What has the focus of a panel that does not have it itself, by id."""
+    """Which widget takes the focus of a panel that cannot have it itself, both by id."""
     row_noun: ClassVar[str] = "consumer"
     """What the list of this screen lists."""
     explanation_title: ClassVar[str] = "where does it go, and why"
     repeats_notices: ClassVar[bool] = True
-    """Whether a notice whose text changed is one that the last step brought up."""
+    """Whether a notice counts as new when only its text changed."""
 
     # Not ``reactive``: that would paint the whole screen for each of them. The panels paint themselves.
     saved: var[str] = var("")
@@ -105,14 +105,14 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     on_front: Callable[[], object] | None = None
     """Called when the screen comes to the front; the navigator chooses which one that is."""
     on_brokers: Callable[[], str] | None = None
-    """Opens the screen of brokers; why it cannot be, "" where it did."""
-    on_chosen: Callable[[Found], object] | None = None
+    """Opens the screen of brokers; returns why it cannot be opened, "" where it was."""
+    on_chosen: Callable[[Match], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
     _shown_of: Shown | None = None
-    """What of the store ``_shown`` is a view of."""
+    """The store's ``shown`` that ``_shown`` is the view of."""
 
     def __init__(
         self, store: Store, colours: Palette, *, animate: bool, ascii_only: bool, stage: Stage | None = None
@@ -123,7 +123,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.animate_changes = animate
         self.ascii_only = ascii_only
         self.playback = Playback(self, store, stage or Stage())
-        self.saying = Saying(self, store, self.playback.stage, repeats_notices=self.repeats_notices)
+        self.sentences = Sentences(self, store, self.playback.stage, repeats_notices=self.repeats_notices)
         self.commands = CommandLine(self, store, ask=self._suggest, show=self._show_verdict)
         self.side = SidePlace(self, store, self.explanation_title, self._set_remarks)
         self.diagnosing = Diagnosing(self, store, self.side, self.complain, lambda: self.in_front)
@@ -150,7 +150,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         raise NotImplementedError
 
     def take(self, view: AnyView) -> None:
-        """Set the slices that the panels are bound to; one that is equal to the slice before stays quiet."""
+        """Set the slices that the panels are bound to; a slice that is equal to the one before changes nothing."""
         raise NotImplementedError
 
     def is_next_step(self, before: AnyView, view: AnyView) -> bool:
@@ -165,7 +165,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         raise NotImplementedError
 
     def hint_with(self, notice: str) -> str:
-        """Say what the last step did, and a notice that it brought up."""
+        """Say what the last step did, and the new notice."""
         raise NotImplementedError
 
     def explain(self, text: str) -> Rejection | None:
@@ -250,13 +250,13 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.complain(message.rejection)
 
     def show_now(self) -> None:
-        """Show the store's view where it is another one than before, and what is said about it."""
+        """Show the store's view if it is a new one, and the sentence about it."""
         if not self.in_front:
             return
         self._shown_of = self.store.shown
         if self.now is not self._shown:
             self._show(self.now)
-        self.sentence = self.saying.sentence
+        self.sentence = self.sentences.current
         if self.store.live is not None:
             self.query_one(LiveLine).show(self.store.live)
         self.diagnosing.follow()
@@ -264,7 +264,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     def _show(self, view: AnyView) -> None:
         before, self._shown = self._shown, view
         stepped = before is not None and self.is_next_step(before, view)
-        self.saying.compare(before if stepped else None, view)
+        self.sentences.compare(before if stepped else None, view)
         self.saved = self.store.saved
         self.take(view)
         self.timeline = view.timeline
@@ -279,10 +279,10 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def complain(self, rejection: Rejection | str | None) -> None:
         """Show a refusal; None takes the last one back."""
-        self.saying.complain(rejection)
+        self.sentences.complain(rejection)
         # After a step ``show_now`` follows, with a sentence about another view.
         if rejection is not None or self.store.shown is self._shown_of:
-            self.sentence = self.saying.sentence
+            self.sentence = self.sentences.current
 
     def done(self, refused: Rejection | None) -> Rejection | None:
         """Take the last refusal back where a command was accepted; a new one is left to the caller to show."""
@@ -304,17 +304,17 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.ask("filter", "/", text=text, placeholder=f"part of a {self.row_noun}'s name")
 
     def action_export(self) -> None:
-        from tui.kit.giving_away import EXPORT_HINT
+        from tui.kit.exporting import EXPORT_HINT
 
         self.ask("export", "export to", text=f"{self.row_noun}s.csv", placeholder=EXPORT_HINT)
 
     def action_copy(self) -> None:
-        """Copy what is explained, what mends the marked cause, or the marked row."""
-        from tui.kit.giving_away import as_text
+        """Copy the explanation, the marked cause with its fix, or the marked row."""
+        from tui.kit.exporting import as_text
 
         table = self.table_in_use
         if self.side.content == "why":
-            text, what = self.diagnosing.marked_text, "the cause, and what mends it"
+            text, what = self.diagnosing.marked_text, "the cause and its fix"
         elif self.side.content:
             text, what = "\n".join(f"{remark.label}: {remark.text}" for remark in self.remarks), "the explanation"
         else:
@@ -349,7 +349,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.commands.type(message.text.strip())
 
     def _show_verdict(self, verdict: tuple[str, str] | None) -> None:
-        self.sentence = verdict or self.saying.sentence
+        self.sentence = verdict or self.sentences.current
 
     @on(Prompt.Answered)
     def _answered(self, message: Prompt.Answered) -> None:
@@ -374,7 +374,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
 
     def _export(self, text: str) -> None:
         """Write the table that was in use when the prompt was opened, or the screen."""
-        from tui.kit.giving_away import export
+        from tui.kit.exporting import export
 
         prompt = self.query_one(Prompt)
         table = prompt.return_to if isinstance(prompt.return_to, RowsTable) else self.list_panel.table
@@ -393,7 +393,7 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
             self.list_panel.filter_text = ""
         elif message.kind == "command":
             self.commands.leave()
-            self.sentence = self.saying.sentence
+            self.sentence = self.sentences.current
 
     # the side place
 
@@ -515,17 +515,17 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         """Ask for a part of a name, and go to what has it."""
         from tui.kit.picker import PickerScreen
 
-        findable, shown = self.store.findable(), self.store.shown.place
+        search_index, shown = self.store.search_index(), self.store.shown.place
         self.app.push_screen(
-            PickerScreen(lambda part: findable.find(part, shown), self.store.places.title, self.colours),
+            PickerScreen(lambda part: search_index.find(part, shown), self.store.places.title, self.colours),
             self._go_to_match,
         )
 
-    def _go_to_match(self, match: Found | None) -> None:
+    def _go_to_match(self, match: Match | None) -> None:
         if match is not None and self.on_chosen is not None:
             self.on_chosen(match)
 
-    def go_to(self, match: Found) -> None:
+    def go_to(self, match: Match) -> None:
         """Mark what was found, on the screen of its subscription."""
         if match.kind == "topic":
             self.show_topic(match)
@@ -534,8 +534,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         elif match.kind == "consumer":
             self.select_text(match.name)
 
-    def show_topic(self, match: Found) -> None:
-        """Show a topic that the shown subscription has, or that none has."""
+    def show_topic(self, match: Match) -> None:
+        """Say that a topic is one of the shown subscription, or of none."""
         name = safe_name(match.name)
         self.sentence = ("done", f"{name} is one of its topics" if match.place >= 0 else f"no subscription has {name}")
 

@@ -41,13 +41,13 @@ class SentenceLine(Widget):
 
     @classmethod
     def saying(cls, sentence: tuple[str, str], *, id: str) -> Self:  # noqa: A002 - Textual's own name
-        """One that says something from the beginning."""
+        """Return a line with a first sentence."""
         line = cls(id=id, classes=f"-{sentence[0]}" if sentence[1] else f"-{sentence[0]} -empty")
         line.set_reactive(SentenceLine.sentence, sentence)
         return line
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Known without a drawing, which would ask how wide the widget is, and all be arranged for the answer."""
+        """Count lines without rendering: that would ask for the widget's width, for which everything is arranged."""
         return min(LINES, _lines(self.sentence[1], width)) if width else 0
 
     def watch_sentence(self, old: tuple[str, str], new: tuple[str, str]) -> None:

@@ -7,7 +7,7 @@ well.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -100,19 +100,11 @@ class Places:
         return next((place for place, known in enumerate(names) if namespace and known == (namespace, name)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What was said when the state was opened: how much was set aside, and what is worth to know."""
-
-    problems: int = 0
-    notes: tuple[Notice, ...] = ()
-
-
 class Shown:
     """What is at one place of one state.
 
     ``failover`` is the place of the Failover subscription that is shown, or was before something else; ``moment`` the
-    one of ``reported`` that is shown.
+    one of ``reported`` that is shown. Opening the state set aside ``problems`` parts of the input and left ``notes``.
     """
 
     def __init__(
@@ -124,7 +116,8 @@ class Shown:
         failover: int,
         reported: Reported,
         moment: int,
-        opened: Opened,
+        problems: int,
+        notes: tuple[Notice, ...],
     ) -> None:
         self.timeline: Final = timeline
         self.places: Final = places
@@ -134,7 +127,8 @@ class Shown:
         self.failover: Final = place if self.kind == "failover" else failover
         self._reported = reported
         self._moment = moment
-        self._opened = opened
+        self._problems = problems
+        self._notes = notes
 
     @cached_property
     def topics(self) -> frozenset[str]:
@@ -164,9 +158,7 @@ class Shown:
     @cached_property
     def failover_view(self) -> DashboardView:
         """The view of the Failover subscription that is shown, or was before something else."""
-        view = dashboard_view(
-            self.timeline, subscription=self.failover, problems=self._opened.problems, notes=self._opened.notes
-        )
+        view = dashboard_view(self.timeline, subscription=self.failover, problems=self._problems, notes=self._notes)
         view = replace(view, status=replace(view.status, subscriptions=self.places.keys))
         subject = subject_of(self.timeline, view.status.subscription)
         if subject is not None:
@@ -180,7 +172,7 @@ class Shown:
             return None
         from engine.views.keys.view import keys_view
 
-        view = keys_view(self.timeline, self.key, notes=self._opened.notes)
+        view = keys_view(self.timeline, self.key, notes=self._notes)
         view = replace(view, status=replace(view.status, subscriptions=self.places.keys))
         subject = subject_of(self.timeline, self.key)
         return view if subject is None else keys_with_reported(view, self._reported, self._moment, subject)
@@ -192,7 +184,7 @@ class Shown:
             return None
         from engine.views.producers.view import producers_view
 
-        return producers_view(self.timeline, self.key, notes=self._opened.notes)
+        return producers_view(self.timeline, self.key, notes=self._notes)
 
     @cached_property
     def reported_view(self) -> SubscriptionView | None:
@@ -201,7 +193,7 @@ class Shown:
         if subject is None:
             return None
         return subscription_view(
-            self.timeline, self._reported, self._moment, subject, keys=self.places.keys, notes=self._opened.notes
+            self.timeline, self._reported, self._moment, subject, keys=self.places.keys, notes=self._notes
         )
 
     @property
@@ -214,7 +206,7 @@ class Shown:
         """Compute the view of what is shown."""
         _ = self.keys_view or self.producers_view or self.reported_view or self.failover_view
 
-    # the other side
+    # comparisons
 
     def preview(self, command: Command) -> Verdict | Rejection | None:
         """Return what a command would make of the shown subscription; None for producers."""
@@ -223,7 +215,7 @@ class Shown:
         return preview_of(self.timeline.state, command, self.key)
 
     def preview_of_line(self, text: str) -> Callable[[], Verdict | Rejection | None] | None:
-        """Return what computes the same for a line that is being typed; None while it is not a command."""
+        """Return a function that computes ``preview`` of a line being typed; None while that is not a command."""
         from engine.cluster.grammar.reading import parse_command
 
         command = parse_command(text, self.timeline.state, self.key or None)
@@ -257,18 +249,18 @@ class Shown:
         return None if isinstance(after, Rejection) else change_view(state, after, self.key)
 
     def views_since(self, step: int) -> Callable[[], Sides]:
-        """Return what computes the views of the shown subscription at a step and at the cursor."""
+        """Return a function that computes the views of the shown subscription at a step and at the cursor."""
         return partial(_sides, self.timeline.go_to(min(step, self.timeline.cursor)), self.timeline, self.key)
 
     def views_of_rules(self) -> Callable[[], Sides]:
-        """Return what computes the views of the shown subscription by the rule in force and by the other one."""
+        """Return a function that computes the views of the shown subscription by this rule and by the other one."""
         after, _ = self.timeline.submit(flag_change(self.timeline.state))
         return partial(_sides, self.timeline, after, self.key)
 
     # partitions, bundles
 
     def busiest_partition_of(self, consumer_id: int) -> str:
-        """Return the one of a consumer's partitions with most messages a second, "" for none."""
+        """Return the partition of a consumer with the most messages per second, "" for none."""
         return busiest_partition_of(self.timeline, self.failover, consumer_id)
 
     def partitions_of(self, consumer_id: int) -> Sequence[PartitionRow]:

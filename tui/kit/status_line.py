@@ -17,7 +17,7 @@ Part = tuple[str, str]
 Ranked = tuple[int, str, str]
 """How soon a part may go (the highest number first), its text and its style."""
 KEPT: Final = 3
-"""What may go later than the length of the subscription's name."""
+"""Parts of this rank or lower stay until the subscription's name is as short as it can be."""
 NAME_CELLS: Final = (30, 20, 12, 8)
 """How long that name may be, tried in this order."""
 
@@ -75,7 +75,6 @@ class StatusLine(Widget, Generic[S]):
     """
 
     status: reactive[S | None] = reactive(None)
-    """What the line is about."""
     saved: reactive[str] = reactive("")
     """Where the steps are kept, in words; "" when nothing keeps them."""
 

@@ -1,4 +1,4 @@
-"""The only owner of the timeline: takes commands, says what is shown, and informs the screens when that is another.
+"""The only owner of the timeline: takes commands, knows what is shown, and informs the screens when that changes.
 
 Nothing else in the shell holds engine state, so there is one answer to the question what is shown.
 """
@@ -26,17 +26,17 @@ from engine.views.reported.view import Reported
 from tui.kit.background import Computing
 from tui.kit.live_line import Freshness
 from tui.kit.moments import Moments, is_soon_diagnosed
-from tui.kit.shown import Opened, Places, Shown
+from tui.kit.shown import Places, Shown
 
 if TYPE_CHECKING:
-    from engine.views.finding import Findable
+    from engine.views.search import SearchIndex
 
 LONG: Final = 2_500
-"""Effort of a step from which on a screen would not answer keys for a noticeable time."""
+"""Steps of more effort are computed beside the screen, which would otherwise not answer keys for a while."""
 
 
 class Scene(Protocol):
-    """What a reading of a running cluster is, as far as the store is concerned."""
+    """What the store needs of a reading of a running cluster."""
 
     @property
     def timeline(self) -> Timeline: ...
@@ -53,7 +53,7 @@ class Scene(Protocol):
 
 
 def read_ms(scene: Scene) -> int:
-    """Return when a scene was read, in epoch milliseconds, 0 where it does not say it."""
+    """Return when a scene was read, in epoch milliseconds, 0 where that is unknown."""
     return scene.seen[-1].at_ms or 0 if scene.seen else 0
 
 
@@ -102,7 +102,8 @@ class Store:
     ) -> None:
         self._main = timeline
         self._moments = Moments(Reported(seen, settled_only=live is not None))
-        self._opened = Opened(problems, notes)
+        self._problems = problems
+        self._notes = notes
         self._live = live
         self._newest: Scene | None = None
         self._kept = False
@@ -151,7 +152,16 @@ class Store:
 
     def _at(self, timeline: Timeline, places: Places, place: int, failover: int) -> Shown:
         reported, moment = self._moments.reported, self._moments.at
-        return Shown(timeline, places, place, failover=failover, reported=reported, moment=moment, opened=self._opened)
+        return Shown(
+            timeline,
+            places,
+            place,
+            failover=failover,
+            reported=reported,
+            moment=moment,
+            problems=self._problems,
+            notes=self._notes,
+        )
 
     def show_subscription(self, by: int) -> None:
         """Show what is ``by`` places further, round the end."""
@@ -168,12 +178,12 @@ class Store:
             self.show_subscription(place - self._shown.place)
         return place is not None
 
-    def findable(self) -> Findable:
-        """Return what can be found by a part of its name; another thread can ask it."""
-        from engine.views.finding import Findable
+    def search_index(self) -> SearchIndex:
+        """Return all that can be searched by a part of its name; another thread can search it."""
+        from engine.views.search import SearchIndex
 
         places = self.places
-        return Findable(self.timeline.state, places.keys, self._moments.seen(places.others))
+        return SearchIndex(self.timeline.state, places.keys, self._moments.seen(places.others))
 
     def prepare(self) -> None:
         """Compute what is shown first, and the moment before it; all that was reported where that is quick.
@@ -349,7 +359,7 @@ class Store:
 
     @property
     def _stays(self) -> bool:
-        """Whether the picture is one that somebody works on: steps of a what-if, or an earlier moment."""
+        """Whether the user is working on the picture: steps of a what-if, or an earlier moment."""
         return self._kept or bool(self._main.length) or self._moments.is_earlier
 
     def keep_picture(self) -> None:
@@ -358,7 +368,7 @@ class Store:
         self._post(self.Changed())
 
     def arrive(self, scene: Scene) -> None:
-        """Take a newer reading: it is the picture now, unless somebody works on the one before."""
+        """Take a newer reading, and show it unless the user is working on the present picture."""
         if self._live is None:
             return
         self._live = replace(self._live, newest_ms=read_ms(scene), trouble="", progress="")
@@ -392,7 +402,7 @@ class Store:
         self.computing.cancel()
         self._live = replace(self._live, shown_ms=read_ms(scene), stopped_at=None)
         self._moments = Moments(scene.reported or Reported(scene.seen), scene.diagnoses)
-        self._opened = Opened(scene.problems, scene.notes)
+        self._problems, self._notes = scene.problems, scene.notes
         self._main = scene.timeline
         self._show(self._picture(scene.timeline))
 
@@ -435,7 +445,7 @@ class Store:
         return self._moments.diagnoses()
 
     def reported_trouble(self) -> Cause | None:
-        """Return what blocks the shown subscription by what brokers reported, as far as that was looked at."""
+        """Return what blocks the shown subscription, as brokers reported; None where it is not computed yet."""
         return self._moments.trouble(*self.places.name(self._shown.place))
 
 

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from engine.text import counted
 from themes import stylesheet
 from tui.kit.columns import AS_THEY_COME, Lines, Order, Value
-from tui.kit.giving_away import EXPORT_HINT, as_text, export
+from tui.kit.exporting import EXPORT_HINT, as_text, export
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.plain_text import PlainStatic
 from tui.kit.prompt import Prompt
@@ -68,7 +68,7 @@ class TableDialog(RingsideModal[str]):
         value: Callable[[Any, str], Value],
         texts_of: Callable[[Any], Iterable[str | None]],
     ) -> None:
-        """Show other rows from the first on, all as they come; ``texts_of`` a row are what a filter looks at."""
+        """Show other rows, all of them and unsorted; a filter searches the texts that ``texts_of`` gives for a row."""
         self._rows, self._lines_of, self._value, self._texts_of = rows, lines_of, value, texts_of
         self._filter, self.table.order = "", AS_THEY_COME
         self._list()
@@ -143,7 +143,7 @@ class TableDialog(RingsideModal[str]):
         self.chosen(self.table.listed[message.index])
 
     def chosen(self, row: Any) -> None:
-        """Do what enter on a row means here: nothing, unless a dialog has something to open."""
+        """Called for enter on a row; a dialog that opens something overrides this."""
 
 
 class TableScreen(RingsideScreen[None]):
@@ -162,7 +162,6 @@ class TableScreen(RingsideScreen[None]):
 
     @property
     def table(self) -> RowsTable[Any]:
-        """The table itself."""
         return self.query_one(RowsTable)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -38,10 +38,9 @@ class ExplainPanel(VerticalScroll):
     ]
 
     remarks: reactive[tuple[Remark, ...]] = reactive(())
-    """What is said."""
 
     class Closed(Message):
-        """The panel is not wanted any more."""
+        """Escape was pressed."""
 
     def compose(self) -> ComposeResult:
         yield PlainStatic()
@@ -104,7 +103,6 @@ class WordsPanel(ScrolledLines, can_focus=False):
     """
 
     said: reactive[tuple[Line, ...]] = reactive((), repaint=False)
-    """What is said."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None, wraps: bool = True) -> None:  # noqa: A002 - Textual's own name
         super().__init__(id=id, classes=classes)

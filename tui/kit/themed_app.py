@@ -1,4 +1,4 @@
-"""What our applications share: themes, the depth of colours, lines that command no terminal and are ASCII on demand."""
+"""What our applications share: themes, colour depth, output without control characters, ASCII on demand."""
 
 from __future__ import annotations
 
@@ -132,12 +132,11 @@ class ParsedOnce(Stylesheet):
 COMMANDS: Final = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
 )
-
 """Control characters, those that turn the direction of writing, ends of lines, and halves of surrogate pairs."""
 
 
 class VisibleFilter(LineFilter):
-    """Takes out what would command the terminal.
+    """Removes characters that would command the terminal.
 
     Texts show their hidden characters as escapes long before (``engine.text``); this is for what a text field holds
     and for what was forgotten. Columns stay as they were arranged: what has no width goes, what has one is replaced.
@@ -237,12 +236,10 @@ class ThemedApp(App[int]):
 
     @property
     def depth(self) -> Depth:
-        """The colour depth in use."""
         return self._depth or depth_of(self.console.color_system, mono=self.no_color)
 
     @property
     def colours(self) -> Palette:
-        """The palette in use."""
         return palette(self._theme_name, self.depth)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:

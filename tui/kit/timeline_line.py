@@ -27,7 +27,7 @@ MARKS: Final = {
 }
 OTHER: Final = StepMark("*", "text")
 SEEN: Final = StepMark("o", "accent")
-"""A moment that was seen, but the first one."""
+"""A moment that was seen, after the first one."""
 
 
 class TimelineLine(LineWidget):
@@ -38,7 +38,6 @@ class TimelineLine(LineWidget):
     """
 
     timeline: reactive[TimelineView | None] = reactive(None)
-    """What is shown."""
     moments: reactive[tuple[int, int]] = reactive((0, 0))
     """Which moment that was seen is shown, from 1, and of how many; steps follow behind the last one."""
     playing: reactive[bool] = reactive(False)

@@ -24,7 +24,7 @@ NO_NAME: Final = "(no name)"
 _ELLIPSIS: Final = "…"
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
 _MOVES_NOTHING: Final = frozenset({"open", "send", "ack", "wait"})
-"""Kinds of steps that never move anything, so that there is nothing to tell of it."""
+"""Kinds of steps that never move anything, so that nothing is said about moves."""
 LONGEST_WORD: Final = 512
 """In terminal cells; Pulsar's own names are shorter, and a longer one would push everything else off the screen."""
 
@@ -158,12 +158,12 @@ NOT_SAVED: Final = "not saved"
 
 
 def saved_text(saved: str, steps: int) -> str:
-    """Where the steps are kept, in one or two words more; nothing while there is nothing to keep."""
+    """Where the steps are kept; "" while there are no steps."""
     return saved or (NOT_SAVED if steps else "")
 
 
 def not_saved(saved: str) -> bool:
-    """Whether the steps could not be saved (rather than that nobody wants them saved)."""
+    """Whether saving the steps failed (rather than was not asked for)."""
     return saved.startswith(f"{NOT_SAVED}: ")
 
 
@@ -183,12 +183,12 @@ def event_effect(event: EventLine, noun: str = "partition") -> str:
 
 
 def unmoved_text(event: EventLine, noun: str = "partition") -> str:
-    """A step after which everything is where it was, or nowhere, or for the first time somewhere."""
+    """What to say about a step that moved nothing; more than that where consumers are missing."""
     return _left_alone(event, noun) or "nothing moved"
 
 
 def _left_alone(event: EventLine, noun: str = "partition") -> str:
-    """How many have no consumer, where that is what a step made better or worse; else ""."""
+    """How many have no consumer, if that is what the step made better or worse; else ""."""
     verdict = event.verdict
     if verdict is None or verdict.judged_by != "nobody":
         return ""

@@ -11,7 +11,8 @@ from textual.widget import Widget
 class Zooming:
     """``zoomed`` is the id of the panel that has the whole body, "" for none.
 
-    ``panels`` are the ids of those that can be zoomed, ``inside`` what has the focus of a panel that has it not itself.
+    ``panels`` are the ids of those that can be zoomed. ``inside`` names the widget that takes the focus of a panel that
+    cannot have it itself.
     """
 
     def __init__(self, screen: Screen[None], panels: tuple[str, ...], inside: Mapping[str, str]) -> None:

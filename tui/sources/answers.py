@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -39,21 +40,7 @@ def opened(
         return _opened_about(topic, path, release, limit_bytes)
     if path is None:
         return embedded_default()
-    if path == STANDARD_INPUT:
-        data = standard_input(limit_bytes)
-        _refuse_own_document(STDIN_NAME, data)
-        return open_moments(read_dump(data, limit_bytes=limit_bytes), release=release)
-    reason = missing(path)
-    if reason is not None:
-        raise InputError(reason)
-    _refuse_own_document(path, _head(path))
-    try:
-        return open_moments(read_dump(path, limit_bytes=limit_bytes), release=release)
-    except InputError as error:
-        raise _with_advice(path, error) from error
-    except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path}: {reason}") from error
+    return open_moments(_moments_at(path, read_dump, limit_bytes), release=release)
 
 
 def moments_of(path: str | None, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple[Moment, ...]:
@@ -63,16 +50,21 @@ def moments_of(path: str | None, *, limit_bytes: int = MAX_INPUT_BYTES) -> tuple
     """
     if path is None:
         return (Moment(None, embedded_answers(DEFAULT_SCENE)),)
+    return _moments_at(path, read_moments, limit_bytes)
+
+
+def _moments_at(path: str, read: Callable[..., tuple[Moment, ...]], limit_bytes: int) -> tuple[Moment, ...]:
+    """The moments that ``read`` finds at a path or in standard input. Raises ``InputError``."""
     if path == STANDARD_INPUT:
         data = standard_input(limit_bytes)
         _refuse_own_document(STDIN_NAME, data)
-        return read_moments(data, limit_bytes=limit_bytes)
+        return read(data, limit_bytes=limit_bytes)
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
     _refuse_own_document(path, _head(path))
     try:
-        return read_moments(path, limit_bytes=limit_bytes)
+        return read(path, limit_bytes=limit_bytes)
     except InputError as error:
         raise _with_advice(path, error) from error
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it

@@ -20,10 +20,12 @@ from engine.balance.leadership.state import (
     broker_gone,
     brokers_changed,
     elected,
+    namespace_of,
     reports_read,
 )
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
+from engine.balance.top_bundles import is_heartbeat_namespace
 from engine.errors import Rejection
 
 NEW_BROKER = "new-broker-{}:8080"
@@ -53,7 +55,9 @@ class BrokerDeath:
 
 
 def broker_dies(start: ShedStart, broker: str) -> BrokerDeath | Rejection:
-    """Let a broker die, and every bundle it had be looked up once. O(bundles of it × brokers).
+    """Let a broker die, and every bundle it had be looked up once, but those of its own heartbeats.
+
+    O(bundles of it × brokers).
 
     Refused: a broker that is not there, and the last one.
 
@@ -123,7 +127,7 @@ def _modular(before: _Before, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]) ->
         return picked
 
     landings = []
-    for bundle in dict.fromkeys(dead.bundles):
+    for bundle in _looked_up(dead):
         state, answer = look_up(leader, state, bundle, pick)
         one = stats.get(bundle, BundleStats(bundle))
         if isinstance(answer, Rejection):
@@ -145,11 +149,16 @@ def _extensible(start: ShedStart, dead: BrokerLoad, rest: tuple[BrokerLoad, ...]
     stats = {bundle.bundle: bundle for bundle in dead.stats}
     placed = ExtensibleAhead(replace(start, loads=rest))
     landings = []
-    for number, bundle in enumerate(dict.fromkeys(dead.bundles), 1):
+    for number, bundle in enumerate(_looked_up(dead), 1):
         placement = placed.placement(bundle)
         drawn = placement.pick(start.seed, number)
         landings.append(Landing(bundle, stats.get(bundle, BundleStats(bundle)), placement.chances, drawn))
     return BrokerDeath(dead.broker, tuple(landings), replace(start, loads=_landed(dead, rest, landings)))
+
+
+def _looked_up(dead: BrokerLoad) -> list[str]:
+    """The bundles of a dead broker that others get: its own, of heartbeats, are nobody else's."""
+    return [bundle for bundle in dict.fromkeys(dead.bundles) if not is_heartbeat_namespace(namespace_of(bundle))]
 
 
 def _landed(dead: BrokerLoad, rest: tuple[BrokerLoad, ...], landings: list[Landing]) -> tuple[BrokerLoad, ...]:

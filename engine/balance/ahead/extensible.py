@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from engine.balance.ahead.model import AheadCycle, AheadMove, LoadWorld, ShedStart, Trail, evenness, move_of
-from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, ReportFigures, figures_of, report_needed
+from engine.balance.brokers import BrokerLoad, BrokerLoadAverage, ReportFigures, figures_of, max_usage, report_needed
 from engine.balance.filters import (
     Sieve,
     anti_affinity,
@@ -129,9 +129,16 @@ class ExtensibleAhead:
 
     def __post_init__(self) -> None:
         self.world = LoadWorld.of(self.start.loads)
-        self.published = {broker: _Published() for broker in self.world.loads}
-        for broker in self.world.loads:
-            self._update(broker)
+        for broker, load in self.world.loads.items():
+            self.published[broker] = _Published()
+            if load.load_average is None:
+                self._update(broker)
+            else:
+                # No answer has the average of the throughput; that of the load was just measured.
+                self.published[broker].average = BrokerLoadAverage(
+                    load.load_average, load.bytes_per_sec, max_usage(load), has_history=True
+                )
+                self._publish(broker)
 
     def next(self, number: int) -> AheadCycle:
         """The next cycle."""
@@ -176,6 +183,11 @@ class ExtensibleAhead:
             average = known.average.updated(load, settings, self.start.rules)
             known.settled = average == known.average
             known.average = average
+        self._publish(broker)
+
+    def _publish(self, broker: str) -> None:
+        """Publish what a broker measured last, if it is worth it."""
+        settings, known, load = self.start.settings, self.published[broker], self.world.loads[broker]
         figures = figures_of(load, known.average.max_usage)
         if known.load is not None:
             age = self.now_ms - known.load.updated_at_ms

@@ -77,6 +77,8 @@ def _assumptions(start: ShedStart, cycles: Iterable[AheadCycle]) -> tuple[Assump
     found: list[Assumption] = ["traffic-stays", "usage-moves-with-traffic"]
     if start.load_manager == "modular":
         found.append("averages-from-one-report" if start.state is None else "averages-from-reports")
+    if start.from_metrics:
+        found.append("loads-from-metrics")
     found.append("history-empty")
     if start.policies is None:
         found.append("policies-unknown")

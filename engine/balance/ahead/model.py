@@ -35,6 +35,7 @@ Assumption = Literal[
     "usage-moves-with-traffic",
     "averages-from-one-report",  # so they are the reported rates
     "averages-from-reports",  # of the series given, which may not be all there were
+    "loads-from-metrics",  # no broker reported its load: usage of metrics, traffic of loaded topics
     "history-empty",  # hits, usage averages and recent unloads live in the leader's memory only
     "policies-unknown",  # of no kind anything is known
     "isolation-unknown",
@@ -50,6 +51,7 @@ class ShedStart:
     """Where a forecast begins: load reports in the order in which the leader met the brokers, and the rules.
 
     ``state`` is the leader's memory as far as it is known (modular), None to start from these reports alone.
+    ``from_metrics``: no broker reported its load, which was read from metrics.
     """
 
     loads: tuple[BrokerLoad, ...]
@@ -59,6 +61,7 @@ class ShedStart:
     load_manager: LoadManager = "modular"
     state: LeaderState | None = None
     seed: int = 0
+    from_metrics: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +293,7 @@ def _with(load: BrokerLoad, stats: BundleStats, sign: float, used: Mapping[str, 
             load.throughput_out_bytes_per_sec + sign * stats.throughput_out_bytes_per_sec, 0.0
         ),
         topics=max(load.topics + round(sign) * stats.topics, 0),
+        load_average=None,  # a broker that gains or loses a bundle forgets it
     )
 
 

@@ -63,6 +63,7 @@ from engine.errors import Rejection
 from engine.names import long_decode
 
 DEFAULT_POINTS: Final = 100
+"""Points of a node for consistent sticky ranges, where none are named."""
 __all__ = ["COMMAND_FORMS", "command_text", "parse_command"]
 
 COMMAND_FORMS: Final[Mapping[str, str]] = {
@@ -88,9 +89,7 @@ COMMAND_FORMS: Final[Mapping[str, str]] = {
     "undo": "undo",
     "wait": "wait MILLISECONDS",
 }
-
-
-"""Points of a node for consistent sticky ranges, where none are named."""
+"""First word -> how the command is written, for help and for completion."""
 
 
 def _subscribe(line: LineReader) -> Command:
@@ -152,9 +151,6 @@ KEY_PARSERS: Final[Mapping[str, Callable[[LineReader], Command]]] = {
     "subscribe": _subscribe,
     "wait": _wait,
 }
-
-
-"""First word -> how the command is written, for help and for completion."""
 
 
 def parse_command(

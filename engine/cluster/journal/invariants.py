@@ -22,8 +22,6 @@ from engine.names import (
 )
 
 _LARGEST: Final = 2**63
-
-
 """Counters are Java longs; a rate above this is infinite, NaN, or an error."""
 
 
@@ -64,7 +62,7 @@ def _topic_faults(state: ClusterState) -> list[str]:
 
 
 def _judged_topics(topics: TopicTable) -> Iterable[Topic]:
-    """All topics; of synthetic ones, which differ only by number, the first and the last."""
+    """All topics; of synthetic ones, which differ only by number, the first and the last alone."""
     if topics.recipe is not None and len(topics):
         return [topics[name] for name in (topics.names[0], topics.names[-1])]
     return topics.listed()

@@ -91,7 +91,7 @@ def rename_key_consumer(
 
 
 def _declares_nothing(subscription: KeySubscription) -> Rejection:
-    """Pulsar's words where somebody is connected; else the mode is still to be chosen."""
+    """The refusal, in Pulsar's words where a consumer is connected; else the mode is still to be chosen."""
     advice = "change the mode to sticky first"
     ordering = subscription.allow_out_of_order_delivery
     here = SubscriptionTerms(mode=KeySharedMode.AUTO_SPLIT, allow_out_of_order_delivery=ordering)
@@ -131,7 +131,7 @@ def send_keys(state: ClusterState, command: SendKeys) -> tuple[Event, ...] | Rej
 
 
 def acknowledge_keys(state: ClusterState, command: Acknowledge) -> tuple[Event, ...] | Rejection:
-    """Acknowledge the oldest messages that are held; no event where none is.
+    """Acknowledge the oldest unacknowledged messages; no event where there are none.
 
     Refusals: SubscriptionNotFound, ServerMetadata, a key that is not a text, a negative count.
 

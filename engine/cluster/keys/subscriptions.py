@@ -32,10 +32,10 @@ from engine.names import TopicName, parse_topic_name, refuse_subscription
 def restarts(
     state: ClusterState, settings: BrokerSettings, release: str, *, but: str = ""
 ) -> list[KeyEvent] | Rejection:
-    """The broker comes back with these settings, and all consumers connect again in the same order.
+    """The events of a broker that restarts with these settings; all consumers connect again in the same order.
 
-    Subscriptions whose dispatcher would be the same in the same release are left alone, and ``but``. Refused where
-    Pulsar would not take a setting: then no dispatcher of a subscription that is there could be made.
+    Left out are ``but`` and, in the same release, subscriptions whose dispatcher would be the same. Refused where
+    Pulsar would not accept a setting with which the dispatcher of one of them is made.
     """
     events: list[KeyEvent] = []
     for subscription in state.key_subscriptions:

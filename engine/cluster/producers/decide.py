@@ -39,7 +39,7 @@ BROKERS: Final = 3
 def decide_producers(state: ClusterState, command: ProducerCommand) -> tuple[ProducerTopicEvent, ...] | Rejection:
     """Refusals: an unknown topic (404), one without partitions (409), what Pulsar or its clients refuse, our limits.
 
-    Nothing changes (an empty tuple) where a closed producer is closed or a partition is as it should become.
+    An empty tuple, so no change, where the producer is closed already or the partition is in that state already.
     """
     topic = find_topic(state, command.topic)
     if isinstance(topic, Rejection):

@@ -87,7 +87,7 @@ _folded: Remembered[ProducerTopic] = Remembered()
 
 
 def seen(event: ProducersSeen) -> ProducerTopic:
-    """A topic whose producers count from now on."""
+    """A topic whose producers are followed from now on."""
     return _seen.get((event,), (), lambda: _begun(event))
 
 
@@ -280,7 +280,7 @@ def grown_producers(state: ClusterState, topic: str, partitions: int) -> tuple[P
 
 
 def refuse_growth(state: ClusterState, topic: str, partitions: int) -> Rejection | None:
-    """Why the producers of a topic keep it from having so many partitions here; Pulsar knows no such limit."""
+    """Why a topic with these producers cannot have so many partitions here; Pulsar has no such limit."""
     producer_topic = find_producer_topic(state, topic)
     if producer_topic is None:
         return None

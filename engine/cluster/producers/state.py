@@ -40,9 +40,9 @@ class ProducerPlan:
 
 @dataclass(frozen=True, slots=True)
 class ProducersSeen:
-    """From now on the producers of this topic count; there is none. Partition i belongs to broker i mod ``brokers``.
+    """The producers of this topic, which has none yet, are followed from now on.
 
-    ``seed`` decides what clients draw at random.
+    Partition i belongs to broker i mod ``brokers``. ``seed`` decides what clients draw at random.
     """
 
     topic: str
@@ -124,10 +124,11 @@ ProducerTopicEvent = (
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the last event came to, counted: messages by outcome, partitions opened, producers created and refused.
+    """The outcome of the last event, counted: messages by outcome, partitions opened, producers created and refused.
 
-    ``created`` and ``refused`` are of producers, ``grown`` and ``held_back`` of their looks at the partitions,
-    ``lost_connections`` and ``reconnected`` of partitions. ``error`` is the first refusal in Pulsar's words.
+    ``created`` and ``refused`` are of producers, ``grown`` and ``held_back`` of their checks of the number of
+    partitions, ``lost_connections`` and ``reconnected`` of partitions. ``error`` is the first refusal in Pulsar's
+    words.
     """
 
     sent: int = 0
@@ -150,8 +151,8 @@ class ProducerTopic:
     """``happened`` is all that counts when two are compared; the rest is folded from it.
 
     ``producers`` is the state of all of them and of the brokers' side. ``keys`` counts the messages of each key,
-    ``results`` has for each producer the last that happened to it, ``recent`` the last events, newest last, and
-    ``tally`` what the last of ``happened`` came to.
+    ``results`` has the last outcome of each producer, ``recent`` the last events, newest last, and
+    ``tally`` the outcome of the last of ``happened``.
     """
 
     topic: str

@@ -22,6 +22,7 @@ from engine.memo import Computed
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name
 
 MANY: Final = 8
+"""If more than one in so many names is looked up, a pass over the table is cheaper than searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,6 @@ class Load:
 
 
 NOTHING_REPORTED: Final[Mapping[str, Load]] = MappingProxyType({})
-
-
-"""If more than one in so many names is looked up, a pass over the table is cheaper than searches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from engine.admin.interruptions import Interruption
 from engine.balance.ahead.model import AheadCycle, AheadMove, Evenness, ShedAhead, Spread
 from engine.balance.leadership.shedding import SheddingCycle
 from engine.balance.shedding.model import BrokerVerdict
@@ -17,8 +18,13 @@ from engine.views.brokers.view import brokers_frame, shedder_of
 SHED_FORMAT: Final = "ringside.shed/1"
 
 
-def shed_document(ahead: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[str, Any]:
-    """The forecast with every cycle; ``compared``: the same cluster under each shedder, in the order to be shown."""
+def shed_document(
+    ahead: ShedAhead, compared: Sequence[ShedAhead] = (), interruptions: Mapping[str, Interruption] | None = None
+) -> dict[str, Any]:
+    """The forecast with every cycle; ``compared``: the same cluster under each shedder, in the order to be shown.
+
+    ``interruptions``: what unloads interrupt by what was reported of topics, by bundle.
+    """
     start = ahead.start
     return {
         "format": SHED_FORMAT,
@@ -29,7 +35,7 @@ def shed_document(ahead: ShedAhead, compared: Sequence[ShedAhead] = ()) -> dict[
         "assumptions": list(ahead.assumptions),
         "before": _evenness(ahead.before),
         **_totals(ahead),
-        "cycles": [_cycle(cycle) for cycle in ahead.cycles],
+        "cycles": [_cycle(cycle, interruptions or {}) for cycle in ahead.cycles],
         "compared": [{"shedder": shedder_of(forecast), **_totals(forecast)} for forecast in compared],
     }
 
@@ -54,14 +60,14 @@ def _spread(spread: Spread) -> dict[str, Any]:
     return {"max_over_mean": _number(spread.max_over_mean), "deviation_over_mean": _number(spread.deviation_over_mean)}
 
 
-def _cycle(cycle: AheadCycle) -> dict[str, Any]:
+def _cycle(cycle: AheadCycle, interruptions: Mapping[str, Interruption]) -> dict[str, Any]:
     decision = cycle.decision
     modular = isinstance(decision, SheddingCycle)
     return {
         "number": cycle.number,
         "at_ms": cycle.at_ms,
         "skipped": decision.no_run if isinstance(decision, SheddingCycle) else decision.no_run or decision.skip,
-        "moves": [_move(move) for move in cycle.moves],
+        "moves": [_move(move, interruptions.get(move.bundle)) for move in cycle.moves],
         "left_alone": [
             {"bundle": unload.bundle, "broker": unload.source, "why": unload.outcome}
             for unload in (decision.unloads if isinstance(decision, SheddingCycle) else ())
@@ -82,7 +88,7 @@ def _pairs(decision: SheddingCycle | TransferCycle) -> tuple[TransferPair, ...]:
     return decision.pairs if isinstance(decision, TransferCycle) else ()
 
 
-def _move(move: AheadMove) -> dict[str, Any]:
+def _move(move: AheadMove, interruption: Interruption | None) -> dict[str, Any]:
     return {
         "bundle": move.bundle,
         "from": move.source,
@@ -91,10 +97,17 @@ def _move(move: AheadMove) -> dict[str, Any]:
         "topics": move.topics,
         "producers": move.producers,
         "consumers": move.consumers,
+        **_anew(interruption),
         "msgs_per_sec": _number(move.msgs_per_sec),
         "bytes_per_sec": _number(move.bytes_per_sec),
         "returns": move.returns,
     }
+
+
+def _anew(interruption: Interruption | None) -> dict[str, Any]:
+    """What only statistics of topics show; null where there are none."""
+    names = ("handovers", "draining_slots", "unacked_messages")
+    return {name: None if interruption is None else getattr(interruption, name) for name in names}
 
 
 def _verdict(verdict: BrokerVerdict) -> dict[str, Any]:
@@ -136,7 +149,7 @@ FORMAT: Final = "ringside.brokers/1"
 def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[str, Any]:
     """The brokers as they are after the changes, what the changes did, the forecast, loops, and all shedders."""
     frame = brokers_frame(view, 0)
-    forecast = shed_document(view.ahead)
+    forecast = shed_document(view.ahead, interruptions=view.interruptions)
     return {
         "format": FORMAT,
         "source": view.given.source,
@@ -146,7 +159,7 @@ def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[st
         "placement": view.placement,
         "namespaces": list(view.namespaces),
         "brokers": [_broker(row) for row in frame.rows],
-        "changes": [_change(change) for change in view.changes],
+        "changes": [_change(change, view.interruptions) for change in view.changes],
         "next": None if frame.next is None else _next(frame.next),
         "strip": [
             {
@@ -209,7 +222,7 @@ def _broker(row: BrokerRow) -> dict[str, Any]:
     }
 
 
-def _change(change: ChangeDone) -> dict[str, Any]:
+def _change(change: ChangeDone, interruptions: Mapping[str, Interruption]) -> dict[str, Any]:
     return {
         "kind": change.kind,
         "broker": change.broker,
@@ -227,6 +240,7 @@ def _change(change: ChangeDone) -> dict[str, Any]:
                 "topics": landing.stats.topics,
                 "producers": landing.stats.producers,
                 "consumers": landing.stats.consumers,
+                **_anew(interruptions.get(landing.bundle)),
             }
             for landing in change.landings
         ],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
 
+from engine.admin.interruptions import Interruption
 from engine.admin.shed_inputs import ShedInputs
 from engine.balance.ahead.broker_changes import Landing
 from engine.balance.ahead.model import AheadMove, Evenness, ShedAhead
@@ -34,7 +35,7 @@ CYCLES: Final = 20
 class BrokersInput:
     """What was read of a cluster, the settings in force of its release, and that release's rules.
 
-    ``about``: what there is to see, where somebody made the cluster to show it.
+    ``about``: what the cluster shows, if it was made for demonstration.
     """
 
     inputs: ShedInputs
@@ -173,19 +174,21 @@ class NextMove:
     """An unload, and the numbers by which its broker sheds, None where nothing was compared.
 
     ``planned``: the broker that the shedder itself chose, "" where it chooses none; the bundle may go elsewhere.
+    ``interruption``: None where nothing was reported of its topics.
     """
 
     move: AheadMove
     numbers: Numbers | None = None
     planned: str = ""
+    interruption: Interruption | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NextCycle:
-    """The cycle that comes next. ``skipped``: why nothing was looked at; ``blamed``: the broker that is the reason.
+    """The cycle that comes next. ``skipped``: why it examined nothing; ``blamed``: the broker that is the reason.
 
     ``hits``: how many cycles in a row, this one included, were uneven, where the extensible manager counts them, the
-    ``sign`` of it in this one, and ``deviation`` the standard deviation of loads, NaN where nobody computes it.
+    ``sign`` of it in this one, and ``deviation`` the standard deviation of loads, NaN where it is not computed.
     """
 
     number: int
@@ -244,7 +247,8 @@ class BrokersView:
     """The answer to one question; :func:`engine.views.brokers.view.brokers_frame` gives a page of it.
 
     ``older``: brokers whose report is too old, by how many ms; ``born``: those that were added; ``home``: the broker of
-    each bundle as reported.
+    each bundle as reported; ``interruptions``: what the unloads of the forecast and the deaths before it interrupt, of
+    bundles of whose topics something was reported.
     """
 
     given: BrokersInput
@@ -259,6 +263,7 @@ class BrokersView:
     older: Mapping[str, int]
     born: frozenset[str]
     home: Mapping[str, str]
+    interruptions: Mapping[str, Interruption] = field(default_factory=dict)
     kept_blocks: dict[int, tuple[Block, ...]] = field(default_factory=dict, compare=False, repr=False)
     """Blocks by the identity of the load they are of: from cycle to cycle most brokers stay as they are."""
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from engine.admin.interruptions import Interruption
 from engine.admin.shed_inputs import ShedInputs
 from engine.balance.ahead.broker_changes import broker_dies, broker_joins
 from engine.balance.ahead.forecast import shed_ahead
@@ -114,7 +115,15 @@ def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -
         _older(given.inputs, given.settings),
         born,
         {bundle: load.broker for load in given.inputs.loads for bundle in load.bundles},
+        interruptions_of(given.inputs, ahead, done),
     )
+
+
+def interruptions_of(inputs: ShedInputs, ahead: ShedAhead, done: Iterable[ChangeDone] = ()) -> dict[str, Interruption]:
+    """What the unloads of a forecast and the deaths before it interrupt, by bundle."""
+    landed = [landing.bundle for change in done for landing in change.landings]
+    bundles = dict.fromkeys([*landed, *(move.bundle for move in ahead.moves)])
+    return inputs.interruptions.of_all(bundles)
 
 
 def compared_shedders(view: BrokersView) -> tuple[Compared, ...]:
@@ -164,7 +173,10 @@ def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, li
         return Rejection(
             "ClassNotFoundException", "this release has no extensible load manager", "loadManagerClassName"
         )
-    start = ShedStart(given.inputs.loads, settings, given.rules, policies, manager, state, question.seed)
+    inputs = given.inputs
+    start = ShedStart(
+        inputs.loads, settings, given.rules, policies, manager, state, question.seed, from_metrics=inputs.from_metrics
+    )
     done: list[ChangeDone] = []
     for change in question.changes:
         if change.kind == "joins":
@@ -284,7 +296,11 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     )
     at_ms = done.at_ms if done is not None else 0
     even = done.evenness if done is not None else ahead.before
-    return BrokersFrame(cycle, at_ms, rows, None if coming is None else next_cycle(coming), even)
+    return BrokersFrame(cycle, at_ms, rows, _coming(view, coming), even)
+
+
+def _coming(view: BrokersView, coming: AheadCycle | None) -> NextCycle | None:
+    return None if coming is None else next_cycle(coming, view.interruptions)
 
 
 def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int]) -> tuple[Block, ...]:
@@ -381,7 +397,7 @@ def _weights(settings: LoadSettings, rules: LoadRules) -> Mapping[Resource, floa
     }
 
 
-def next_cycle(cycle: AheadCycle) -> NextCycle:
+def next_cycle(cycle: AheadCycle, interruptions: Mapping[str, Interruption]) -> NextCycle:
     """A cycle as a list of unloads with the reason of each, and of what is left alone, bundles by reason."""
     decision = cycle.decision
     if isinstance(decision, SheddingCycle):
@@ -391,7 +407,12 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
             cycle.at_ms,
             decision.no_run,
             tuple(
-                NextMove(move, reasons.get(move.source), decision.plan.destinations.get(move.bundle, ""))
+                NextMove(
+                    move,
+                    reasons.get(move.source),
+                    decision.plan.destinations.get(move.bundle, ""),
+                    interruptions.get(move.bundle),
+                )
                 for move in cycle.moves
             ),
             tuple(_left_by_modular(decision)),
@@ -409,7 +430,9 @@ def next_cycle(cycle: AheadCycle) -> NextCycle:
             (bundle.bundle, bundle.outcome) for bundle in pair.bundles if bundle.outcome not in ("moved", "swapped")
         ]
         left += _grouped(pair.fuller, stays)
-    moves = tuple(NextMove(move, between.get(move.source)) for move in cycle.moves)
+    moves = tuple(
+        NextMove(move, between.get(move.source), interruption=interruptions.get(move.bundle)) for move in cycle.moves
+    )
     return NextCycle(
         cycle.number,
         cycle.at_ms,
@@ -467,6 +490,6 @@ def _turned(numbers: Numbers | None) -> Numbers | None:
 
 
 def shedder_of(ahead: ShedAhead) -> str:
-    """The shedder that a forecast is of."""
+    """The shedder of a forecast."""
     start = ahead.start
     return start.settings.loadBalancerLoadSheddingStrategy if start.load_manager == "modular" else TRANSFER

@@ -17,7 +17,7 @@ from engine.views.bundles.words import NO_RUNS, attempt_text, span_text, verdict
 
 
 def range_of(full_name: str) -> str:
-    """The range of a full bundle name; a name without one stays."""
+    """The range of a full bundle name; a name without a range is returned as it is."""
     return full_name.rpartition("/")[2] if "_0x" in full_name else full_name
 
 
@@ -190,7 +190,7 @@ class _Tree:
 
 
 def _last_verdicts(cycle: BalanceCycle) -> dict[str, BalanceVerdict]:
-    """The last verdict on each bundle. Very many runs share their verdicts, which are looked at once."""
+    """The last verdict on each bundle. Very many runs share their verdicts, so each verdict is examined once."""
     last: dict[str, BalanceVerdict] = {}
     before: tuple[BalanceVerdict, ...] = ()
     for run in cycle.runs:

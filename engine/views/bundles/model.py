@@ -1,7 +1,7 @@
 """What the screen "bundles" shows, as plain values: a namespace over time, its bundles beside their limits.
 
 Rates are messages per second and bytes per second, in plus out; shares are fractions, 1.0 on a limit; hashes are
-numbers; cycles count from 1, and 0 is the namespace as it is now. Sentences are made by ``balance_words``.
+numbers; cycles count from 1, and 0 is the namespace as it is now. The sentences are in ``words``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class BundleRow:
     can be drawn. ``split_in``: the cycle that split it, 0 for a bundle that is still there; ``born_in``: the cycle that
     made it, 0 for those of the start. ``measures`` are with the true traffic after the cycle; ``seen_msgs_per_sec`` is
     what the decider had in that cycle (None: it had nothing of this bundle). ``hits``: in a row (extensible).
-    ``verdict`` is in words, "" where nobody judged.
+    ``verdict`` is in words, "" without one.
     """
 
     range_text: str

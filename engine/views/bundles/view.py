@@ -43,10 +43,8 @@ from engine.views.bundles.words import NO_RUNS, loop_text
 
 BROKER_PORT: Final = 8080
 MOST_TOPICS_ASKED: Final = 100_000
-_sessions: Remembered[NDArray[np.int64]] = Remembered()
-
-
 """For more topics, computing the number of bundles takes seconds, too long for a screen."""
+_sessions: Remembered[NDArray[np.int64]] = Remembered()
 
 _views: Remembered[BalanceView | Rejection] = Remembered()
 _frames: Remembered[BalanceFrame] = Remembered()
@@ -119,7 +117,7 @@ def curve_after(
 
 
 def curve_of(state: ClusterState, namespace: str, range_text: str, rule: FlowRule = "merged") -> FlowCurve | Rejection:
-    """The same for a bundle, or any range, of a state as it is. Refused: a namespace or range that is none."""
+    """The same for a bundle or any range of a state as it is. Refused: an unknown namespace, a text without a range."""
     view = balance_start(
         bundles_of(state, namespace),
         balanced_topics(state, namespace, 1.0),

@@ -78,7 +78,7 @@ def number_text(value: float) -> str:
 
 
 def topics_text(view: BalanceView) -> str:
-    """How many topics, with those named that nobody listed: a bundle counts them, so its number is not the listed one.
+    """The number of listed topics, and the names of unlisted ones, which bundles count as well.
 
     "100 topics and __change_events" where ``view.topics`` is 101.
     """
@@ -88,7 +88,7 @@ def topics_text(view: BalanceView) -> str:
 
 
 def assumed_text(view: BalanceView) -> str:
-    """Why a bundle has a topic that nobody listed, "" where none has.
+    """Why a bundle has a topic that no list has; "" where all topics are listed.
 
     Source: ``SystemTopicNames.NAMESPACE_EVENTS_LOCAL_NAME``, made where ``topicLevelPoliciesEnabled`` (the default).
     """
@@ -135,7 +135,7 @@ def limit_text(reason: SplitReason, limit: float) -> str:
 
 
 def span_text(seconds: float) -> str:
-    """A time from now: hours, minutes and seconds without those that are nothing.
+    """A time from now: hours, minutes and seconds, without zeros.
 
     >>> span_text(905), span_text(3600), span_text(0), span_text(5)
     ('15 min 5 s', '1 h', 'now', '5 s')

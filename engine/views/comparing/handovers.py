@@ -53,7 +53,7 @@ def handovers(
 ) -> Sequence[HandoverRow]:
     """The partitions of two subscriptions (or of one in two states) that differ in their active consumer.
 
-    Consumers are compared by id. O(partitions), and a sort of those that differ as far as somebody looks.
+    Consumers are compared by id. O(partitions); those that differ are sorted only as far as rows are read.
     """
     old, new = columns_of(before, mine), columns_of(after, theirs)
     was, now = active_ids(before, mine), active_ids(after, theirs)

@@ -1,6 +1,6 @@
 """The content of a dashboard as plain values. A shell draws these and computes nothing.
 
-Large values compare by identity (``eq=False``), small ones by value, so that an unchanged slice stays quiet on screen.
+Large values compare by identity (``eq=False``), small ones by value, so that an unchanged slice causes no repaint.
 Consumers are referred to by their *position* in ``DashboardView.consumers``; -1 means nobody.
 """
 
@@ -231,10 +231,10 @@ class Notice:
 class DashboardView:
     """One screenful of facts.
 
-    ``flag_change`` is the verdict on turning consistent hashing on or off here, before anybody does; None where the
-    release does not know the flag, without consumers or partitions, and of so many partitions that it takes its time.
-    ``reported`` is what brokers said of the subscription, if anything, and ``brokers`` are those whose load reports are
-    all that is known of bundles.
+    ``flag_change`` is the verdict on turning consistent hashing on or off here; None where the release does not know
+    the flag, without consumers or partitions, and with more partitions than are computed at each step. ``reported`` is
+    what brokers said of the subscription, if anything, and ``brokers`` are those whose load reports are all that is
+    known of bundles.
     """
 
     status: StatusView

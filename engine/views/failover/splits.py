@@ -46,9 +46,9 @@ class SplitOption:
     ``refusal`` is what a broker with the settings in force answers to the request by name, None when it takes it; an
     algorithm can have both pieces and a refusal. ``status`` is the HTTP status of the request, None for one that is
     never answered, and 204 may come without any change. ``as_proposed`` marks the rule of the first PIP-169 text, which
-    no Pulsar has. ``positions`` are those assumed for ``specified_positions_divide``, ``positions_from`` says whence.
-    ``admin_line`` is a ``pulsar-admin`` line that makes these very cuts, ``command_text`` the line that makes them in
-    the model; both are empty where no split is possible.
+    no Pulsar has. ``positions`` are those assumed for ``specified_positions_divide``, ``positions_from`` says where
+    they come from. ``admin_line`` is a ``pulsar-admin`` line that makes these very cuts, ``command_text`` the line that
+    makes them in the model; both are empty where no split is possible.
     """
 
     algorithm: str
@@ -76,7 +76,7 @@ class SplitPreviewView:
 
     ``topic_names``, ``topic_hashes`` and ``topic_msgs_per_sec`` run in parallel, ascending by hash: names
     are made on demand, the others are arrays. ``problem`` is set
-    (and ``options`` empty) when the bundle cannot be looked at: no such namespace, or no such bundle now.
+    (and ``options`` empty) when there is no such namespace, or no such bundle now.
     """
 
     namespace: str

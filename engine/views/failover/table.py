@@ -19,7 +19,7 @@ from engine.views.failover.slice import Changes, Slice
 
 NOBODY_COLOUR = 0
 SORTED_AT_ONCE: Final = 1_024
-"""More rows than a user pages through; of more partitions only the busiest are sorted."""
+"""More rows than a user pages through: of more partitions only the busiest are sorted at once."""
 _totals: Remembered[float] = Remembered()
 
 
@@ -96,7 +96,7 @@ def max_over_mean(values: list[float] | list[int]) -> float:
 
 
 def partition_rows(now: Slice, changes: Changes, consumer_id: int) -> Sequence[PartitionRow]:
-    """The partitions a consumer is active for, busiest first, then by name; rows are made when they are looked at.
+    """The partitions a consumer is active for, busiest first, then by name; rows are made when they are read.
 
     Among very many partitions of one rate those of the lower ring hash come first.
     """

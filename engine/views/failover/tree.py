@@ -90,7 +90,7 @@ def hashed_topics(state: ClusterState) -> Mapping[str, HashedTopics]:
 
 
 def _hash_topics(topics: TopicTable) -> Mapping[str, HashedTopics]:
-    # Number and hash in one word: a plain sort is quicker than one that finds an order.
+    # Number and hash in one word: a plain sort is faster than an argsort.
     packed = np.sort((topics.crc32 << _NUMBER_BITS) | np.arange(topics.partition_count))
     numbers = (packed & ((1 << _NUMBER_BITS) - 1)).astype(np.int32)
     hashes = packed >> _NUMBER_BITS
@@ -105,7 +105,7 @@ def _hash_topics(topics: TopicTable) -> Mapping[str, HashedTopics]:
 def loads_by_hash(state: ClusterState, namespace: str) -> LoadColumns:
     """The topics of a namespace ascending by hash, those of one hash as a broker lists them. O(n) once for a traffic.
 
-    All of them in a broker's order take longer to find, and change no more than the last digits of sums.
+    Sorting all of them as a broker lists them would take longer and change only the last digits of sums.
     """
     traffic = _traffic_of(state).get(namespace)
     return loads_of(state, EMPTY.names.numbers) if traffic is None else traffic.loads

@@ -44,7 +44,7 @@ class FleetTotals:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTotals:
-    """All Failover subscriptions under one policy; ``what_if``: no Pulsar has it."""
+    """All Failover subscriptions under one policy; ``what_if``: a policy that no Pulsar release has."""
 
     policy: str
     what_if: bool

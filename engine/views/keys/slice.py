@@ -60,7 +60,7 @@ class KnownKeys:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KeysSlice:
-    """What the panels read; ``gaps`` is what nobody has."""
+    """What the panels read; ``gaps`` are slots without an owner."""
 
     state: ClusterState
     subscription: KeySubscription

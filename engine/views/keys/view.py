@@ -209,7 +209,7 @@ def _gap_rows(now: KeysSlice, waiting: Iterable[Wait]) -> tuple[GapRow, ...]:
 
 def _luck_view(now: KeysSlice) -> LuckView:
     subscription = now.subscription
-    # A screen has no time for the exact distribution of many keys; throws come close enough.
+    # The exact distribution takes too long for many keys; random samples are close enough.
     exact = None if len(subscription.keys) <= EXACT_KEYS else False
     luck = _luck.get(
         (now.selector, subscription.keys), (), lambda: luck_of(now.selector, subscription.keys, exact=exact)

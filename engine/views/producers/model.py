@@ -109,7 +109,7 @@ class CountsView:
     The work is ``messages`` without a key by each producer (what they took, on average); ``lazy`` is meant with the
     routing mode ``lazy_mode``, ``partial`` with ``limit``. ``here`` is the point of the topic's own number of
     partitions, ``connections`` are (eager, lazy, partial) there, and ``forever`` the objects after so many messages
-    that all is open that will be. ``observed`` are the objects there are.
+    that no more will be opened. ``observed`` are the objects there are.
     """
 
     producers: int

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
-from engine.bundles.boundaries import BundleRange, namespace_bundles, parse_range
-from engine.errors import Rejection
+from engine.admin.interruptions import Interruption, bundle_at, interruption_of
+from engine.bundles.boundaries import BundleRange, parse_range
 from engine.hashing import crc32_hash
 from engine.views.failover.model import BundleNode, DashboardView, NamespaceNode
 from engine.views.reported.model import ReportedBroker, ReportedLoad
@@ -98,33 +98,13 @@ def _usage(resource: ResourceUsage) -> tuple[float, float] | None:
     return (resource.usage, resource.limit) if resource.usage or resource.limit else None
 
 
-_ONE_ACTIVE = ("Failover", "Exclusive")
-
-
-@dataclass(frozen=True, slots=True)
-class Unload:
-    """What unloading a bundle interrupts, by what was reported of its topics, partitions singly.
-
-    Producers and consumers connect again, a consumer on several topics on each of them. ``handovers``: topics of
-    Failover and Exclusive subscriptions whose active consumer is chosen anew. ``draining_slots``: slots of Key_Shared
-    whose waiting ends. ``unacked_messages`` were delivered and may come twice.
-    """
-
-    topics: int
-    producers: int
-    consumers: int
-    handovers: int
-    draining_slots: int
-    unacked_messages: int
-
-
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
     """``broker`` owns the topic, "" where no answer says it; ``by_look_up``: an answer about the topic says so."""
 
     broker: str
     by_look_up: bool
-    unload: Unload
+    unload: Interruption
 
 
 def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) -> Whereabouts | None:
@@ -134,20 +114,12 @@ def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) 
         return None
     looked_up = snapshot.owners.get(topic)
     broker = looked_up or snapshot.owners.get(f"{namespace}/{bundle}", "")
-    return Whereabouts(broker, looked_up is not None, _unload(_topics_of(snapshot, namespace, piece)))
+    return Whereabouts(broker, looked_up is not None, interruption_of(_topics_of(snapshot, namespace, piece)))
 
 
 def _topics_of(snapshot: Snapshot, namespace: str, piece: BundleRange) -> list[TopicFacts]:
     topics = snapshot.topics.items()
     return [facts for name, facts in topics if facts.namespace == namespace and piece.includes(crc32_hash(name))]
-
-
-def unload_of(snapshot: Snapshot, bundle: str) -> Unload | None:
-    """What unloading a bundle (its full name) interrupts by the statistics of its topics; None where there are none."""
-    namespace, _, text = bundle.rpartition("/")
-    piece = parse_range(text)
-    there = [] if not isinstance(piece, BundleRange) else _topics_of(snapshot, namespace, piece)
-    return _unload(there) if there else None
 
 
 def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | None:
@@ -158,23 +130,4 @@ def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | Non
     >>> reported_bundle(known, "persistent://t/n/x", "t/n"), reported_bundle(known, "persistent://t/m/x", "t/m")
     ('0x00000000_0x80000000', None)
     """
-    listed = snapshot.bundle_of_topic.get(topic)
-    if listed is not None or namespace not in snapshot.bundles:
-        return listed
-    pieces = namespace_bundles(namespace, snapshot.bundles[namespace].boundaries)
-    if isinstance(pieces, Rejection):
-        return None
-    at = crc32_hash(topic)
-    return next((str(piece) for piece in pieces if piece.includes(at)), None)
-
-
-def _unload(topics: list[TopicFacts]) -> Unload:
-    subscriptions = [subscription for topic in topics for subscription in topic.subscriptions]
-    return Unload(
-        len(topics),
-        sum(topic.publishers for topic in topics),
-        sum(len(subscription.consumers) for subscription in subscriptions),
-        sum(subscription.type in _ONE_ACTIVE and bool(subscription.consumers) for subscription in subscriptions),
-        sum(len(consumer.draining) for subscription in subscriptions for consumer in subscription.consumers),
-        sum(topic.unacked_messages for topic in topics),
-    )
+    return snapshot.bundle_of_topic.get(topic) or bundle_at(snapshot, namespace, topic)

@@ -48,9 +48,9 @@ def compare_actives(
 ) -> Comparison:
     """The reported active consumers beside those of a ring; ``names`` are those of the rows.
 
-    Brokers report names alone, so a namesake of the active consumer agrees. What has other consumers than the rows is
-    not compared: consumers were connecting or leaving. O(dispatchers x consumers), and O(t) for t topics where any
-    differs.
+    Brokers report names alone, so a namesake of the active consumer agrees. A dispatcher with other consumers than the
+    rows is not compared: consumers were connecting or leaving. O(dispatchers x consumers), and O(t) for t topics where
+    any differs.
     """
     here = sorted(names)
     reported: dict[int, str] = {}

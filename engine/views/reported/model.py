@@ -74,7 +74,7 @@ class WaitingPair:
 
 @dataclass(frozen=True, slots=True)
 class SeenTime:
-    """When something was seen: ``at_ms``, or where nothing says it not before ``not_before_ms``; -1 for unknown.
+    """When something was seen: ``at_ms``, or not before ``not_before_ms``; each is -1 where it is unknown.
 
     ``moment`` counts from 1 to ``moments``.
     """
@@ -176,7 +176,7 @@ class ReportedView:
     are those with an active consumer, or a subscription, that cannot be served. ``waits`` are the draining slots, those
     with most attempts first, ``pairs`` who waits for whom. ``events`` are those up to this moment, the oldest first.
     ``marks`` are the places on the ring where messages are held back: slots, or hashes of topics. ``comparison`` holds
-    what was reported beside the model; None where nobody compared it.
+    what was reported beside the model; None where it was not compared.
     """
 
     time: SeenTime

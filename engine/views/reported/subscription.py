@@ -1,4 +1,4 @@
-"""Subscriptions for which nothing is computed (Shared, Exclusive, without consumers): all there is was reported."""
+"""Subscriptions for which nothing is computed (Shared, Exclusive, without consumers): only reports are shown."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from engine.cluster.state import ClusterState, shown_places
 from engine.cluster.timeline import Timeline
 from engine.diagnosis.seen import Dispatcher
 from engine.views.failover.model import EventLine, Notice, TimelineView
@@ -71,14 +72,13 @@ class SubscriptionView:
     notices: tuple[Notice, ...]
 
 
-def reported_only(reported: Reported, moment: int, timeline: Timeline, taken: Collection[str]) -> tuple[Subject, ...]:
-    """The subscriptions that brokers reported and the model does not have; ``taken`` are keys in use. O(n)."""
+def reported_only(reported: Reported, moment: int, state: ClusterState) -> tuple[Subject, ...]:
+    """The subscriptions that brokers reported up to a moment and ``state``, the model of it, does not have. O(n)."""
     if not len(reported):
         return ()
-    state = timeline.initial
     modelled = {(subscription.namespace, subscription.name) for subscription in state.subscriptions}
     modelled |= {(subscription.namespace, subscription.name) for subscription in state.key_subscriptions}
-    used = set(taken)
+    used = set(shown_places(state))
     subjects = []
     for namespace, name in reported.subscriptions(moment):
         if (namespace, name) in modelled:

@@ -87,7 +87,7 @@ V = TypeVar("V")
 class _Latest(Generic[V]):
     """A cache of the latest answer about each subscription, valid while its inputs are the same objects.
 
-    ``before`` has those of an earlier refresh. One that is not asked for at a refresh is forgotten at the next.
+    ``before`` has those of an earlier refresh. An answer that one refresh does not use is dropped at the next.
     """
 
     def __init__(self, before: _Latest[V] | None) -> None:
@@ -111,7 +111,7 @@ def _are_same(one: Sequence[object], other: Sequence[object]) -> bool:
 class Reported:
     """What brokers reported in moments in the order of time. A view of one subscription is made once.
 
-    ``before`` has the moments up to a later one: what happened between those is known already.
+    ``before`` is the one of an earlier refresh: the changes that it computed are taken over.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Reported:
     ) -> None:
         """``agreements`` are those of the last moments, one each.
 
-        ``settled_only``: compare with the model only what two moments in a row say alike.
+        ``settled_only``: compare with the model only what is equal at two moments in a row.
         """
         self.moments: Final = tuple(moments)
         self.agreements: Final = tuple(agreements)

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,8 +62,11 @@ class _Starting:
 
 
 @contextmanager
-def two_brokers(jars: Path, more_jars: Path) -> Iterator[tuple[Broker, Broker]]:
-    """Two brokers that know each other, gone afterwards, also when the test is interrupted."""
+def two_brokers(
+    jars: Path, more_jars: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[Broker, Broker]]:
+    """Two brokers with the same ``settings`` that know each other, gone afterwards, also when the test is
+    interrupted."""
     with ExitStack() as ending:
         folder = Path(tempfile.mkdtemp(prefix="ringside-brokers-"))
         ending.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -85,8 +88,8 @@ def two_brokers(jars: Path, more_jars: Path) -> Iterator[tuple[Broker, Broker]]:
         only_version_4 = "-Djava.net.preferIPv4Stack=true"
         starting.java("bookie", 160, only_version_4, main, "--conf", starting.settings("bookie.conf"))
         starting.until(lambda: _listens(bookie), "bookie")
-        first = _broker(starting, "broker-a", *ports[:2])
-        second = _broker(starting, "broker-b", *ports[2:])
+        first = _broker(starting, "broker-a", *ports[:2], settings or {})
+        second = _broker(starting, "broker-b", *ports[2:], settings or {})
         ids = {broker.url.removeprefix("http://") for broker in (first, second)}
         for broker in (first, second):
             starting.until(lambda broker=broker: _members(broker) >= ids, broker.name)  # type: ignore[misc]
@@ -106,13 +109,14 @@ def _set_up(starting: _Starting, store: str, port: int, web_port: int) -> None:
     starting.until(lambda: setup.poll() == 0, "setup")
 
 
-def _broker(starting: _Starting, name: str, port: int, web_port: int) -> Broker:
+def _broker(starting: _Starting, name: str, port: int, web_port: int, more: Mapping[str, str]) -> Broker:
     store = f"zk:127.0.0.1:{starting.ports['ZOOKEEPER']}"
     settings = {
         "clusterName": CLUSTER,
         "metadataStoreUrl": store,
         "configurationMetadataStoreUrl": store,
         "loadBalancerOverrideBrokerNicSpeedGbps": "10",
+        **more,
     }
     (starting.folder / f"{name}.conf").write_text(broker_settings(port, web_port, settings))
     process = starting.java(name, 320, "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", f"{name}.conf")

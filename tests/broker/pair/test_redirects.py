@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import time
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
 from engine.admin.topics import decode_topic_stats
-from tests.broker.conftest import STEPS_VARIABLE
-from tests.broker.jars import NoBrokerError, more_jars
-from tests.broker.pair.cluster import two_brokers
+from tests.broker.pair.asking import NAMESPACE, host, make, read_from, topics_of, wait_until_listed
+from tests.broker.pair.conftest import Pairs
 from tests.broker.standalone import Broker
-from tests.patience import HANG_S
-from tui.sources.cluster.access import Access
-from tui.sources.cluster.client import AdminClient
-from tui.sources.cluster.reader import read_cluster
 from tui.sources.cluster.reading import ClusterReading
 from tui.sources.cluster.scope import Scope
 
-NAMESPACE = "public/default"
 MOST_TRIES = 10
 """The brokers draw lots for bundles: one of them gets all of them once in a while."""
-TOPICS = {f"persistent://{NAMESPACE}/t-{number}" for number in range(12)}
+TOPICS = topics_of(12)
 
 
 @pytest.fixture(scope="module")
-def brokers_of_one(broker_jars: Path) -> Iterator[tuple[Broker, Broker]]:
-    """Two brokers; the short form of these tests does without: four processes take half a minute."""
-    if not os.environ.get(STEPS_VARIABLE):
-        pytest.skip(f"two brokers are started by make test-broker ({STEPS_VARIABLE} is not set)")
-    try:
-        jars = more_jars()
-    except NoBrokerError as error:
-        pytest.skip(f"no two brokers here: {error}")
-    with two_brokers(broker_jars, jars) as brokers:
-        yield brokers
+def brokers_of_one(pairs: Pairs) -> tuple[Broker, Broker]:
+    return pairs({})
 
 
 class Recording(httpx.AsyncBaseTransport):
@@ -71,35 +52,7 @@ class Recording(httpx.AsyncBaseTransport):
 
 def read(broker: Broker, scope: Scope) -> tuple[ClusterReading, Recording]:
     recording = Recording()
-
-    async def run() -> ClusterReading:
-        async with AdminClient(Access(broker.url), transport=recording) as client:
-            return await read_cluster(client, scope)
-
-    return asyncio.run(run()), recording
-
-
-def host(broker: Broker) -> str:
-    return broker.url.removeprefix("http://")
-
-
-def make(topic: str, brokers: tuple[Broker, Broker]) -> None:
-    """Make a topic at the broker that owns its bundle; the other one redirects, which changes nothing."""
-    path = topic.replace("://", "/")
-    owner = brokers[0].admin("GET", f"/lookup/v2/topic/{path}")["brokerUrl"]
-    (broker,) = (broker for broker in brokers if owner == f"pulsar://127.0.0.1:{broker.port}")
-    broker.admin("PUT", f"/admin/v2/{path}")
-
-
-def wait_until_listed(brokers: tuple[Broker, Broker]) -> None:
-    """Return when the lists of what is loaded, which brokers write once a second, have all topics."""
-    until = time.monotonic() + HANG_S
-    while time.monotonic() < until:
-        lists = b"".join(broker.raw("/admin/v2/broker-stats/topics") for broker in brokers)
-        if all(f'"{topic}"'.encode() in lists for topic in TOPICS):
-            return
-        time.sleep(0.1)
-    raise TimeoutError("not all topics are listed")
+    return read_from(broker, scope, recording), recording
 
 
 def topics_read(reading: ClusterReading) -> set[str]:
@@ -128,7 +81,7 @@ def test_each_broker_has_a_part_and_redirects_lead_to_the_other(brokers_of_one: 
     assert recording.redirected <= both
     assert {asked for asked, _ in recording.answered} == both
 
-    wait_until_listed(brokers_of_one)
+    wait_until_listed(brokers_of_one, TOPICS)
     for broker in brokers_of_one:
         reading, recording = read(broker, Scope((NAMESPACE,)))
         assert set(reading.brokers) == both

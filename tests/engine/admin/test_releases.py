@@ -118,8 +118,24 @@ def test_load_reports_tell_the_release() -> None:
     assert decode_load_report(_read("versions/local-broker-data-2.10")).good is not None
     report = decode_load_report(_read("versions/local-broker-data-2.10")).good
     assert report is not None
-    assert report.broker_version == "2.10.1-SNAPSHOT"
-    assert decode_load_report(_read("versions/load-report-simple-legacy")).problems == ()
+    assert (report.broker, report.broker_version) == ("192.168.1.7:8080", "2.10.1-SNAPSHOT")
+    simple = decode_load_report(_read("versions/load-report-simple-legacy"))
+    assert simple.problems == () and simple.good is not None
+    assert [bundle.throughput_out_bytes_per_sec for bundle in simple.good.bundles] == [510.0]
+
+
+def test_a_load_report_keeps_the_bundles_that_can_be() -> None:
+    """Nulls as older releases write them, bare NaN as other tools do, a bundle that is only listed, impossible ones."""
+    text = b"""{"brokerId": "a:1", "webServiceUrl": "http://b:2", "lastUpdate": null, "timestamp": 7, "bundles":
+      [null, "t/m/0x00000000_0xffffffff"], "lastStats": {"t/n/0x00000000_0x80000000": {"topics": null, "msgRateIn": 2},
+      "t/n/0x80000000_0x10000000": {}, "t/n/0x90000000_0xffffffff": {"msgRateIn": NaN}, "x": {}, "y": null}}"""
+    decoded = decode_load_report(text)
+    assert decoded.good is not None and decoded.set_aside == len(decoded.problems) == 3
+    assert (decoded.good.broker, decoded.good.updated_at_ms) == ("a:1", 7)
+    assert [(bundle.bundle, bundle.msg_rate_in) for bundle in decoded.good.bundles] == [
+        ("t/n/0x00000000_0x80000000", 2.0),
+        ("t/m/0x00000000_0xffffffff", 0.0),
+    ]
 
 
 def test_other_answers_of_the_serialiser() -> None:

@@ -187,7 +187,7 @@ def settings_problems(inputs: ShedInputs) -> list[Problem]:
 
 
 def test_the_shedder_of_another_manager_is_named(tmp_path: Path) -> None:
-    classes = {"modular": "extensions.scheduler.TransferShedder", "extensible": "impl.ThresholdShedder"}
+    classes = {"modular": "extensions.scheduler.TransferShedder", "extensible": "impl.OverloadShedder"}
     for manager, shedder in classes.items():
         folder = tmp_path / manager
         folder.mkdir()
@@ -200,6 +200,17 @@ def test_the_shedder_of_another_manager_is_named(tmp_path: Path) -> None:
         view = brokers_view(brokers_input(inputs))
         assert not isinstance(view, Rejection)
         assert view.shedder == ("ThresholdShedder" if manager == "modular" else "TransferShedder")
+
+
+def test_the_default_shedder_is_no_problem_where_the_extensible_manager_sheds_by_its_own(tmp_path: Path) -> None:
+    """Brokers print every setting, so that of the other manager has its default there."""
+    default = "org.apache.pulsar.broker.loadbalance.impl.ThresholdShedder"
+    named = {"loadBalancerLoadSheddingStrategy": default, "loadManagerClassName": EXTENSIBLE_CLASS}
+    inputs = read(tmp_path, load_report_a=report("a:1"), load_report_b=idle("b:1"), runtime=named)
+    assert settings_problems(inputs) == []
+    view = brokers_view(brokers_input(inputs))
+    assert not isinstance(view, Rejection)
+    assert view.shedder == "TransferShedder"
 
 
 def test_a_setting_that_is_no_number_leaves_the_others_in_force(tmp_path: Path) -> None:
@@ -268,3 +279,12 @@ def test_the_dashboard_and_the_commands_read_the_same_of_a_folder(tmp_path: Path
     assert ("brokers.json" in {source for source, _ in reported}) == (what == "a broker that is gone")
     added = {path for source, path in reported if source == "20-load-report-a.json"}
     assert ("$.lastUpdate" in added) == (what == "a clock that jumps")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://bro ker:8080", "http://", "\x1b[2J", "http://a:1/../b:2", "h" * 301]
+)
+def test_an_address_that_no_broker_has_is_not_its_name(tmp_path: Path, url: str) -> None:
+    inputs = read(tmp_path, load_report_a=report("a:1"), load_report_b=report("b:1", webServiceUrl=url))
+    assert [load.broker for load in inputs.loads] == ["a:1"]
+    assert places(inputs) == [("load-report-b.json", "$")]

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from engine.admin.files import AnswerFile
+from engine.admin.interruptions import Interruption
 from engine.admin.moments import combined, read_dump, read_moments
 from engine.cluster.timeline import Timeline
 from engine.errors import InputError
 from engine.scenarios.opening import LOAD_REPORTS_ALONE, Opened, open_moments
 from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import BundleNode, DashboardView
-from engine.views.reported.bundles import Unload, whereabouts_of, with_load_reports
+from engine.views.reported.bundles import whereabouts_of, with_load_reports
 from engine.views.reported.view import Reported
 from tests.engine.diagnosis.made import Stats, consumer
 
@@ -149,10 +150,10 @@ def test_everything_in_the_bundle_is_counted_and_nothing_else() -> None:
         path(ELSEWHERE): stats(9, s={"type": "Failover", "consumers": two, "unackedMessages": 90}),
     }
     place = found(answers, IN_LOWER[0], LOWER)
-    assert place.unload == Unload(2, 2, 5, 2, 2, 7)
+    assert place.unload == Interruption(2, 2, 5, 2, 2, 7)
     assert (place.broker, place.by_look_up) == ("", False)
-    assert found(answers, ELSEWHERE, UPPER).unload == Unload(1, 9, 2, 1, 1, 90)
-    assert found(answers, IN_LOWER[0], LOWER, "t/other").unload == Unload(0, 0, 0, 0, 0, 0)
+    assert found(answers, ELSEWHERE, UPPER).unload == Interruption(1, 9, 2, 1, 1, 90)
+    assert found(answers, IN_LOWER[0], LOWER, "t/other").unload == Interruption(0, 0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("bundle", ["", "nonsense"])

@@ -17,7 +17,7 @@ from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, File
 from pipeline.reading.contexts import contexts_of
 from pipeline.reading.files import find_answers
 from pipeline.reading.rows import Rows
-from pipeline.reading.sound import take_sound_document
+from pipeline.reading.topics import take_sound_document
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS
 from tests.engine.diagnosis.samples import dump
 

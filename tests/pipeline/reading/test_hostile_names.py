@@ -14,7 +14,7 @@ from pipeline.reading.consumer_lists import read_consumer_lists
 from pipeline.reading.contexts import contexts_of
 from pipeline.reading.files import find_answers
 from pipeline.reading.rows import Rows
-from pipeline.reading.sound import take_sound_document
+from pipeline.reading.topics import take_sound_document
 from tests.pipeline.reading.test_traces import read
 
 EVIL = "evil/ns;$(touch pwned)"

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from pipeline.reading.files import find_answers
+from pipeline.reading.files import find_answers, read_answer
 from pipeline.reading.trace_pieces import read_piece
 from pipeline.reading.trace_rows import TraceAccount
 from pipeline.reading.traces import find_traces
-from pipeline.reading.unpacking import read_answer
 from pipeline.storage import StorePath
 
 FILES = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from engine.disk import Exported, neutral
-from tui.kit.giving_away import written_sentence
+from tui.kit.exporting import written_sentence
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing
 

@@ -56,8 +56,9 @@ def brokers_command(
 ) -> int:
     """Show the brokers of a cluster: usage by resource, bundles, the next cycles of shedding, and every shedder.
 
-    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); without it a shipped cluster is
-    shown. What cannot be in a report is assumed, and named.
+    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); the extensible load manager
+    gives none, and metrics and loaded topics as ringside record saves them take their place. Without FOLDER a shipped
+    cluster is shown. What no answer has is assumed, and named.
 
     Examples: ringside brokers reports/ --kill broker-1:8080 --once; ringside brokers --scene new-broker
     """
@@ -123,6 +124,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         RESOURCE_TEXTS,
         compare_lines,
         hint_text,
+        known_of,
         next_lines,
         status_text,
         strip_words,
@@ -149,7 +151,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
-    clients = clients_text(view.ahead.moves)
+    clients = clients_text(view.ahead.moves, known_of(view.interruptions, (move.bundle for move in view.ahead.moves)))
     interrupted = f"{unloads} unloads, {topics} topics{clients} interrupted, {msgs} msg/s moved"
     lines += ["", *wrapped(f"all cycles: {interrupted}", rest="  ")]
     lines += [

@@ -13,15 +13,16 @@ from tui.cli.exits import FINE
 from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_pairs
 from tui.cli.output import json_text, plain_values, say_problems, write_out, write_page
 from tui.cli.plain import Align, table, wrapped
+from tui.kit.interruptions import anew_parts
 from tui.kit.wording import percent, quantity, safe_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from engine.admin.interruptions import Interruption
     from engine.balance.ahead.bundle_explained import BrokerExplained, BundleExplained, OwnerInCycle
     from engine.balance.limits import BundleStats
     from engine.balance.settings import LoadSettings
-    from engine.views.reported.bundles import Unload
 
 LISTED: Final = 10
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", ">", ">", ">")
@@ -96,27 +97,12 @@ def explain_bundle(
     explanation = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
     if isinstance(explanation, Rejection):
         raise InputError(explanation.message)
-    unload = _unload(path, explanation.bundle, max_input)
+    unload = inputs.interruptions.of(explanation.bundle)
     if as_json:
         write_out(json_text(bundle_document(explanation, unload)))
     else:
         write_page(bundle_lines(explanation, view.ahead.start.settings, unload), ascii_only=ascii_only)
     return FINE
-
-
-def _unload(path: str | None, bundle: str, max_input: int) -> Unload | None:
-    """What the statistics of topics beside the load reports say of the bundle, if there are any."""
-    if path is None:
-        return None
-    from engine.admin.moments import combined
-    from engine.views.reported.bundles import unload_of
-    from tui.sources.answers import opened
-
-    try:
-        seen = opened(path, limit_bytes=max_input).seen
-    except InputError:  # load reports alone have been read
-        return None
-    return unload_of(combined(seen), bundle) if seen else None
 
 
 def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
@@ -130,7 +116,7 @@ def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
     return matches[0] if matches else text
 
 
-def bundle_lines(explanation: BundleExplained, settings: LoadSettings, unload: Unload | None = None) -> list[str]:
+def bundle_lines(explanation: BundleExplained, settings: LoadSettings, unload: Interruption | None = None) -> list[str]:
     """The brokers in the order of their reports, why some may not own it, what becomes of it, what that interrupts."""
     lines = wrapped(f"{safe_name(explanation.bundle)}, owned by {safe_name(explanation.owner or 'nobody')}", rest="  ")
     lines += wrapped(f"looked up now, {explanation.strategy} answers: {_reason(explanation, settings)}", rest="  ")
@@ -162,24 +148,18 @@ def _reason(explanation: BundleExplained, settings: LoadSettings) -> str:
     return f"one that is {below}, with {what} up to {percent(limit)}"
 
 
-def _interrupts(stats: BundleStats, unload: Unload | None) -> str:
+def _interrupts(stats: BundleStats, unload: Interruption | None) -> str:
     from tui.brokers.cycle_words import clients_text
 
     topics = counted(stats.topics, "topic")
     text = f"unloading it interrupts {topics}{clients_text([stats])}, by the load report"
     if unload is None:
         return text
-    counts = (
-        (unload.handovers, "active consumer", "chosen anew"),
-        (unload.draining_slots, "slot", "no longer draining"),
-        (unload.unacked_messages, "unacknowledged message", "may come twice"),
-    )
-    parts = [f"{counted(count, noun)} {what}" for count, noun, what in counts if count]
-    said = ", ".join(parts) or "no active consumer is chosen anew and nothing is draining"
+    said = ", ".join(anew_parts([unload])) or "no active consumer is chosen anew and nothing is draining"
     return f"{text}; by statistics of {counted(unload.topics, 'topic')}: {said}"
 
 
-def bundle_document(explanation: BundleExplained, unload: Unload | None = None) -> dict[str, Any]:
+def bundle_document(explanation: BundleExplained, unload: Interruption | None = None) -> dict[str, Any]:
     from tui.cli.printers.explanation import FORMAT
 
     values = plain_values(explanation)

@@ -17,8 +17,9 @@ from tui.cli.plain import Align, table, wrapped
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from engine.admin.interruptions import Interruption
     from engine.admin.shed_inputs import ShedInputs
     from engine.balance.ahead.model import AheadCycle, Evenness, ShedAhead
     from engine.balance.settings import LoadSettings
@@ -65,14 +66,17 @@ def shed_command(
 ) -> int:
     """Forecast the shedding of a cluster: each cycle's unloads, all brokers they may go to, what stays, and why.
 
-    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker). With several of each broker the
-    leader's averages are computed from them. Settings come from a run-time configuration in FOLDER, or --set.
+    FOLDER holds load reports (GET /admin/v2/broker-stats/load-report of every broker); the extensible load manager
+    gives none, and metrics and loaded topics as ringside record saves them take their place. With several reports of
+    each broker the leader's averages are computed from them. Settings come from a run-time configuration in FOLDER,
+    or --set.
 
     Examples: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20;
     ringside shed --scene endless --cycles 600 --json
     """
     from engine.balance.settings import default_load_settings
     from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
+    from engine.views.brokers.view import interruptions_of
 
     if scene == SCENES_LISTED:
         write_page(scene_lines(), ascii_only=ascii_only)
@@ -101,12 +105,13 @@ def shed_command(
         other = ask.ahead(name)
         if not isinstance(other, Rejection):  # this release does not have it
             compared.append(other)
+    interruptions = interruptions_of(inputs, forecast)
     if as_json:
         from engine.views.brokers.document import shed_document
 
-        write_out(json_text(shed_document(forecast, compared)))
+        write_out(json_text(shed_document(forecast, compared, interruptions)))
     else:
-        write_page(shed_lines(forecast, compared), ascii_only=ascii_only)
+        write_page(shed_lines(forecast, compared, interruptions), ascii_only=ascii_only)
     return FINE
 
 
@@ -173,9 +178,11 @@ class _Question:
         leader = Leader(settings, policies or ClusterPolicies(), self.rules)
         state = self.inputs.leader_state(leader) if modular else None
         manager: LoadManager = "modular" if modular else "extensible"
-        return shed_ahead(
-            ShedStart(self.inputs.loads, settings, self.rules, policies, manager, state, self.seed), self.cycles
+        inputs = self.inputs
+        start = ShedStart(
+            inputs.loads, settings, self.rules, policies, manager, state, self.seed, from_metrics=inputs.from_metrics
         )
+        return shed_ahead(start, self.cycles)
 
     def _with(self, shedder: str) -> LoadSettings:
         from engine.views.brokers.view import with_strategies
@@ -183,8 +190,11 @@ class _Question:
         return with_strategies(self.settings, shedder, self.placement)
 
 
-def shed_lines(forecast: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[str]:
+def shed_lines(
+    forecast: ShedAhead, compared: Sequence[ShedAhead] = (), interruptions: Mapping[str, Interruption] | None = None
+) -> list[str]:
     """The forecast, cycle by cycle; cycles that say the same as the one before are one line."""
+    interruptions = interruptions or {}
     from engine.views.brokers.view import shedder_of
     from tui.brokers.words import ASSUMED_TEXTS
 
@@ -195,13 +205,13 @@ def shed_lines(forecast: ShedAhead, compared: Sequence[ShedAhead] = ()) -> list[
     lines = [first, *_indented(f"before: {_even(forecast.before)}")]
     last: list[str] = []
     for cycle in forecast.cycles:
-        heading, *said = _cycle_lines(cycle, shedder_of(forecast), start.settings)
+        heading, *said = _cycle_lines(cycle, shedder_of(forecast), start.settings, interruptions)
         if said == last and not cycle.moves:
             lines.append(f"cycle {cycle.number}: the same")
         else:
             lines += [heading, *said]
         last = said
-    lines += ["", *_total_lines(forecast), "assumed:"]
+    lines += ["", *_total_lines(forecast, interruptions), "assumed:"]
     for assumption in forecast.assumptions:
         lines += _indented(ASSUMED_TEXTS[assumption])
     if compared:
@@ -213,12 +223,14 @@ def _indented(sentence: str, indent: str = "  ") -> list[str]:
     return wrapped(sentence, first=indent, rest=indent + "  ")
 
 
-def _cycle_lines(cycle: AheadCycle, shedder: str, settings: LoadSettings) -> list[str]:
+def _cycle_lines(
+    cycle: AheadCycle, shedder: str, settings: LoadSettings, interruptions: Mapping[str, Interruption]
+) -> list[str]:
     """The number of the cycle, then what it does."""
     from engine.views.brokers.view import next_cycle
     from tui.brokers.cycle_words import cycle_lines
 
-    (heading, _), *said = cycle_lines(next_cycle(cycle), shedder, settings)
+    (heading, _), *said = cycle_lines(next_cycle(cycle, interruptions), shedder, settings)
     lines = [heading]
     for text, role in said:
         lines += [f"  {text}"] if role == "head" else _indented(text)
@@ -233,15 +245,16 @@ def _even(even: Evenness) -> str:
     return f"the fullest broker over the mean: {', '.join(said)}" if said else "no broker has any load"
 
 
-def _total_lines(forecast: ShedAhead) -> list[str]:
+def _total_lines(forecast: ShedAhead, interruptions: Mapping[str, Interruption]) -> list[str]:
     from tui.brokers.cycle_words import clients_text
+    from tui.brokers.words import known_of
 
     topics = sum(move.topics for move in forecast.moves)
     returned = sum(move.returns for move in forecast.moves)
     quiet = forecast.quiet_after
     ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
     back = f", {counted(returned, 'bundle')} back where they were" if returned else ""
-    clients = clients_text(forecast.moves)
+    clients = clients_text(forecast.moves, known_of(interruptions, (move.bundle for move in forecast.moves)))
     return wrapped(
         f"{counted(len(forecast.moves), 'unload')} ({forecast.unloads_per_hour:.1f} an hour),"
         f" {counted(topics, 'topic')}{clients} interrupted{back}; {ends}; {_even(forecast.after)}",

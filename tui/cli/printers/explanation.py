@@ -15,6 +15,7 @@ from engine.views.reported.bundles import Whereabouts
 from tui.cli.output import plain_values
 from tui.cli.plain import Align, table, wrapped
 from tui.failover.explaining import remarks_of, why_not
+from tui.kit.interruptions import anew_parts
 from tui.kit.wording import safe_name, shorten_middle
 
 NAME_CELLS: Final = 40
@@ -52,16 +53,9 @@ def _place_lines(place: Whereabouts) -> list[str]:
         what = "serves the topic" if place.by_look_up else "owns the bundle"
         lines += _labelled("broker", f"{safe_name(place.broker)} {what}, as reported")
     unload = place.unload
-    text = (
-        f"of the bundle interrupts {counted(unload.topics, 'reported topic')}: {counted(unload.producers, 'producer')}"
-        f" and {counted(unload.consumers, 'consumer')} connect again"
-    )
-    if unload.handovers:
-        text += f"; chosen anew: {counted(unload.handovers, 'active consumer')}"
-    if unload.draining_slots:
-        text += f"; no longer draining: {counted(unload.draining_slots, 'slot')}"
-    if unload.unacked_messages:
-        text += f"; may come twice: {counted(unload.unacked_messages, 'unacknowledged message')}"
+    again = f"{counted(unload.producers, 'producer')} and {counted(unload.consumers, 'consumer')} connect again"
+    said = ", ".join([again, *anew_parts([unload])])
+    text = f"of the bundle interrupts {counted(unload.topics, 'reported topic')}: {said}"
     return lines + _labelled("unloading", text)
 
 
@@ -88,7 +82,7 @@ def unsubscribed_document(topic: str, namespace: str, place: Whereabouts | None,
 def explanation_document(
     explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None, bundle: str | None = None
 ) -> dict[str, Any]:
-    """The same as plain values, with everybody who is not active or next, and why not."""
+    """The same as plain values, with all consumers that are not active or next, and why not."""
     if isinstance(explanation, TurnExplanation):
         return {
             "format": FORMAT,

@@ -15,6 +15,7 @@ DYNAMIC: Final = "/admin/v2/brokers/configuration/values"
 OF_ONE_BROKER: Final = "/admin/v2/broker-stats/"
 LOADED_TOPICS: Final = f"{OF_ONE_BROKER}topics"
 LOAD_REPORT: Final = f"{OF_ONE_BROKER}load-report"
+METRICS: Final = f"{OF_ONE_BROKER}metrics"
 TENANTS: Final = "/admin/v2/tenants"
 DOMAINS: Final = ("persistent", "non-persistent")
 

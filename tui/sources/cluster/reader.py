@@ -22,9 +22,11 @@ import msgspec
 
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import BrokerStats, Place, TopicFacts
+from engine.admin.measured_loads import names_usage
 from engine.admin.namespaces import decode_topic_list
 from engine.admin.requests import release_text
 from engine.admin.topics import broker_stats_of
+from engine.balance.settings import EXTENSIBLE_CLASS
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name, refuse_namespace
 from engine.text import visible
@@ -69,6 +71,7 @@ class Earlier:
     for them, for the topics that have more to say than their lists. ``read_ms`` is when each request was last made, in
     epoch milliseconds, and ``gaps`` which of those for statistics had no answer then. ``changed`` are topics, without
     partitions, whose consumers are others by the brokers' lists than by the statistics that were read.
+    ``without_report`` are brokers whose load manager refuses to report their load.
     """
 
     answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
@@ -80,6 +83,7 @@ class Earlier:
     read_ms: dict[Key, int] = field(default_factory=dict)
     gaps: dict[Key, Gap] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
+    without_report: set[str] = field(default_factory=set)
 
     @property
     def is_large(self) -> bool:
@@ -154,6 +158,8 @@ class _Reading:
         self._loaded: dict[str, TopicFacts] = {}
         self._broker_of: dict[str, str] = {}
         self._silent_brokers = 0
+        self._is_extensible = False
+        """Whether the settings name the load manager that refuses to report loads."""
         self._assumed: list[str] = []
 
     async def run(self) -> ClusterReading:
@@ -315,6 +321,7 @@ class _Reading:
         settings = _object(runtime)
         if not settings:
             self._assumed.append("settings")
+        self._is_extensible = settings.get("loadManagerClassName") == EXTENSIBLE_CLASS
         # Brokers write what they say of themselves so often: the same would come again.
         written_s = _seconds(settings.get("statsUpdateFrequencyInSecs"), _WRITTEN_EVERY_S)
         self._lists_every_ms = 1000 * min(written_s, self._turn.whole_every_s)
@@ -355,9 +362,25 @@ class _Reading:
             topics = self._topics_in(loaded, at).topics
             self._loaded.update(topics)
             self._broker_of.update(dict.fromkeys(topics, at))
-        await self._ask_in_turn(paths.LOAD_REPORT, at, in_view, self._lists_every_ms)
+        await self._load_of(at, in_view)
         if cluster and broker:
             await self._ask(paths.owned_by(cluster, broker), broker=at)
+
+    async def _load_of(self, broker: str, in_view: bool) -> None:
+        """A broker's load report, or its metrics if its load manager refuses to report: they have the usage as well."""
+        refusing = self._earlier.without_report
+        if self._is_extensible or broker in refusing:
+            metrics = await self._ask_in_turn(paths.METRICS, broker, in_view, self._lists_every_ms)
+            if isinstance(metrics, Answer) and names_usage(metrics.data):
+                return
+            refusing.discard(broker)
+        report = await self._ask_in_turn(paths.LOAD_REPORT, broker, in_view, self._lists_every_ms)
+        if self._is_extensible or not isinstance(report, Gap) or report.fault is not Fault.SERVER:
+            return
+        metrics = await self._ask(paths.METRICS, broker=broker)
+        if isinstance(metrics, Answer) and names_usage(metrics.data):
+            refusing.add(broker)
+            self._gaps.remove(report)
 
     def _topics_in(self, loaded: Answer, broker: str) -> BrokerStats:
         before = self._earlier.loaded.get(broker)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
 import re
 
 import pytest
 
 from engine.admin.moments import combined
+from engine.balance.settings import EXTENSIBLE_CLASS
 from tests.playing.clock import CountingClock
-from tests.playing.server import RECORDED_BROKER, Played, failing, playing, recorded, status
+from tests.playing.server import RECORDED_BROKER, Played, PlayingServer, failing, playing, recorded, status
 from tests.playing.server import Fault as Played_
 from tests.tui.sources.cluster.conftest import Read
+from tui.sources.cluster.access import Access
+from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import ClusterOutOfReachError, Fault, summed_up
-from tui.sources.cluster.pace import MAX_ANSWER_BYTES
+from tui.sources.cluster.pace import MAX_ANSWER_BYTES, Limits
+from tui.sources.cluster.reader import Earlier, read_cluster
 from tui.sources.cluster.reading import ClusterReading, moments_read
 from tui.sources.cluster.scope import Scope
 
@@ -242,3 +248,56 @@ def test_a_refresh_leaves_out_what_the_lists_of_loaded_topics_say(read: Read) ->
     assert sum(path.endswith("internalStats") for path in asked) == 1
     assert (reading.topics, reading.not_loaded) == (10, 0)
     assert len(combined(moments_read([reading], limit_bytes=10**9)).topics) == 11
+
+
+REPORT, METRICS = "/admin/v2/broker-stats/load-report", "/admin/v2/broker-stats/metrics"
+REFUSED = failing(f"{REPORT}$", status(500, "java.lang.UnsupportedOperationException at …Wrapper.generateLoadReport"))
+USAGE = [
+    {"metrics": {"brk_lb_resource_usage": 0.5}, "dimensions": {"metric": "loadBalancing", "feature": "max_ema"}},
+    {"metrics": {"brk_lb_cpu_usage": 40.0}, "dimensions": {"metric": "loadBalancing"}},
+]
+
+
+def paths_asked(server: PlayingServer) -> list[str]:
+    """What was asked about load since the last call."""
+    with server.lock:
+        asked = [request.path for request in server.asked]
+        server.asked.clear()
+    return [path for path in asked if path in (REPORT, METRICS)]
+
+
+def test_a_broker_that_refuses_to_report_its_load_is_asked_for_its_metrics(clock: CountingClock) -> None:
+    answers = {**recorded(), METRICS: json.dumps(USAGE).encode()}
+    with playing(REFUSED, answers=answers) as server:
+        earlier = Earlier()
+        reading, again = read_twice(server, clock, earlier)
+        assert faults(reading) == {}
+        assert set(paths_asked(server)) == {METRICS, REPORT}
+        assert earlier.without_report == {""}
+        assert faults(again) == {}
+        third, _ = read_twice(server, clock, earlier)
+        assert set(paths_asked(server)) == {METRICS}
+    snapshot = combined(moments_read([third], limit_bytes=10**9))
+    load = snapshot.broker_loads[server.broker].load
+    assert (load.load_average, load.cpu.percent, load.topics) == (0.5, pytest.approx(40.0), 11)
+
+
+def test_settings_that_name_the_load_manager_spare_a_refused_request(read: Read) -> None:
+    settings = {**json.loads(recorded()[RUNTIME]), "loadManagerClassName": EXTENSIBLE_CLASS}
+    answers = {**recorded(), METRICS: json.dumps(USAGE).encode(), RUNTIME: json.dumps(settings).encode()}
+    with playing(REFUSED, answers=answers) as server:
+        assert faults(read(server)) == {}
+        assert paths_asked(server) == [METRICS]
+
+
+def test_a_refused_report_without_usage_in_the_metrics_is_a_gap(read: Read) -> None:
+    with playing(REFUSED, answers={**recorded(), METRICS: b"[]"}) as server:
+        assert faults(read(server)) == {"server-error": 1}
+
+
+def read_twice(server: PlayingServer, clock: CountingClock, earlier: Earlier) -> tuple[ClusterReading, ClusterReading]:
+    async def run() -> tuple[ClusterReading, ClusterReading]:
+        async with AdminClient(Access(server.url), Limits(), clock=clock, chance=random.Random(1)) as client:
+            return await read_cluster(client, earlier=earlier), await read_cluster(client, earlier=earlier)
+
+    return asyncio.run(run())

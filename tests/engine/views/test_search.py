@@ -11,7 +11,7 @@ from engine.cluster.state import ClusterState, Subscription
 from engine.cluster.tables.texts import Texts
 from engine.cluster.tables.topics import Topic
 from engine.failover.model import Consumer
-from engine.views.finding import Findable
+from engine.views.search import SearchIndex
 from tests.tui.screens_under_test import cluster
 
 
@@ -44,8 +44,8 @@ def two() -> ClusterState:
 
 
 def found(part: str, shown: int = 0, limit: int = 200) -> list[tuple[str, str, int, int]]:
-    findable = Findable(two(), ("billing", "audit"))
-    return [(each.kind, each.name, each.place, each.consumer_id) for each in findable.find(part, shown, limit)]
+    search_index = SearchIndex(two(), ("billing", "audit"))
+    return [(each.kind, each.name, each.place, each.consumer_id) for each in search_index.find(part, shown, limit)]
 
 
 def test_namesakes_are_found_in_each_subscription_with_their_ids() -> None:
@@ -73,4 +73,4 @@ def test_so_many_of_each_kind() -> None:
 
 def test_a_topic_of_no_subscription_has_no_place() -> None:
     state = replace(two(), subscriptions=())
-    assert [each.place for each in Findable(state, ()).find("returns")] == [-1]
+    assert [each.place for each in SearchIndex(state, ()).find("returns")] == [-1]

@@ -1,4 +1,4 @@
-"""What a screen gives away: rows as a file or on the clipboard, and its picture."""
+"""Export and copy: the rows of a table as a file or as text, and a picture of the screen."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _take_picture(screen: Screen[Any], path: Path, draw: Any | None, say: Callab
 
 
 def _drawing() -> Any:
-    """What draws PNG. Raises ``InputError`` where it is not installed."""
+    """The library that draws PNG. Raises ``InputError`` where it is not installed."""
     try:
         return import_module("cairosvg")
     except (ImportError, OSError) as error:  # OSError: the library that it stands on is missing
@@ -101,7 +101,7 @@ def written_sentence(rows: int, changed_cells: int, path: Path) -> str:
 
 
 def as_text(record: Mapping[str, Value]) -> str:
-    """A row as text to paste: names and values, apart by tabs, each pair on a line of its own, nothing hidden.
+    """A row as text to paste: names and values, separated by tabs, each pair on a line of its own, nothing hidden.
 
     >>> as_text({"name": "a", "active": 3, "ring": 0.25})
     'name\\ta\\nactive\\t3\\nring\\t0.25'

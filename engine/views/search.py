@@ -11,14 +11,16 @@ from typing import Final, Literal
 from engine.cluster.state import ClusterState
 from engine.diagnosis.seen import SubscriptionSeen
 
-MOST_FOUND: Final = 200
+MOST_MATCHES: Final = 200
 """The most matches of a kind."""
 _PARTITION: Final = re.compile(r"(.*)-partition-([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """``place`` is that of the subscription or of the topic with producers, -1 for a topic that none of them has.
+class Match:
+    """A subscription, consumer, producer or topic whose name contains the text that was searched for.
+
+    ``place`` is that of its subscription or of its topic with producers, -1 for a topic that none of them has.
 
     ``consumer_id`` is a consumer's or, on topics with producers, the number of one; -1 for a consumer that brokers
     reported and for which nothing is computed.
@@ -31,14 +33,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Findable:
-    """All that can be found. ``keys`` are those of all places; ``others`` are the last of them, as brokers report."""
+class SearchIndex:
+    """All that can be searched. ``keys`` are those of all places, and ``others`` the reported ones, which come last."""
 
     state: ClusterState
     keys: tuple[str, ...]
     others: tuple[SubscriptionSeen, ...] = ()
 
-    def find(self, part: str, shown: int = 0, limit: int = MOST_FOUND) -> list[Found]:
+    def find(self, part: str, shown: int = 0, limit: int = MOST_MATCHES) -> list[Match]:
         """Subscriptions first, then consumers, then topics with a part in their names, ``limit`` of each at most.
 
         Case is ignored. A topic is found at the place ``shown``, if it is there, else at the first that has it.
@@ -50,34 +52,34 @@ class Findable:
         >>> topic = Topic("persistent://t/n/orders", 4)
         >>> billing = Subscription("billing", "billing", "t/n", (topic.name,), (Consumer(7, "b-0"),))
         >>> state = ClusterState(topics={topic.name: topic}, subscriptions=(billing,))
-        >>> [(match.kind, match.name) for match in Findable(state, ("billing",)).find("b")]
+        >>> [(match.kind, match.name) for match in SearchIndex(state, ("billing",)).find("b")]
         [('subscription', 'billing'), ('consumer', 'b-0')]
-        >>> Findable(state, ("billing",)).find("ORDERS-partition-3")
-        [Found(kind='topic', name='persistent://t/n/orders-partition-3', place=0, consumer_id=-1)]
+        >>> SearchIndex(state, ("billing",)).find("ORDERS-partition-3")
+        [Match(kind='topic', name='persistent://t/n/orders-partition-3', place=0, consumer_id=-1)]
         """
         folded = part.casefold()
-        places = (Found("subscription", key, place) for place, key in enumerate(self.keys) if folded in key.casefold())
+        places = (Match("subscription", key, place) for place, key in enumerate(self.keys) if folded in key.casefold())
         members = (member for member in self._members() if folded in member.name.casefold())
         return [*islice(places, limit), *islice(members, limit), *self._topics(part, shown, limit)]
 
-    def _members(self) -> Iterator[Found]:
+    def _members(self) -> Iterator[Match]:
         state = self.state
         listed = [subscription.consumers for subscription in state.subscriptions] + [
             subscription.consumers for subscription in state.key_subscriptions
         ]
         for at, consumers in enumerate(listed):
             for consumer in consumers:
-                yield Found("consumer", consumer.name, at, consumer.consumer_id)
+                yield Match("consumer", consumer.name, at, consumer.consumer_id)
         for at, topic in enumerate(state.producer_topics, len(listed)):
             for producer in topic.producers.producers:
-                yield Found("producer", producer.producer_name or f"#{producer.number}", at, producer.number)
+                yield Match("producer", producer.producer_name or f"#{producer.number}", at, producer.number)
         first = len(self.keys) - len(self.others)
         for place, seen in enumerate(self.others, first):
             names = (consumer.name for dispatcher in seen.dispatchers for consumer in dispatcher.consumers)
             for name in dict.fromkeys(names):
-                yield Found("consumer", name, place)
+                yield Match("consumer", name, place)
 
-    def _topics(self, part: str, shown: int, limit: int) -> list[Found]:
+    def _topics(self, part: str, shown: int, limit: int) -> list[Match]:
         table = self.state.topics
         names = [table.names[at] for at in table.names.containing(part, limit)]
         typed = _PARTITION.fullmatch(part)
@@ -89,7 +91,7 @@ class Findable:
                     names.append(f"{name}-partition-{number}")
         whole = {name: _PARTITION.sub(r"\1", name) for name in names}
         places = self._places_of({*whole, *whole.values()}, shown)
-        return [Found("topic", name, places.get(name, places.get(whole[name], -1))) for name in names]
+        return [Match("topic", name, places.get(name, places.get(whole[name], -1))) for name in names]
 
     def _places_of(self, names: set[str], shown: int) -> dict[str, int]:
         """Topic name -> the place that shows it. O(topics of all places)."""

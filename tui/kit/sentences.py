@@ -1,4 +1,4 @@
-"""Which of several things the line above the panels says: a refusal, a caption, a notice, or what to try next."""
+"""What the line above the panels says at the moment: a refusal, a caption, a notice, or what to try next."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Sentence = tuple[str, str]
 
 
 class Status(Protocol):
-    """What every status has."""
+    """What sentences need of a status."""
 
     @property
     def step(self) -> int: ...
 
 
 class Noticed(Protocol):
-    """What every view has that sentences are about."""
+    """What sentences need of a view."""
 
     @property
     def status(self) -> Status: ...
@@ -32,7 +32,7 @@ class Noticed(Protocol):
 
 
 class Subject(Protocol):
-    """What a screen says about its view."""
+    """The screen: its view, and what it says about it."""
 
     @property
     def now(self) -> Noticed: ...
@@ -40,11 +40,11 @@ class Subject(Protocol):
     def hint_with(self, notice: str) -> str: ...
 
 
-class Saying:
-    """The complaint and the notice of the moment, and what is said while there are none."""
+class Sentences:
+    """Chooses the sentence; keeps the last refusal and the notice that the last step brought up."""
 
     def __init__(self, subject: Subject, store: Store, stage: Stage, *, repeats_notices: bool) -> None:
-        """``repeats_notices``: whether a notice whose text changed is one that the last step brought up."""
+        """``repeats_notices``: whether a notice counts as new when only its text changed."""
         self._subject = subject
         self._store = store
         self._stage = stage
@@ -57,7 +57,7 @@ class Saying:
         self._complaint = "" if rejection is None else str(rejection)
 
     def compare(self, before: Noticed | None, view: Noticed) -> None:
-        """Keep the first notice that the view before did not have; no view before had any."""
+        """Keep the first notice that the view before did not have; nothing where there was no view before."""
         self._fresh_notice = "" if before is None else self._brought_up(before, view)
 
     def _brought_up(self, before: Noticed, view: Noticed) -> str:
@@ -68,7 +68,7 @@ class Saying:
         return ""
 
     @property
-    def sentence(self) -> Sentence:
+    def current(self) -> Sentence:
         """A refusal first, then a script's caption, then a notice that the last step brought up, else the hint.
 
         A caption is about the state that the script left: after a step of the user the hint is about that step.

@@ -1,0 +1,213 @@
+"""The load of brokers that refuse to report it: usage from their metrics, traffic from their lists of loaded topics.
+
+The extensible load manager has no load report to give; it publishes usage and bundles in system topics. The same usage
+is among the broker's metrics (``BrokerLoadData.toMetrics``), and its bundles' statistics are sums over their loaded
+topics, which broker-stats lists with numbers cut to three decimals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import unquote
+
+import msgspec
+
+from engine.admin.facts import BrokerStats, Decoded, TopicFacts, WrittenLoad
+from engine.admin.files import moment_ms
+from engine.admin.requests import request_of_path
+from engine.admin.text import malformed, value_problem
+from engine.errors import Problem
+
+if TYPE_CHECKING:
+    from engine.balance.limits import BundleStats
+
+METRICS: Final = "metrics"
+"""What is asked of a broker's statistics for its usage."""
+TOPICS: Final = "broker-stats-topics"
+_OWN_ADDRESS: Final = re.compile(r"(?:^|/)brokers/([^/]+)/admin/v2/")
+_HUNDRED: Final = 100.0
+_Percent = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredUsage:
+    """What a broker measured last: percents of its resources, and the moving average of its load, 1.0 being full."""
+
+    cpu_percent: float
+    memory_percent: float
+    direct_memory_percent: float
+    bandwidth_in_percent: float
+    bandwidth_out_percent: float
+    load_average: float
+
+
+class _Values(msgspec.Struct):
+    cpu: _Percent = msgspec.field(name="brk_lb_cpu_usage", default=0.0)
+    memory: _Percent = msgspec.field(name="brk_lb_memory_usage", default=0.0)
+    direct_memory: _Percent = msgspec.field(name="brk_lb_directMemory_usage", default=0.0)
+    bandwidth_in: _Percent = msgspec.field(name="brk_lb_bandwidth_in_usage", default=0.0)
+    bandwidth_out: _Percent = msgspec.field(name="brk_lb_bandwidth_out_usage", default=0.0)
+    load: _Percent = msgspec.field(name="brk_lb_resource_usage", default=0.0)
+
+
+class _Metric(msgspec.Struct):
+    metrics: msgspec.Raw
+    dimensions: dict[str, Any] = {}
+
+
+_CPU: Final = b'"brk_lb_cpu_usage"'
+_LOAD: Final = b'"brk_lb_resource_usage"'
+_AVERAGE: Final = "max_ema"
+
+
+def names_usage(data: bytes) -> bool:
+    """Whether metrics have the average that only the extensible load manager keeps."""
+    return _CPU in data and _AVERAGE.encode() in data
+
+
+def decode_usage(data: bytes, source: str = "") -> Decoded[MeasuredUsage | None]:
+    """Decode the usage in ``GET /admin/v2/broker-stats/metrics``; None of a broker with another load manager.
+
+    O(length).
+    """
+    if not names_usage(data):
+        return Decoded(None)
+    try:
+        metrics = msgspec.json.decode(data, type=list[_Metric])
+    except msgspec.ValidationError as fault:
+        return Decoded(None, (value_problem(source, "$", fault),), 1)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return Decoded(None, (malformed(data, source, fault),), 1)
+    usage: _Values | None = None
+    average: float | None = None
+    for place, metric in enumerate(metrics):
+        members = bytes(metric.metrics)
+        # The leader prints statistics of all averages as well, with the same feature and another name.
+        is_average = metric.dimensions.get("feature") == _AVERAGE and _LOAD in members
+        if not is_average and _CPU not in members:
+            continue
+        try:
+            values = msgspec.json.decode(metric.metrics, type=_Values)
+        except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+            return Decoded(None, (value_problem(source, f"$[{place}].metrics", fault),), 1)
+        if is_average:
+            average = values.load
+        else:
+            usage = values
+    if usage is None or average is None:
+        return Decoded(None)
+    percents = (usage.cpu, usage.memory, usage.direct_memory, usage.bandwidth_in, usage.bandwidth_out)
+    return Decoded(MeasuredUsage(*percents, average))
+
+
+def bundle_stats_of(loaded: BrokerStats) -> tuple[BundleStats, ...]:
+    """The statistics of bundles as sums over their loaded topics, in the order of the list. O(topics)."""
+    from engine.balance.limits import BundleStats
+
+    topics: dict[str, list[TopicFacts]] = defaultdict(list)
+    for name, place in loaded.places.items():
+        topics[f"{place.namespace}/{place.bundle}"].append(loaded.topics[name])
+    return tuple(
+        BundleStats(
+            bundle,
+            len(members),
+            sum(topic.publishers for topic in members),
+            sum(len(subscription.consumers) for topic in members for subscription in topic.subscriptions),
+            sum(topic.msg_rate_in_msgs_per_sec for topic in members),
+            sum(topic.msg_rate_out_msgs_per_sec for topic in members),
+            sum(topic.msg_throughput_in_bytes_per_sec for topic in members),
+            sum(topic.msg_throughput_out_bytes_per_sec for topic in members),
+        )
+        for bundle, members in topics.items()
+    )
+
+
+@dataclass(slots=True)
+class _Answers:
+    """What one broker answered at one moment; ``loaded`` decodes its list of topics."""
+
+    metrics: tuple[str, bytes] | None = None
+    loaded: Callable[[], BrokerStats] = lambda: BrokerStats({}, {})
+
+
+@dataclass(slots=True)
+class MeasuredLoads:
+    """Collects what brokers answer that refuse to report their load, by its place in a mirror of the admin API."""
+
+    problems: list[Problem] = field(default_factory=list)
+    _answers: dict[tuple[str, str], _Answers] = field(default_factory=lambda: defaultdict(_Answers))
+    _owned: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def take_metrics(self, name: str, data: bytes) -> None:
+        if names_usage(data):
+            self._answers[_moment_and_broker(name)].metrics = (name, data)
+
+    def take_loaded(self, name: str, loaded: Callable[[], BrokerStats]) -> None:
+        request = request_of_path(name)
+        if request is not None and request.what == TOPICS:
+            self._answers[_moment_and_broker(name)].loaded = loaded
+
+    def take_owned(self, name: str, broker: str, bundles: Iterable[str]) -> None:
+        """Take the bundles that a broker said it owns, with or without a loaded topic."""
+        self._owned[_moment_and_broker(name)[0]][broker] = tuple(bundles)
+
+    def written(self) -> tuple[tuple[str, WrittenLoad], ...]:
+        """The loads with the files of the metrics, in the order of the answers. O(topics).
+
+        The time is that of the moment's folder, 0 without one. The only broker of a cluster may be without a name in
+        its place; it is the one that said what it owns.
+        """
+        return tuple(
+            load
+            for (moment, broker), answers in self._answers.items()
+            if (load := self._load_of(moment, broker, answers)) is not None
+        )
+
+    def _load_of(self, moment: str, broker: str, answers: _Answers) -> tuple[str, WrittenLoad] | None:
+        if answers.metrics is None:
+            return None
+        from engine.balance.brokers import ResourceUsage, report_of
+        from engine.balance.settings import EXTENSIBLE_CLASS
+
+        name, data = answers.metrics
+        usage = decode_usage(data, name)
+        self.problems += usage.problems
+        if usage.good is None:
+            return None
+        owned = self._owned.get(moment, {})
+        if not broker and len(owned) != 1:
+            reason = "no broker is named for these metrics"
+            advice = "keep them below brokers/HOST:PORT/, as ringside record does"
+            self.problems.append(Problem(name, "$", reason, advice))
+            return None
+        broker = broker or next(iter(owned))
+        measured, stats = usage.good, bundle_stats_of(answers.loaded())
+        load = report_of(
+            broker,
+            stats,
+            cpu=ResourceUsage(measured.cpu_percent, _HUNDRED),
+            memory=ResourceUsage(measured.memory_percent, _HUNDRED),
+            direct_memory=ResourceUsage(measured.direct_memory_percent, _HUNDRED),
+            bandwidth_in=ResourceUsage(measured.bandwidth_in_percent, _HUNDRED),
+            bandwidth_out=ResourceUsage(measured.bandwidth_out_percent, _HUNDRED),
+            load_manager=EXTENSIBLE_CLASS,
+            load_average=measured.load_average,
+        )
+        bundles = tuple(dict.fromkeys((*load.bundles, *owned.get(broker, ()))))
+        return name, WrittenLoad(replace(load, bundles=bundles), moment_ms(moment) or 0)
+
+
+def _moment_and_broker(name: str) -> tuple[str, str]:
+    """The folder of the moment, and the broker whose answers are below its own address; "" for either that is not
+    there.
+
+    >>> _moment_and_broker("2026-11-22T09-48-07Z/brokers/b-1%3A8080/admin/v2/broker-stats/metrics.json")
+    ('2026-11-22T09-48-07Z', 'b-1:8080')
+    """
+    match = _OWN_ADDRESS.search(name)
+    before = name[: match.start()] if match else name.partition("admin/v2/")[0].strip("/")
+    return before.strip("/").rpartition("/")[2], unquote(match[1]) if match else ""

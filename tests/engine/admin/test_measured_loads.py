@@ -1,0 +1,157 @@
+"""Brokers of the extensible load manager, which report no load: what their metrics and loaded topics say instead."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.admin.measured_loads import decode_usage
+from engine.admin.moments import read_moments
+from engine.admin.shed_inputs import read_shed_inputs, shed_inputs_of
+from engine.balance.ahead.extensible import UPDATE_MS, ExtensibleAhead
+from engine.balance.ahead.forecast import shed_ahead
+from engine.balance.ahead.model import ShedAhead, ShedStart
+from engine.balance.settings import LoadSettings
+from engine.balance.shedding.transfer import TransferCycle
+
+PAIR = Path(__file__).parents[2] / "samples" / "extensible-pair"
+MOMENT = "2026-11-26T17-40-24.903Z"
+LEADER, OTHER = "127.0.0.1:36459", "127.0.0.1:41569"
+BUSY = "public/busy/0xc0000000_0xe0000000"
+
+
+def metric(feature: str = "", **metrics: Any) -> dict[str, Any]:
+    return {"metrics": metrics, "dimensions": {"metric": "loadBalancing", **({"feature": feature} if feature else {})}}
+
+
+def metrics_of(*metrics: dict[str, Any]) -> bytes:
+    return json.dumps(metrics).encode()
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    shutil.copytree(PAIR, tmp_path / "pair")
+    return tmp_path / "pair"
+
+
+def metrics_file(pair: Path, broker: str) -> Path:
+    return pair / MOMENT / "brokers" / broker / "admin/v2/broker-stats/metrics.json"
+
+
+def test_usage_is_that_of_the_metrics_and_traffic_that_of_the_topics() -> None:
+    inputs = read_shed_inputs(PAIR)
+    leader, other = inputs.loads
+    assert (leader.broker, other.broker) == (LEADER, OTHER)
+    assert (leader.load_average, other.load_average) == (0.940105209350586, 0.91440530469946)
+    assert leader.cpu.percent == pytest.approx(94.01052, rel=1e-6)
+    assert (leader.direct_memory.usage, leader.bandwidth_in.usage) == (6.25, 5.6000005e-08)
+    busy = next(stats for stats in leader.stats if stats.bundle == BUSY)
+    assert (busy.topics, busy.producers, busy.consumers) == (4, 3, 5)
+    assert busy.msg_rate_in == pytest.approx(70.035)
+    assert leader.throughput_in_bytes_per_sec == sum(stats.throughput_in_bytes_per_sec for stats in leader.stats)
+    # A broker owns bundles without a loaded topic as well.
+    assert "pulsar/127.0.0.1:36459/0x00000000_0xffffffff" in leader.bundles
+    assert (inputs.version, inputs.is_extensible, inputs.problems) == ("4.2.4", True, ())
+    assert [written.updated_at_ms for written in inputs.written] == [1795714824903] * 2
+
+
+def test_a_snapshot_of_the_same_answers_has_the_same_loads() -> None:
+    snapshot = read_moments(PAIR)[0].snapshot
+    inputs = shed_inputs_of([snapshot])
+    assert inputs is not None
+    assert inputs.loads == read_shed_inputs(PAIR).loads
+    assert snapshot.owners[BUSY] == LEADER
+
+
+def test_the_leader_decides_as_the_real_one_did_in_its_next_cycle() -> None:
+    """Its log: 127.0.0.1:36459 has 94.01 %, the sole namespace bundle is overloading it, so nothing is unloaded."""
+    inputs = read_shed_inputs(PAIR)
+    settings, _ = inputs.settings_over(LoadSettings())
+    ahead = shed_ahead(
+        ShedStart(inputs.loads, settings, load_manager="extensible", from_metrics=inputs.from_metrics), 2
+    )
+    assert isinstance(ahead, ShedAhead)
+    cycle = ahead.cycles[1].decision
+    assert isinstance(cycle, TransferCycle)
+    assert (cycle.skip, cycle.decisions) == ("NoBundles", ())
+    assert [(pair.fuller, pair.emptier, pair.outcome) for pair in cycle.pairs] == [(LEADER, OTHER, "one-bundle")]
+    assert cycle.pairs[0].fuller_load == pytest.approx(0.9401, abs=5e-5)
+    assert "loads-from-metrics" in ahead.assumptions
+
+
+def test_the_average_goes_on_from_what_was_measured_and_is_forgotten_with_a_move() -> None:
+    inputs = read_shed_inputs(PAIR)
+    settings = LoadSettings(loadBalancerHistoryResourcePercentage=0.75)
+    ahead = ExtensibleAhead(ShedStart(inputs.loads, settings, load_manager="extensible"))
+    assert ahead.published_loads == {LEADER: 0.940105209350586, OTHER: 0.91440530469946}
+    assert UPDATE_MS == 5000
+    ahead._update(OTHER)
+    assert ahead.published[OTHER].average.load == pytest.approx(0.75 * 0.91440530469946 + 0.25 * 0.9445741, rel=1e-6)
+    moved = ahead.world.moved(BUSY, LEADER, OTHER).loads
+    assert [moved[broker].load_average for broker in (LEADER, OTHER)] == [None, None]
+
+
+def test_metrics_of_the_modular_manager_have_no_average_and_are_no_load() -> None:
+    assert decode_usage(metrics_of(metric(brk_lb_cpu_usage=5.0))).good is None
+    leader_only = metric("max_ema", brk_lb_resource_usage_stats=0.5)
+    assert decode_usage(metrics_of(metric(brk_lb_cpu_usage=5.0), leader_only)).good is None
+    whole = decode_usage(metrics_of(leader_only, metric("max_ema", brk_lb_resource_usage=0.25), metric("max"), metric(
+        brk_lb_cpu_usage=5.0
+    )))  # fmt: skip
+    assert whole.good is not None
+    assert (whole.good.cpu_percent, whole.good.load_average) == (5.0, 0.25)
+
+
+@pytest.mark.parametrize("usage", ["NaN", -1, 1e308])
+def test_an_impossible_usage_costs_its_broker_and_is_named(pair: Path, usage: object) -> None:
+    metrics_file(pair, OTHER).write_bytes(metrics_of(metric("max_ema", brk_lb_cpu_usage=usage)))
+    inputs = read_shed_inputs(pair)
+    assert [load.broker for load in inputs.loads] == [LEADER]
+    (problem,) = inputs.problems
+    assert problem.source.endswith(f"{OTHER}/admin/v2/broker-stats/metrics.json")
+    assert problem.path.startswith("$[0].metrics")
+
+
+def test_metrics_cut_off_cost_their_broker(pair: Path) -> None:
+    file = metrics_file(pair, LEADER)
+    whole = file.read_text()
+    file.write_text(whole[: whole.index('"brk_lb_cpu_usage"') + 4000])
+    inputs = read_shed_inputs(pair)
+    assert [load.broker for load in inputs.loads] == [OTHER]
+    assert len(inputs.problems) == 1
+
+
+def test_a_broker_without_its_list_of_topics_has_its_usage_and_no_traffic(pair: Path) -> None:
+    metrics_file(pair, LEADER).with_name("topics.json").unlink()
+    leader = read_shed_inputs(pair).loads[0]
+    assert (leader.topics, leader.bytes_per_sec, leader.load_average) == (0, 0.0, 0.940105209350586)
+    assert BUSY in leader.bundles
+
+
+def test_the_only_broker_is_named_by_what_it_owns(pair: Path) -> None:
+    moment = pair / MOMENT
+    of_leader = moment / "brokers" / LEADER / "admin/v2/broker-stats"
+    shutil.copytree(of_leader, moment / "admin/v2/broker-stats")
+    shutil.rmtree(moment / "brokers")
+    inputs = read_shed_inputs_or_none(pair)
+    assert inputs == []  # two brokers own something, so it could be either
+    shutil.rmtree(moment / "admin/v2/brokers/pair" / OTHER.replace(":", "%3A"))
+    assert read_shed_inputs_or_none(pair) == [LEADER]
+
+
+def read_shed_inputs_or_none(folder: Path) -> list[str]:
+    inputs = shed_inputs_of(moment.snapshot for moment in read_moments(folder))
+    return [] if inputs is None else [load.broker for load in inputs.loads]
+
+
+def test_answers_about_single_policies_are_no_problem_of_shedding(pair: Path) -> None:
+    """``ringside record`` saves them: a bare number or nothing at all."""
+    topic = pair / MOMENT / "admin/v2/persistent/public/busy/t-1"
+    topic.mkdir(parents=True)
+    (topic / "maxUnackedMessagesOnConsumer@applied=true.json").write_text("50000")
+    (topic / "dispatchRate@applied=true.json").write_text("")
+    assert read_shed_inputs(pair).problems == ()
