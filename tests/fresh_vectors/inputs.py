@@ -130,10 +130,13 @@ def fresh(kept: list[Case], count: int, draw: random.Random) -> Iterator[Case]:
     for case in kept:
         by_kind.setdefault(case["kind"], []).append(case)
     for _ in range(count):
-        case = copy.deepcopy(draw.choice(kept))
+        before = draw.choice(kept)
+        case = copy.deepcopy(before)
         others = by_kind[case["kind"]]
         for _ in range(draw.choice((1, 1, 2, 3, 5, 8))):
             draw.choice(_CHANGES)(case, draw.choice(others), draw)
+        if case == before:  # not every change has something to change
+            _numbers(case, before, draw)
         settings = case["in"].get("config", {})
         if settings.get("loadBalancerLoadPlacementStrategy") == "AvgShedder":
             settings["loadBalancerLoadSheddingStrategy"] = "AvgShedder"  # no broker starts with another one
