@@ -163,7 +163,7 @@ def read_file(path: Path, name: str, intake: Intake | None = None) -> tuple[Answ
     except InputError as fault:
         return None, (Problem(name, "$", str(fault), "name a file with a recorded answer"),)
     except OSError as fault:
-        return None, (Problem(name, "$", f"cannot be read: {fault.strerror or fault}", "look at its permissions"),)
+        return None, (Problem(name, "$", f"cannot be read: {fault.strerror or fault}", "check its permissions"),)
     if data is None:
         return None, problems
     intake.take(len(data))
@@ -183,7 +183,7 @@ def _contents(source: Source, name: str, intake: Intake) -> tuple[bytes | None, 
             at = nul_in(source.unpacked_head())
             if at is not None:
                 reason = f"has a NUL byte at byte {at + 1:,}, so it is not JSON"
-                return None, (Problem(name, "$", reason, "look what this file really is"),)
+                return None, (Problem(name, "$", reason, "check what this file really is"),)
             data, fault = source.unpacked(room)
     else:
         data, fault = source.unpacked(room)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -154,9 +155,11 @@ def decode_broker_load(
             return Decoded(None, (value_problem(source, path, fault),))
         wire = _mended(members, mending := Mending(source), path)
         problems += mending.problems
-    name = broker or wire.brokerId or _id_of(wire.webServiceUrl or wire.webServiceUrlTls or wire.pulsarServiceUrl or "")
+    name = broker or broker_id(
+        wire.brokerId, wire.webServiceUrl or wire.webServiceUrlTls or wire.pulsarServiceUrl or ""
+    )
     if not name:
-        advice = "only a report with webServiceUrl says whose it is"
+        advice = "only a report with brokerId, or an address in webServiceUrl, says whose it is"
         return Decoded(None, (*problems, Problem(source, path, "no broker is named in this load report", advice)))
 
     def resource(member: str) -> ResourceUsage:
@@ -232,8 +235,19 @@ _TEXTS: Final = (
 )  # fmt: skip
 
 
-def _id_of(url: str) -> str:
-    return url.rpartition("://")[2].strip("/")
+_ADDRESS: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,300}")
+
+
+def broker_id(named: str | None, url: str = "") -> str:
+    """The id of a broker as it names itself, else host and port of its address; "" for what no broker is called.
+
+    >>> broker_id(None, "http://broker-1:8080/"), broker_id("b-1:8080", "x"), broker_id(None, "http://bro ker")
+    ('broker-1:8080', 'b-1:8080', '')
+    """
+    for text in (named or "", url.rpartition("://")[2].strip("/")):
+        if _ADDRESS.fullmatch(text):
+            return text
+    return ""
 
 
 def all_bundles(load: BrokerLoad) -> tuple[str, ...]:
@@ -280,7 +294,7 @@ def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | No
     read = [_reported_bundle(name, raw, source, child(inside, name)) for name, raw in (reported | listed).items()]
     faults = tuple(bundle for bundle in read if isinstance(bundle, Problem))
     report = LoadReport(
-        wire.brokerId or _id_of(wire.webServiceUrl or wire.name or ""),
+        broker_id(wire.brokerId, wire.webServiceUrl or wire.name or ""),
         wire.brokerVersionString or "",
         wire.lastUpdate or wire.timestamp or 0,
         tuple(bundle for bundle in read if isinstance(bundle, BundleStats)),

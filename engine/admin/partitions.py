@@ -13,7 +13,7 @@ from engine.cluster.limits import MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
 from engine.errors import Problem
 from engine.names import PARTITION_SUFFIX, partition_index
 
-_LOOK: Final = "look what this file really is"
+_LOOK: Final = "check what this file really is"
 
 
 def bounded(snapshot: Snapshot) -> Snapshot:

@@ -46,7 +46,7 @@ def _gunzip(data: bytes, source: str, limit: int) -> tuple[bytes, Problem | None
     out = collected_if_small(begin, limit)
     if out is None:
         reason = f"unpacks to more than {size_text(limit)}, which is all that is read (--max-input)"
-        return b"", Problem(source, "$", reason, "look what this file really is, or give a larger --max-input")
+        return b"", Problem(source, "$", reason, "check what this file really is, or give a larger --max-input")
     fault = tried[-1].fault
     return out, Problem(source, "$", fault, "copy the file again") if fault else None
 
@@ -108,7 +108,7 @@ _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
 
 def _too_deep(data: bytes, source: str, path: str) -> Problem:
     """Locate the bracket that opens one level too many, unless it is beyond the searched bytes."""
-    reason, advice = f"is nested more than {_DEEPEST} levels deep", "look what this file really is"
+    reason, advice = f"is nested more than {_DEEPEST} levels deep", "check what this file really is"
     depth = 0
     for token in _TOKEN.finditer(data, 0, _SEARCHED_BYTES):
         first = token[0][:1]
@@ -201,7 +201,7 @@ def raw_object(
     try:
         members = _RAW_OBJECT.decode(data)
     except msgspec.ValidationError:
-        return {}, (Problem(source, path, "an object { } is expected here", "look what this file really is"),)
+        return {}, (Problem(source, path, "an object { } is expected here", "check what this file really is"),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return {}, (malformed(bytes(data), source, fault, path),)
     if not check_names or _fills(data, members):
@@ -283,7 +283,7 @@ def raw_list(data: bytes | msgspec.Raw, source: str, path: str = "$") -> tuple[l
     try:
         return _RAW_LIST.decode(data), ()
     except msgspec.ValidationError:
-        return [], (Problem(source, path, "a list [ ] is expected here", "look what this file really is"),)
+        return [], (Problem(source, path, "a list [ ] is expected here", "check what this file really is"),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return [], (malformed(bytes(data), source, fault, path),)
 

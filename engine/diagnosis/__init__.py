@@ -1,1 +1,1 @@
-"""What is wrong in what brokers reported, and why: named causes with numbers, culprits, settings and mends."""
+"""What is wrong in what brokers reported, and why: named causes with numbers, culprits, settings and fixes."""

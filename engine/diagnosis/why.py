@@ -71,7 +71,7 @@ DECIDERS: Final = (
     Decider(pace.SLOW_CONSUMER, "one consumer holds what others could do", _SPREAD, pace.slow_consumer),
     Decider(pace.REDELIVERY, "the same messages go out again and again", _SPREAD, pace.redelivery, also_quiet=True),
     Decider(slots.NO_SLOTS, "consumers own no slot", _KEYS, slots.no_slots, also_quiet=True),
-    Decider(failover.IDLE, "consumers are active nowhere although there are partitions enough", _FAILOVER,
+    Decider(failover.IDLE, "consumers are active for no partition although there are enough", _FAILOVER,
             failover.idle_consumers, also_quiet=True),
     Decider(slots.FEW_KEYS, "no key falls to some consumers", _KEYS, slots.few_keys, also_quiet=True),
     Decider(failover.DIFFERS, "no rule gives the reported active consumers", _FAILOVER, failover.active_differs,

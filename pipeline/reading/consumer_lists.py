@@ -152,7 +152,7 @@ def _rows(reader: csv.DictReader[str], source: str) -> Iterator[dict[str, str | 
     try:
         yield from reader
     except csv.Error as fault:
-        raise InputError(f"{source}:{reader.line_num}: {fault}; look what this file really is") from fault
+        raise InputError(f"{source}:{reader.line_num}: {fault}; check what this file really is") from fault
 
 
 def _json_entries(

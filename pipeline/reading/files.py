@@ -108,7 +108,7 @@ def files_below(
     if isinstance(source, StorePath):
         return _stored_below(source, skip, accepts)
 
-    def report(path: Path, reason: str, advice: str = "look at its permissions") -> None:
+    def report(path: Path, reason: str, advice: str = "check its permissions") -> None:
         problems.append(Problem(_relative(path, source), "$", reason, advice))
 
     def refused(fault: OSError) -> None:

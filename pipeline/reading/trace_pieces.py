@@ -265,7 +265,7 @@ class _Unpacked(io.RawIOBase):
         if len(rest) > _LONGEST_LINE_BYTES:
             self._ended = True
             reason = f"a line has more than {_LONGEST_LINE_BYTES:,} bytes; it and what follows are left out"
-            _report(self._piece, self._account, reason, "look what this file really is")
+            _report(self._piece, self._account, reason, "check what this file really is")
             rest = b""
         self._ready, self._line_begun = whole + newline, rest
 

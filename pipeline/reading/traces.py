@@ -73,7 +73,7 @@ def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePie
             pieces += _pieces(name, path, form_of(path.name) or "")
         except (OSError, pa.ArrowException) as fault:
             reason = f"cannot be read: {str(fault).splitlines()[0]}"
-            problems.append(Problem(name, "$", reason, "look at its permissions, or write it again"))
+            problems.append(Problem(name, "$", reason, "check its permissions, or write it again"))
     return pieces, problems
 
 

@@ -4,6 +4,7 @@ round."""
 from __future__ import annotations
 
 import os
+import time
 from contextlib import closing
 
 import pytest
@@ -13,7 +14,9 @@ from engine.admin.moments import combined
 from engine.verify import answers_of, verify_answers
 from tests.broker.conftest import STEPS_VARIABLE, Brokers
 from tests.broker.driving import NAMESPACE, driven
+from tests.broker.standalone import Broker
 from tests.broker.test_dashboard import SETTINGS
+from tests.patience import HANG_S
 from tests.playing.clock import CountingClock
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.reading import ClusterReading, moments_read
@@ -37,6 +40,16 @@ def consumers(reading: ClusterReading, subscription: str) -> dict[str, list[str]
     }
 
 
+def wait_until_listed(broker: Broker, name: str) -> None:
+    """Return when the list of loaded topics, which the broker writes once a second, has the consumer in all of them."""
+    until = time.monotonic() + HANG_S
+    while time.monotonic() < until:
+        if broker.raw("/admin/v2/broker-stats/topics").count(f'"consumerName":"{name}"'.encode()) >= TOPICS:
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"{name} is not in the list of all topics")
+
+
 def test_a_consumer_that_dies_leaves_what_is_in_view_at_once_and_the_rest_within_a_round(
     brokers: Brokers, seed: int
 ) -> None:
@@ -50,6 +63,7 @@ def test_a_consumer_that_dies_leaves_what_is_in_view_at_once_and_the_rest_within
         driving.join("anna")
         driving.join("berta")
         driving.seen()
+        wait_until_listed(broker, "berta")
         clock = CountingClock()
         source = Source(Access(broker.url), Scope((NAMESPACE,), f"r{seed}-*", loads_topics=True))
         rounds = (EVERY_S, EVERY_S * REFRESHES)

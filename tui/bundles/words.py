@@ -82,7 +82,7 @@ def _done(frame: BalanceFrame) -> Iterator[Line]:
     early = ", early" if frame.early else ""
     yield f"cycle {frame.cycle}, {span_text(frame.at_seconds)} from now{early}", "head"
     if not frame.attempts:
-        yield "nothing is asked for", "dim"
+        yield "no split is requested", "dim"
     seen = Counter((attempt.range_text, attempt.sentence) for attempt in frame.attempts)
     for (range_text, outcome), times in list(seen.items())[:ATTEMPTS_SHOWN]:
         yield f"{range_text} {outcome}" + (f" ({times} times)" if times > 1 else ""), "text"
@@ -230,7 +230,7 @@ _ANSWERS: Final[frozenset[WarningCode]] = frozenset({"nothing-to-split", "never-
 """Codes that tell how a broker answers the request by name."""
 SENTENCES: Final[Mapping[WarningCode, str]] = {
     "nothing-to-split": "the broker answers 204 (done), and nothing changes",
-    "never-answered": "the boundaries coincide; the broker fails where nobody listens: no answer, no change",
+    "never-answered": "the boundaries coincide: the broker drops its error, so there is no answer and no change",
     "empty-child": "{bundle} gets no topic",
     "equal-hashes": "{topics} have one hash and stay together in every split",
     "hot-topic": "{topics} alone exceeds a limit ({traffic}); no split of bundles divides a topic",
@@ -238,8 +238,8 @@ SENTENCES: Final[Mapping[WarningCode, str]] = {
     "recomputed-with-default": "the extensible load manager computes three or more children again, by {name}",
     "unload-ignored": "the extensible load manager ignores the request to unload",
     "hot-is-largest": "HOT means LARGEST with this load manager",
-    "hot-from-current-rates": "no stored averages are known; the rates of now stand in for them to find HOT",
-    "algorithm-not-known": "{name} is no algorithm that is known; another one is used in its place",
+    "hot-from-current-rates": "no stored averages are known; HOT is found by the present rates",
+    "algorithm-not-known": "{name} is not a known algorithm; another one is used instead",
     "positions-not-used": "positions that are not used: {positions}",
     "lookup-fails": "{topics} has the hash 0xffffffff, which no bundle contains: a broker cannot look it up",
     "above-maximum-bundles": (

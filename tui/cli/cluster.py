@@ -33,7 +33,7 @@ _CLEAR_LINE: Final = "\r\x1b[K"
 
 
 class ProgressLine:
-    """One line of a terminal that says how far a reading is; nothing where stderr is not a terminal."""
+    """A line in the terminal that says how far a reading is; silent where stderr is not a terminal."""
 
     def __init__(self) -> None:
         self._shows = sys.stderr is not None and sys.stderr.isatty()
@@ -50,7 +50,7 @@ class ProgressLine:
         self._written = True
 
     def clear(self) -> None:
-        """Leave the line empty for what comes next."""
+        """Clear the line for what is printed next."""
         if self._written:
             sys.stderr.write(_CLEAR_LINE)
             sys.stderr.flush()
@@ -98,7 +98,7 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The seconds. Fails for anything else, and for nothing at all."""
+        """Return the seconds. Fails for any other text, and for 0."""
         if isinstance(value, int | float):
             return float(value)
         match = _DURATION.fullmatch(str(value).strip())
@@ -116,7 +116,7 @@ class ClusterChoice:
 
     @property
     def named(self) -> str | None:
-        """An option that was given, and means nothing without a running cluster."""
+        """Return an option that was given and has a meaning only for a running cluster; None without one."""
         names = (name for name, value in self.given.items() if value not in (None, (), False) and name != "settings")
         return next((f"--{name.replace('_', '-')}" for name in names), None)
 
@@ -148,7 +148,7 @@ class ClusterChoice:
 
 
 def require_no_cluster(choice: ClusterChoice, other: str | None = None) -> None:
-    """Raise ``UsageError`` for an option that says how a cluster is read, where none is."""
+    """Raise ``UsageError`` for an option about reading a cluster in a command that reads none."""
     named = choice.named or other
     if named is not None or choice.given.get("settings"):
         raise click.UsageError(f"{named or '--set'} is for a running cluster; give its address, http://HOST:PORT")

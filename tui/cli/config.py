@@ -1,7 +1,7 @@
 """The user's own settings: a TOML file with what every command takes unless its options say something else.
 
 ``RINGSIDE_CONFIG`` names the file, and empty means none; else it is ``ringside/config.toml`` in the user's folder of
-configurations. Each problem in it is reported, and the rest of the file holds.
+configurations. Each problem in it is reported, and the rest of the file applies.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ max-input = "2GB"
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """``settings`` that hold as written, ``defaults`` the same by the names of the commands' parameters.
+    """``settings`` that apply, as written; ``defaults`` are the same by the names of the commands' parameters.
 
     ``keys``: one more key -> the key whose meaning it has, both as written. ``problems`` are sentences about what was
     left out.
@@ -53,7 +53,7 @@ class Config:
 
 
 def config_path() -> Path | None:
-    """Where the file is looked for; None where none is wanted."""
+    """The path of the file; None where ``RINGSIDE_CONFIG`` is empty."""
     named = os.environ.get(VARIABLE)
     if named is not None:
         return Path(named) if named else None
@@ -62,7 +62,7 @@ def config_path() -> Path | None:
 
 
 def read_config(path: Path | None) -> Config:
-    """Read a file; one that is not there is an empty one."""
+    """Read a file; a missing one counts as empty."""
     if path is None:
         return Config()
     try:
@@ -105,7 +105,7 @@ def _config(path: Path, document: Mapping[str, Any]) -> Config:
 
 
 def _take_keys(value: object, keys: dict[str, str]) -> list[str]:
-    """Add the pairs; what is wrong with the others. What the keys mean is known where the screens are."""
+    """Take over the valid pairs, and report the others. Whether a key has a meaning is checked by the screens."""
     if not isinstance(value, dict):
         return ['keys is a table: [keys], and below it lines such as "K" = "x"']
     wrong = [name for name, meant in value.items() if not isinstance(meant, str)]
@@ -163,7 +163,7 @@ def _read(path: Path | None, _written: tuple[int, int]) -> Config:
 
 
 def configured() -> Config:
-    """The user's settings, read once; what is wrong with them is said then."""
+    """The user's settings, read once; problems are printed then."""
     path = config_path()
     try:
         about = path.stat() if path is not None else None
@@ -173,5 +173,5 @@ def configured() -> Config:
 
 
 def default_of(parameter: str, otherwise: Any) -> Callable[[], Any]:
-    """What click asks for the default of a parameter: the user's, else this one."""
+    """Return a function that gives click the default of a parameter: the user's, else this one."""
     return lambda: configured().defaults.get(parameter, otherwise)

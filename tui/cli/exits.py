@@ -36,7 +36,7 @@ def of_signal(number: int) -> int:
 
 
 class Stopped(BaseException):
-    """SIGTERM or SIGHUP came while no screen was open. Not an ``Exception``: nobody below may swallow it."""
+    """SIGTERM or SIGHUP came while no screen was open. Not an ``Exception``: no handler on the way may swallow it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -48,7 +48,7 @@ class ClosedPipe(BaseException):
 
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_NUDGE: Final = signal.SIGURG  # without a handler it does nothing, and nobody here uses it
+_NUDGE: Final = signal.SIGURG  # without a handler it does nothing, and nothing here uses it
 _NUDGE_EVERY_S: Final = 0.02
 _AGAIN_AFTER_S: Final = 0.01
 _AGAIN: Final = 0x80

@@ -24,7 +24,7 @@ _OWN_OPTIONS: Final = frozenset({"--help", "-h", "--version"})
 class DeferredCommand(click.Command):
     """A command whose module is loaded when it is run or completed, not when help lists it.
 
-    ``place`` is ``module:name``. What help lists is ``short_help``; the command itself needs none.
+    ``place`` is ``module:name``. The help lists ``short_help``; the command itself needs none.
     """
 
     def __init__(self, name: str, place: str, short_help: str) -> None:
@@ -84,7 +84,7 @@ class RingsideGroup(click.Group):
         else:
             reason = None if ctx.resilient_parsing else missing(args[position], self.commands)
             if reason is not None and is_url(args[position]):
-                raise InputError(_OF_A_CLUSTER)  # without the address, which may have a password in it
+                raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
             if reason is not None:
                 raise InputError(reason)
             wanted = [OPEN, *args]

@@ -66,7 +66,7 @@ class SharingChoice:
 
     @property
     def invented(self) -> str | None:
-        """The first option given that says who consumes; None when a recording or nothing has to."""
+        """The first option given that says who consumes; None without one."""
         given = {
             "--consumers": self.consumers is not None,
             "--consumers-from": self.consumers_from is not None,

@@ -32,12 +32,12 @@ def run(args: Sequence[str] | None, ending: Unwinding) -> int:
     """The exit code of a command that ``ending`` may interrupt."""
     prepare_streams()
     collects = gc.isenabled()
-    # Loading modules makes garbage that lives: collecting it over and over takes a tenth of the start.
+    # Modules are never garbage: collecting again and again while they load takes a tenth of the start.
     gc.disable()
     try:
         code = _run(args)
     except BaseException as error:
-        if ending.number is not None:  # whatever the request became on its way up, as in a class that is being made
+        if ending.number is not None:  # whatever exception the request became on its way up, as inside a class body
             return ending.code
         code = _code_of(error)
     finally:
@@ -81,7 +81,7 @@ def _run(args: Sequence[str] | None) -> int:
     try:
         code = ringside.main(args=None if args is None else list(args), prog_name="ringside", standalone_mode=False)
     except SystemExit as stop:
-        if sys.stdout is not stdout:  # click's way of ending when a reader went away while it wrote help
+        if sys.stdout is not stdout:  # click ends like this when a reader goes away while it writes help
             raise exits.ClosedPipe from None
         code = stop.code
     return code if isinstance(code, int) else exits.FINE

@@ -34,13 +34,13 @@ limit_above_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class ProducerChoice:
-    """What the command line says of producers; ``given`` are the options that were written."""
+    """What the command line says about producers; ``given`` are the options that were used."""
 
     given: dict[str, Any]
 
     @property
     def named(self) -> str | None:
-        """The first option that was written, None for none."""
+        """The first option that was used, None for none."""
         return next(
             (f"--{name.replace('_', '-')}" for name, value in self.given.items() if value not in (None, False)), None
         )

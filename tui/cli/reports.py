@@ -16,7 +16,7 @@ _HEAD: Final = 4096
 
 
 def check_report(path: str, mark: bytes, option: str) -> None:
-    """Raises ``InputError`` where a report cannot be put: an earlier report is replaced, any other file left alone."""
+    """Raises ``InputError`` where a report cannot be written: an earlier report is replaced, any other file is kept."""
     target = Path(path)
     try:
         if not target.parent.is_dir():

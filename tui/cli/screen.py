@@ -82,7 +82,7 @@ class ScreenSignals:
             if number in ENDING:
                 if self.code is None:
                     self._begin(number)
-                elif number != signal.SIGHUP:  # the kernel may send that one on top of the end of the terminal
+                elif number != signal.SIGHUP:  # the kernel may send that one as well when the terminal ends
                     self._insist()
             self._ask()
 
@@ -200,7 +200,7 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
 
 
 class Begun:
-    """A session once it is made, maybe in a thread, and what keeps its steps."""
+    """A session, once it is made (maybe in a thread), and the journal of its steps."""
 
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
@@ -277,6 +277,6 @@ async def _until_closed(app: App[Any], signals: ScreenSignals) -> None:
 
 
 def _collect_garbage_again() -> None:
-    """The start is over: what was loaded stays, and only what comes from now on is looked through."""
+    """After the start: exempt what was loaded from collection, and collect again from now on."""
     gc.freeze()
     gc.enable()

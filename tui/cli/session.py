@@ -40,7 +40,7 @@ HEADER: Final = b'"kind":"header"'
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is shown: a timeline, the place of the shown subscription, and what opening the state brought to light.
+    """What is shown: a timeline, the place of the shown subscription, and the problems and notes of opening it.
 
     ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``; ``script`` is what the
     screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster, and
@@ -60,7 +60,7 @@ class Session:
 
     @property
     def shown(self) -> Shown:
-        """What the screen shows first, and all that is printed without one."""
+        """What the screen shows first, and what is printed without a screen."""
         reported, place = Reported(self.seen), self.subscription
         return Shown(
             self.timeline,
@@ -97,7 +97,7 @@ def resumed(session: Session, what_if: WhatIf) -> Session:
     except InputError:
         if not what_if.commands:
             raise
-        place = 0  # one of the commands may make it
+        place = 0  # one of the commands may create it
     timeline = session.timeline
     changes = [f"release {what_if.pulsar}"] if what_if.pulsar is not None else []
     changes += [f"set {name}={text}" for name, text in what_if.settings]
@@ -123,7 +123,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         return state
     from engine.cluster.keys.subscriptions import restarts
 
-    # What was connected by other settings connects again, as after a restart of the broker.
+    # All consumers connect again with the new settings, as after a restart of the broker.
     events = restarts(state, state.settings, state.release)
     if isinstance(events, Rejection):
         raise InputError(f"these settings cannot be used: {events.message}")
@@ -133,7 +133,7 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
 
 
 def _with_defaults_of(behaviour: ReleaseBehaviour, state: ClusterState) -> BrokerSettings:
-    """The settings of a state in which what has the default of its release gets that of another one."""
+    """The settings of a state, with defaults of its release replaced by those of another one."""
     before = default_settings(behaviour_in(state))
     changed = {
         name: default
@@ -203,10 +203,10 @@ def _meant(names: Iterable[str]) -> str:
 
 
 def reopened(path: Path, *, reads_only: bool) -> Session:
-    """The session as the journal has it. Raises ``InputError`` when there is nothing to be had from the file.
+    """The session as the journal has it. Raises ``InputError`` when nothing in the file can be used.
 
     Unless ``reads_only``, the journal is open for more; where that is refused (another process has it, a disk that
-    cannot be written) this is said, and new steps go to a file of their own.
+    cannot be written), a sentence says so, and new steps go to a separate file.
     """
     from engine.cluster.journal.file import Journal, JournalFailure, recover
 
@@ -223,7 +223,7 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
 
 
 def _check(path: Path) -> None:
-    """Raises ``InputError`` for a file that nobody wrote as a journal; other faults are reported when it is read."""
+    """Raises ``InputError`` for a file that is not a journal; other faults are reported when it is read."""
     from tui.sources.sessions import session_folder
 
     try:
@@ -256,7 +256,7 @@ def session_of(path: str | None, what_if: WhatIf) -> Session:
 def is_journal(path: str) -> bool:
     """Whether a file begins as a journal does; what cannot be read is reported when it is opened."""
     try:
-        # A pipe is not a journal, and what is read of it here would be missing there.
+        # A pipe is not a journal, and bytes that are read here would be missing later.
         if not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:

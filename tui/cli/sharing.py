@@ -24,7 +24,7 @@ from tui.cli.session import Session, applied, session_of
 from tui.sources.consumer_files import NamedRanges, named_ranges, names_of_text, read_consumers, without_duplicates
 
 KEY_NOTES: Final = "key-"
-"""What the codes of notes on Key_Shared subscriptions begin with."""
+"""The prefixes of codes of notes on Key_Shared subscriptions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What one consumer has: exactly its slots, and those of the ``known`` keys (with their messages) it gets."""
+    """The slots of one consumer, and the ``known`` keys (with their messages) that it gets."""
 
     consumer: Consumer
     pieces: tuple[OwnedSlots, ...]
@@ -66,7 +66,7 @@ def owned_by(who: Sharing, consumer: Consumer, known: Mapping[bytes, int]) -> Ow
 
 
 def sharing_of(choice: SharingChoice, path: str | None) -> Sharing:
-    """What the command line says, or what is recorded at ``path``. Raises ``InputError`` by option or file."""
+    """The sharing on the command line, or that recorded at ``path``. Raises ``InputError`` by option or file."""
     if path is None:
         of_recordings = (
             ("--subscription", choice.subscription),
@@ -210,7 +210,7 @@ def _recorded(choice: SharingChoice, path: str) -> Sharing:
 
 
 def _reported(session: Session, key: str, selector: Selector) -> ReportedView | None:
-    """What brokers said of the subscription, None where they said nothing."""
+    """What brokers reported about the subscription, None where they reported nothing."""
     reported, subject = Reported(session.seen), subject_of(session.timeline, key)
     if subject is None:
         return None

@@ -44,7 +44,7 @@ def show_session(
 
     Where the screen cannot be opened nothing is read, so that the reason appears at once. A session with a ``name``
     is made while the screen is open already; one without a name first, so that problems with files are reported before.
-    ``reading`` is what it is made of where a running cluster is read: the frame says how far it is.
+    ``reading`` is the reading of a running cluster that it is made from: the frame says how far it is.
     """
     if output.on_screen:
         from tui.cli.exits import why_no_screen
@@ -56,7 +56,7 @@ def show_session(
         from tui.cli.screen import open_screen
 
         code, demo = open_screen(lambda: _kept(make(), output, journal), output, name, reading)
-        kept = JournalChoice(None, keep=journal.keep)  # a file that was named is that of the first session
+        kept = JournalChoice(None, keep=journal.keep)  # a named file is for the first session alone
         while demo:
             code, demo = open_screen(partial(_kept, demo_session(demo), output, kept), output)
         return code
@@ -125,7 +125,7 @@ def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Ses
 
 
 def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping | None:
-    """What keeps the steps: the named file, the journal that is gone on with, or on the screen a new session file."""
+    """What keeps the steps: the named file, the resumed journal, or on the screen a new session file."""
     if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
         return None
     from tui.sources.sessions import Keeping, prepare_session_file

@@ -79,7 +79,7 @@ class AddConsumerScreen(Dialog[AddConsumer]):
         try:
             number = int(level)
         except ValueError:
-            self.complain(f"{level!r} is no priority level: write a whole number, 0 comes before 1", "priority")
+            self.complain(f"{level!r} is not a priority level: write a whole number, 0 comes before 1", "priority")
             return
         self.finish(AddConsumer(self._subscription, self.text_of("name"), number))
 

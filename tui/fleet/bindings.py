@@ -50,7 +50,7 @@ def help_groups(shown: FleetList) -> list[Group]:
     keys = [*keys, KeyHelp("?", "This help"), KeyHelp("q", "Quit")]
     columns = [KeyHelp(column.label, column.about) for column in shown.columns if column.about]
     drawing = (
-        KeyHelp("bar", "max/mean beside the highest of the list: green is even, red from 4 times on"),
+        KeyHelp("bar", "max/mean as a share of the highest in the list: green is even, red from 4 times on"),
         KeyHelp("below", "how the rows spread between the lowest and highest value of the sorted column"),
         KeyHelp("▲", "where the row under the cursor is"),
     )

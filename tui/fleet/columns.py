@@ -95,7 +95,7 @@ SUBSCRIPTIONS: Final = FleetList(
         FleetColumn("consumers", "cons", "count", 7, 2, "connected consumers"),
         FleetColumn("idle", "idle", "count", 7, 2, "consumers that get nothing"),
         FleetColumn("msg_rate_out", "msg/s", "count", 8, 2, "messages per second to its consumers"),
-        FleetColumn("lost_msg_rate", "lost/s", "count", 8, 4, "messages/s the others could take beside the busiest"),
+        FleetColumn("lost_msg_rate", "lost/s", "count", 8, 4, "messages/s that the others could take besides"),
         FleetColumn("findings", "finds", "count", 8, 5, "what the doctor found"),
         FleetColumn("worst_severity", "worst", "severity", 8, 6, "the worst of it: error, warning or info"),
         FleetColumn("max_over_mean_rate", "rate m/m", "times", 11, 7, "max/mean by messages instead of partitions"),

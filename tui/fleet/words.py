@@ -143,7 +143,7 @@ def _subscription(row: Mapping[str, Any]) -> str:
         by_rate_text = f", {by_rate:,.2f} by messages" if by_messages else ""
         parts.append(f"the busiest has {uneven:,.2f} times its even share{by_rate_text}")
         if row.get("lost_msg_rate"):
-            parts.append(f"beside it the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
+            parts.append(f"the others could take {msgs_per_sec(row['lost_msg_rate'])} more")
     elif row["type"] == "Key_Shared":
         parts.append("no key trace shows how even it is")
     if row["findings"]:

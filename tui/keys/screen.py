@@ -78,7 +78,7 @@ _ALL_STOP: Final = "all nodes stop, then start with the ranges of the new number
 SLOTS_LEGEND: Final[Group] = (
     "on the ring",
     (
-        KeyHelp("outside", "whose each slot is; a gap in the colour of the ground is nobody's"),
+        KeyHelp("outside", "the owner of each slot; gaps without an owner have the colour of the background"),
         KeyHelp("inside", "how much of the slots each consumer has, where arcs are too narrow to read"),
         KeyHelp("dots", "known keys at their slots, in the colour of their consumer"),
         KeyHelp("!", "slots where messages wait; in the table, who lost slots although another joined or left"),
@@ -468,4 +468,4 @@ class KeysScreen(DashboardScreen[KeysView]):
         elif selection.kind == "key":
             self.complain(self.explain(selection.topic))
         else:
-            self.complain(f"{text!r} is a bundle; those stand on the screen of a Failover subscription")
+            self.complain(f"{text!r} is a bundle; bundles are listed on the screen of a Failover subscription")

@@ -290,7 +290,7 @@ def _others(rivals: tuple[Rival, ...]) -> list[Remark]:
 
 
 def _free_way(why: KeyExplanation) -> str:
-    return "nothing stands in its way" if why.owner is not None else "until somebody has its slot; none waits now"
+    return "nothing blocks it" if why.owner is not None else "until somebody has its slot; none waits now"
 
 
 def _slot(why: KeyExplanation) -> str:

@@ -43,7 +43,7 @@ class Diagnosing:
 
     @property
     def marked_text(self) -> str:
-        """The marked cause, and what mends it."""
+        """The marked cause and its fix."""
         return self._panel.marked_text
 
     def ask(self) -> None:

@@ -309,12 +309,12 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         self.ask("export", "export to", text=f"{self.row_noun}s.csv", placeholder=EXPORT_HINT)
 
     def action_copy(self) -> None:
-        """Copy what is explained, what mends the marked cause, or the marked row."""
+        """Copy the explanation, the marked cause with its fix, or the marked row."""
         from tui.kit.exporting import as_text
 
         table = self.table_in_use
         if self.side.content == "why":
-            text, what = self.diagnosing.marked_text, "the cause, and what mends it"
+            text, what = self.diagnosing.marked_text, "the cause and its fix"
         elif self.side.content:
             text, what = "\n".join(f"{remark.label}: {remark.text}" for remark in self.remarks), "the explanation"
         else:

@@ -50,7 +50,7 @@ def carry_out(screen: Screen[Any], commands: Mapping[str, Typed], text: str) -> 
     command = commands.get(word)
     if command is None:
         known = ", ".join((*commands, HELP))
-        return Rejection("UnknownCommand", f"{safe_name(word)!r} is no command of this screen; there are {known}")
+        return Rejection("UnknownCommand", f"{safe_name(word)!r} is not a command of this screen; there are {known}")
     return command.run(rest.strip())
 
 

@@ -65,7 +65,7 @@ class WhyPanel(Vertical):
 
     @property
     def marked_text(self) -> str:
-        """The marked cause in a sentence, and what mends it; "" where there is none."""
+        """The marked cause in a sentence, and its fix; "" where there is none."""
         causes = self.diagnosis.causes if self.diagnosis is not None else ()
         if not causes:
             return ""
@@ -129,7 +129,7 @@ def why_remarks(diagnosis: Diagnosis, at: int, since: str) -> tuple[Remark, ...]
     else:
         remarks.append(Remark("", "no cause was found", main=True))
     if diagnosis.moments == 1:
-        remarks.append(Remark("note", "one moment alone does not say what stands still: take a second dump"))
+        remarks.append(Remark("note", "one moment alone does not show what has stopped: take a second dump"))
     if since:
         remarks.append(Remark("seen", since))
     return tuple(remarks)

@@ -70,7 +70,7 @@ MATRIX_LEGEND: Final[Group] = (
     (
         KeyHelp("rows", "producers; many of them share a line, and a point is the brighter the more is open"),
         KeyHelp("columns", "partitions, their numbers above"),
-        KeyHelp("colours", "why it was opened; v tells instead who has opened it"),
+        KeyHelp("colours", "why it was opened; v shows instead who has opened it"),
         KeyHelp("+ ✗ ▾", "above: a new partition, one that is not served, the marked one"),
         KeyHelp("× •", "the connection is lost; opened by the last step"),
     ),

@@ -149,7 +149,7 @@ def _next(view: ProducersView) -> str:
     if any(row.known < foot.partitions for row in view.producers if row.state == "Ready"):
         return "Not everybody knows of the new partitions: > lets a minute pass."
     if step.kind == "topic":
-        return "f on a key tells whether it moved."
+        return "f on a key shows whether it moved."
     if step.kind == "send" and view.counts.here.eager > foot.broker_producers:
         return "Send on to fill the matrix; b breaks a partition, s adds statistics up."
     return "T sends by all, m adds partitions, u takes the step back."

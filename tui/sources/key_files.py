@@ -93,7 +93,7 @@ def _entries(lines: Iterable[bytes]) -> Iterator[tuple[int, Event | str]]:
         count = _count(tail) if tab else 1
         key = _key(text)
         if len(line) > MAX_LINE_BYTES:
-            yield number, f"the line has more than {size_text(MAX_LINE_BYTES)}; look what this file really is"
+            yield number, f"the line has more than {size_text(MAX_LINE_BYTES)}; check what this file really is"
         elif count is None:
             yield number, "what follows the tab is not a number of messages; a key with a tab is written as hex:"
         else:
@@ -131,7 +131,7 @@ class _Problems:
             self._more += 1
 
     def all(self) -> tuple[Problem, ...]:
-        more = [Problem(self._source, "", f"{self._more} more lines are no keys")] if self._more else []
+        more = [Problem(self._source, "", f"{self._more} more lines are not keys")] if self._more else []
         return (*self._kept, *more)
 
 
@@ -141,7 +141,7 @@ def _key(text: bytes) -> bytes | str:
         decoded = text.decode("utf-8")
     except UnicodeDecodeError:
         shown = text[:20].hex() + ("..." if len(text) > 20 else "")
-        return f"these bytes are no UTF-8 text; if they are the key, write hex:{shown}"
+        return f"these bytes are not UTF-8 text; if they are the key, write hex:{shown}"
     if not text.startswith(_PREFIXES):
         return text
     key = key_of_text(decoded)

@@ -45,7 +45,7 @@ class JournalFailure:
             return f"{self.path}: {self.reason}"
         return (
             f"{self.path}: not saved ({self.reason}); {self.saved_steps} steps are safe on disk, the session goes on,"
-            " and the rest is saved as soon as the file takes it"
+            " and the rest is saved as soon as the file can be written"
         )
 
 

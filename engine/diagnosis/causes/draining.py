@@ -136,7 +136,7 @@ def look_ahead(seen: SubscriptionSeen) -> Judgement:
                 ("backlog", dispatcher.backlog),
             ),
             setting=setting,
-            fix=f"mend {joined(by) or 'the consumer that the messages wait for'} first; raising {setting.name} only"
+            fix=f"fix {joined(by) or 'the consumer that the messages wait for'} first; raising {setting.name} only"
             " gives time",
             fields=("msgInReplay", "readPosition", "consumers[].availablePermits"),
         )

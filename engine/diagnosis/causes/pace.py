@@ -177,7 +177,7 @@ def slow_consumer(seen: SubscriptionSeen) -> Judgement:
         holder = max(dispatcher.consumers, key=lambda consumer: consumer.unacked)
         at_least = 1 if dispatcher.out == 0 else _HOARDED_AT_LEAST
         if holder.unacked < max(at_least, (holder.out or 0) * _HOARDED_OF_OUT):
-            return "what consumers hold is little beside what goes out"
+            return "consumers hold little compared with what goes out"
         idle = tuple(
             consumer.name for consumer in dispatcher.consumers if not consumer.unacked and consumer.permits > 0
         )

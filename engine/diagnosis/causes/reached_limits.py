@@ -92,7 +92,7 @@ def subscription_limit(seen: SubscriptionSeen) -> Judgement:
             numbers=(("limit", limit), ("unacked", unacked), ("backlog", dispatcher.backlog)),
             setting=setting,
             fix=f"let {joined(holders)} acknowledge, or "
-            + (f"look which limit it is: {look}" if far_below else f"raise the limit: {mend}"),
+            + (f"check which limit it is: {look}" if far_below else f"raise the limit: {mend}"),
             fields=("blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnSubscription"),
         )
 

@@ -93,7 +93,7 @@ def no_slots(seen: SubscriptionSeen) -> Judgement:
             dispatcher.topic,
             blocked=without,
             numbers=(("without_slots", len(without)), ("consumers", len(dispatcher.consumers))),
-            fix="give every consumer a name of its own; with equal names a ring has room for one of them",
+            fix="give every consumer its own name; with equal names a ring has room for one of them",
             fields=("keyHashRangeArrays", "keyHashRanges"),
         )
 

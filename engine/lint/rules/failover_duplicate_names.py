@@ -10,7 +10,7 @@ from engine.lint.model import Finding, Rule, Severity, SubscriptionCase
 from engine.text import counted
 
 ID: Final = "failover-duplicate-names"
-_ADVICE: Final = "give every consumer a name of its own, or let the client make one up"
+_ADVICE: Final = "give every consumer its own name, or let the client generate one"
 
 
 def check(case: SubscriptionCase) -> Iterator[Finding]:

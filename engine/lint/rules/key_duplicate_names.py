@@ -10,7 +10,7 @@ from engine.keyshared.ring import RingSelector
 from engine.lint.model import Finding, KeyCase, Rule, Severity
 
 ID: Final = "key-duplicate-names"
-_ADVICE: Final = "give every consumer a name of its own, or let the client make one up"
+_ADVICE: Final = "give every consumer its own name, or let the client generate one"
 
 
 def check(case: KeyCase) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""A bundle above a limit that no automatic split mends: the default algorithm has nothing to offer, or may not."""
+"""A bundle above a limit that automatic splits never bring below it: the algorithm finds no cut, or may not act."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _why(attempt: Attempt, limits: FlowLimits) -> str:
     if _below_gate(attempt, limits):
         return f"acts only on {limits.difference_threshold_percentage} % more than that"
     if attempt.refusal is not None:
-        return "needs positions, which nobody gives it in an automatic split"
+        return "needs positions, which an automatic split does not have"
     if attempt.cuts:
         inside = all(attempt.bundle.lower < cut < attempt.bundle.upper for cut in attempt.cuts)
         return "cuts twice at one place" if inside else "cuts at the bundle's own edge"
@@ -111,7 +111,7 @@ def _advice(attempt: Attempt) -> str:
 
 RULE: Final = Rule(
     ID,
-    "a bundle above a limit, and no automatic split mends it",
+    "a bundle above a limit that no automatic split brings below it",
     Severity.WARNING,
     "BundleSplitterTask, DefaultNamespaceBundleSplitStrategyImpl",
     check,

@@ -166,7 +166,7 @@ def test_enter_opens_what_stands_under_the_cursor(folder: Path) -> None:
     play(app, "enter")
     assert app.chosen == Chosen(NAMESPACE, "billing", True) and app.return_code == 0
     session = session_of(folder, app.chosen)
-    assert [row.name for row in session.view.consumers] == ["billing-0", "billing-1", "billing-2"]
+    assert [row.name for row in session.shown.failover_view.consumers] == ["billing-0", "billing-1", "billing-2"]
     other = app_on(folder)
     play(other, "tab", "down", "enter")
     assert other.chosen == Chosen("shop/loose", "", True) and other.place.shown == NAMESPACES.table

@@ -344,7 +344,7 @@ def test_f_takes_any_key_and_says_what_is_none() -> None:
         await pilot.press("ctrl+u", *"never seen", "enter")
         await pilot.pause()
         assert keys_screen(app).topic == "never seen"
-        assert "nothing stands in its way" in text_of(app)
+        assert "nothing blocks it" in text_of(app)
         await pilot.press("m", "down", "enter")
         await pilot.pause()
         assert "lies in [" in text_of(app)

@@ -213,7 +213,7 @@ def test_the_explanation_can_be_checked_by_hand() -> None:
     assert told["slot"] == f"{1970427425 % 65536:,}: 1,970,427,425 mod 65,536"
     assert told["owner"].startswith("worker-")
     assert told["heirs"].startswith("worker-")
-    assert told["waits"] == "nothing stands in its way"
+    assert told["waits"] == "nothing blocks it"
 
 
 def test_the_explanation_of_a_ring_names_the_point_and_of_a_gap_that_nobody_has_it() -> None:

@@ -78,7 +78,7 @@ class Opened:
         )
 
     def codes(self) -> list[str]:
-        return [notice.code for notice in self.app.store._opened.notes]
+        return [notice.code for notice in self.app.store._notes]
 
     def refresh(self) -> list[Scene]:
         arrived: list[Scene] = []

@@ -39,7 +39,7 @@ _COMMANDS: Final = (
         "commands.explain:explain_command",
         "Say why a topic goes to its active consumer, or with the word key, route or bundle why those go where.",
     ),
-    ("why", "commands.why:why_command", "Say why messages do not arrive: one named cause, in numbers, and its mend."),
+    ("why", "commands.why:why_command", "Say why messages do not arrive: one named cause, in numbers, and its fix."),
     ("heirs", "commands.heirs:heirs_command", "Say who inherits what when a consumer goes."),
     ("diff", "commands.diff:diff_command", "Put two dumps, steps, rules or releases side by side."),
     ("upgrade", "commands.upgrade:upgrade_command", "Say what another Pulsar release does with the same state."),
@@ -109,7 +109,7 @@ _COMMANDS: Final = (
     ("config", "commands.config:config_command", "Look at your own settings, and what is wrong."),
     ("manual", "commands.manual:manual_command", "Print the manual of all commands, as Markdown or for man."),
 )
-"""Name, where below ``tui.cli`` it is, and what help says of it."""
+"""The name, the place below ``tui.cli``, and the line in the help."""
 
 ringside.add_command(open_command)
 for _name, _place, _help in _COMMANDS:

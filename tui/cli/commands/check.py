@@ -29,7 +29,7 @@ SARIF_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def check_document(judged: Judged) -> dict[str, Any]:
-    """Every goal with what was found."""
+    """Every goal with its result, as plain values."""
     return {
         "format": FORMAT,
         "source": judged.plan.source,
@@ -93,7 +93,7 @@ def sarif_document(judged: Judged, sentences: dict[Outcome, str], version: str) 
 
 _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 _NAMED: Final = 3
-"""Names in a sentence; the others are counted."""
+"""The most names in a sentence; the others are counted."""
 
 
 @click.command("check")
@@ -168,7 +168,7 @@ def check_lines(judged: Judged) -> Iterator[str]:
 
 
 def sentence(outcome: Outcome) -> str:
-    """What was found beside what is allowed."""
+    """What was measured, and what is allowed."""
     if outcome.actual is None:
         return outcome.reason + _names(outcome, ": ")
     kind, actual, allowed = outcome.goal.kind, outcome.actual, outcome.goal.allowed

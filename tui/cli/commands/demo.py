@@ -136,7 +136,7 @@ def _name(script: Script) -> str:
 
 
 def script_document(script: Script, steps: Sequence[ScriptStep], view: dict[str, Any]) -> dict[str, Any]:
-    """What ``script_lines`` says, as plain values, with the numbers that came; ``view`` is that of the end.
+    """What ``script_lines`` says, as plain values, with the numbers measured; ``view`` is the one at the end.
 
     A step's ``expected`` is null where it expects nothing.
     """

@@ -101,7 +101,7 @@ def _limit(text: str) -> Limit:
 
 
 def _change(text: str) -> tuple[str, str] | None:
-    """Kind and value of a change, None for a path; a path that is there goes before."""
+    """Kind and value of a change, None for a path; an existing path has precedence."""
     kind, colon, value = text.partition(":")
     return (kind, value) if colon and kind in KINDS and not Path(text).exists() else None
 
@@ -130,7 +130,7 @@ def _side(text: str, change: tuple[str, str] | None, root: str | None, max_input
 
 
 def _only(state: ClusterState, name: str) -> ClusterState:
-    """The state with the subscriptions of a name or a key alone; it may have none of them."""
+    """The state with only the subscriptions of a name or a key; there may be none."""
     return replace(
         state,
         subscriptions=tuple(

@@ -175,7 +175,7 @@ def explain_topic(
 
 
 def _explain_unsubscribed(session: Opened, topic: str, *, as_json: bool, ascii_only: bool) -> bool:
-    """Print where a topic is that answers know without a subscription; whether there is one of this name."""
+    """Print where a topic without subscriptions is; return whether the answers have a topic of this name."""
     if not session.seen:
         return False
     from engine.admin.moments import combined
@@ -213,7 +213,7 @@ def _planned(topic: str, partitions: int | None, consumers: str, release: str | 
 def topic_or_turn(opened: Opened, topic: str, what_if: WhatIf) -> TopicExplanation | TurnExplanation:
     """Explain a topic in the subscription that is named, else in the first that has it; Shared and Exclusive come last.
 
-    Raises ``InputError`` with the names that are near.
+    Raises ``InputError`` with similar names.
     """
     from engine.diagnosis.seen import EXCLUSIVE, SHARED, subscriptions_seen
     from engine.diagnosis.turns import TurnExplanation, explain_turn
@@ -265,7 +265,7 @@ class ExplainCommand(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """The context of the form that is meant; one of its words is taken away."""
+        """Return the context of the form that is meant; the word that chooses it is taken away."""
         at = first_word(args, lambda option: takes_value(option, FORMS.values()))
         form = args[at] if at is not None and "--" not in args[:at] else None
         if at is None or form not in FORMS:

@@ -97,7 +97,7 @@ def pause(seconds: float) -> None:
 
 
 def address_of(listen: str, *, anywhere: bool) -> tuple[str, int]:
-    """Host and port of ``--listen``. Raises ``InputError`` for no address, and for one that others can reach.
+    """Host and port of ``--listen``. Raises ``InputError`` for other texts, and for addresses that others can reach.
 
     >>> address_of("127.0.0.1:9393", anywhere=False), address_of("[::1]:0", anywhere=False)
     (('127.0.0.1', 9393), ('::1', 0))
@@ -154,7 +154,7 @@ class Figures:
             self._readings += 1
 
     def miss(self) -> None:
-        """A reading that gave nothing: the figures before stay, and grow old."""
+        """Note a failed reading: the earlier figures stay, and their age grows."""
         with self._lock:
             self._missed += 1
 
@@ -179,7 +179,7 @@ class Figures:
 
 
 class MetricsServer(ThreadingHTTPServer):
-    """``text`` gives what is served now. Raises OSError where the address cannot be had."""
+    """``text`` returns what is served now. Raises OSError where the address cannot be used."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -196,7 +196,7 @@ class MetricsServer(ThreadingHTTPServer):
         return f"http://{f'[{name}]' if ':' in name else name}:{port}{PATH}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve in a thread of its own; of too many at once the last ones are turned away."""
+        """Serve in a thread of its own; beyond a limit further requests are refused."""
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -209,7 +209,7 @@ class MetricsServer(ThreadingHTTPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up or sends no request is its own concern."""
+        """Ignore clients that hang up or send no request."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -172,7 +172,7 @@ def say_rejections(problems: Sequence[Rejection], bad_topics: int) -> None:
 
 
 def _intervals(settings: Sequence[tuple[str, str]]) -> tuple[tuple[tuple[str, str], ...], BalanceSettings]:
-    """Settings that give cycles their times taken out of the others. Raises ``InputError``."""
+    """The settings that give cycles their times, separated from the others. Raises ``InputError``."""
     from dataclasses import fields
 
     from engine.balance.settings import BalanceSettings
@@ -266,7 +266,7 @@ def _trees(view: BalanceView) -> Iterator[str]:
 
 
 def _course(tree: TreeRow) -> Iterator[str]:
-    """Each attempt where it comes first; a repeated one is listed once."""
+    """Each attempt in the cycle in which it first occurs; repetitions are listed once."""
     from engine.views.bundles.words import span_text
 
     again: dict[tuple[str, str], list[AttemptRow]] = {}

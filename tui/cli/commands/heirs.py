@@ -98,7 +98,7 @@ def heirs_command(
 def _of_brokers(
     path: str | None, gone: tuple[str, ...], what_if: WhatIf, top: int, *, as_json: bool, ascii_only: bool
 ) -> int:
-    """Of brokers that are named, else of every one."""
+    """The losses of the named brokers, else of each single broker."""
     from engine.views.brokers.heirs import (
         broker_heirs,
         broker_heirs_document,
@@ -133,7 +133,7 @@ def _of_brokers(
 
 
 def _path_and_names(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """The first word is a path, unless it is the only one and there is nothing of that name."""
+    """Split the words: the first is a path, unless it is the only one and no file has that name."""
     if not words:
         return None, ()
     if len(words) == 1 and words[0] != "-" and "/" not in words[0] and not Path(words[0]).exists():
@@ -142,7 +142,7 @@ def _path_and_names(words: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]
 
 
 def _ids(session: Session, key: str, names: tuple[str, ...]) -> tuple[int, ...]:
-    """The ids of consumers by name, of namesakes the first ones connected. Raises ``InputError``."""
+    """The ids of consumers by name; of namesakes those that connected first. Raises ``InputError``."""
     import difflib
 
     state = session.timeline.state

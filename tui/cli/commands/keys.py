@@ -71,7 +71,7 @@ def keys_command(
 
 
 def _consumer_named(who: Sharing, wanted: str) -> Consumer:
-    """The consumer of that name or #ID. Raises ``InputError``, which names what is near."""
+    """The consumer of that name or #ID. Raises ``InputError`` with similar names."""
 
     consumers = who.selector.consumers
     if wanted.startswith("#") and wanted[1:].isdecimal():

@@ -39,7 +39,7 @@ _LIKE_PATHS: Final = ("/", "\\", ".json", ".gz")
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What was looked at, what was found, and what was wrong with the input."""
+    """The source, the findings, and the problems of the input."""
 
     source: str
     findings: tuple[Finding, ...]
@@ -164,9 +164,9 @@ def _piped(words: tuple[str, ...], limit_bytes: int) -> bytes | None:
 
 
 def _listed(words: tuple[str, ...], piped: bytes | None) -> Sequence[str] | None:
-    """The consumers' names that words are or lead to, None where answers are meant.
+    """The names of consumers that the words are, or that a file of that name has; None where answers are meant.
 
-    Words are names where none of them is there as a path or written like one: several, or one with commas.
+    Several words, or one with commas, are names where none of them is a path or looks like one.
     """
     from tui.sources.consumer_files import is_name_list, listed_names, read_consumers
 

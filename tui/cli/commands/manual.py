@@ -116,7 +116,7 @@ def _in_markdown(text: str) -> str:
 
 
 def as_man_page(group: click.Group) -> str:
-    """The same as a page for ``man``, in roff."""
+    """The reference of all commands as a page for ``man``, in roff."""
     whole, *others = entries(group)
     lines = [f'.TH RINGSIDE 1 "" "Ringside {engine.__version__}" "User Commands"', ".SH NAME"]
     lines += [f"ringside \\- {_in_roff(_first_lower(whole.paragraphs[0]))}", ".SH SYNOPSIS"]
@@ -149,7 +149,7 @@ def _first_lower(text: str) -> str:
 
 
 def _in_roff(text: str) -> str:
-    """A line that roff takes as text: neither a request nor an escape.
+    """Escape a line for roff, so that it is text: neither a request nor an escape.
 
     >>> _in_roff(".5 of a\\\\b - c")
     '\\\\&.5 of a\\\\\\\\b \\\\- c'

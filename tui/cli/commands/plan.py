@@ -123,7 +123,7 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
     yield from _labelled(
         "meanwhile",
         f"all {RANGE_SIZE:,} slots stall from the last stop on{keys}; what a node declares is served again as soon as"
-        " it has started, the rest goes on waiting",
+        " it has started, the rest keeps waiting",
     )
     stops, stays, starts = plan.in_turns
     if stays:
@@ -131,7 +131,7 @@ def _steps(plan: ScalingPlan) -> Iterator[str]:
         parts += [f"restart {_named(stays)} one by one with the new count", f"then start {_named(starts)}"]
         yield from _labelled(
             "in turns",
-            f"only where somebody sees to the order, fewer stall: {', '.join(parts if starts else parts[:-1])};"
+            f"where the order of the restarts is kept, fewer stall: {', '.join(parts if starts else parts[:-1])};"
             " then only what moves and the node that is just restarted wait",
         )
 
@@ -243,7 +243,7 @@ def _by_pair(plan: ScalingPlan) -> dict[tuple[int, int], list[HashRange]]:
 
 
 def _named(nodes: Sequence[int]) -> str:
-    """Node numbers, neighbours as from-to.
+    """Numbers of nodes; consecutive ones are written FROM-TO.
 
     >>> _named((0, 1, 2, 5)), _named((3,)), _named((0, 1))
     ('nodes 0-2, 5', 'node 3', 'nodes 0, 1')

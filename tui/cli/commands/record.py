@@ -74,7 +74,7 @@ def record_command(*, url: str, folder: Path, every: float | None, lasts: float 
 
 
 def times(every: float | None, lasts: float | None) -> Iterator[None]:
-    """Yield turns at this interval, for this long. After a turn that took longer the next comes at once."""
+    """Yield at this interval, for this long. After a turn that took longer the next one follows at once."""
     began = time.monotonic()
     yield
     if every is None and lasts is None:

@@ -134,7 +134,7 @@ def _key(text: str | None) -> str | bytes | None:
 
 
 def _hashed_text(key: bytes) -> str:
-    """The text that clients hash: that of bytes which are no text is their base64 form."""
+    """The text that clients hash; for bytes that are not text it is their base64 form."""
     from engine.routing.keys import Message
 
     try:

@@ -139,11 +139,11 @@ def new_command(
 
 
 _OF_TOPICS: Final = {"--keys": ("topics", "partitions", "bundles"), "--producers": ("topics", "consumers", "bundles")}
-"""What another cluster than that of topics has no use for."""
+"""Options that have no meaning for a cluster of keys or of producers."""
 
 
 def _of_a_file(what_if: WhatIf) -> None:
-    """Raises ``UsageError`` where there is no answer that a topic could be the name of."""
+    """Refuse --topic where no file with an answer is opened. Raises ``UsageError``."""
     if what_if.about is not None:
         raise click.UsageError("--topic names the topic of a FILE with one answer; there is none here")
 

@@ -299,7 +299,7 @@ def _is_given(name: str) -> bool:
 
 
 def _given(prefix: str | None, count: int | None, pods: str | None) -> list[str]:
-    """The names that the command line gives; none for those of the subscription. Raises ``UsageError``."""
+    """The names on the command line; empty where those of the subscription are meant. Raises ``UsageError``."""
     if (prefix is None) is not (count is None):
         raise click.UsageError("--prefix and --count belong together; give both or none")
     if prefix is not None and pods is not None:
@@ -365,7 +365,7 @@ def _work(state: ClusterState, subscription: Subscription, *, by: str) -> Work:
 
 
 def names_lines(fit: Fit, fitted_to: str, *, survive: bool) -> Iterator[str]:
-    """The names, what they are worth where they were fitted, and elsewhere."""
+    """The names, and how even they are on the topics they were fitted to, and on others."""
     from tui.kit.verdict_words import worth
 
     rows = [
@@ -409,7 +409,7 @@ def sizing_lines(kind: str, sizing: Sizing, goal: Goal) -> Iterator[str]:
 
 
 def _around(sizing: Sizing) -> tuple[Size, ...]:
-    """The rows to show: around the answer, or the last ones."""
+    """The rows of the curve to show: around the answer, or the last ones."""
     from engine.compare.sizes import ROWS
 
     at = next((at for at, row in enumerate(sizing.rows) if row.number == (sizing.smallest or sizing.now)), 0)

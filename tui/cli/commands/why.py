@@ -161,7 +161,7 @@ def why_lines(diagnosis: Diagnosis, *, others: int = 0, in_full: bool = False) -
 
 
 def cause_lines(cause: Cause) -> Iterator[str]:
-    """One cause with numbers, setting, mend and sources."""
+    """One cause with numbers, setting, fix and sources."""
     yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
     yield f"    cause     {cause.id}"
     if cause.topic:

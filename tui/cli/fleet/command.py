@@ -113,7 +113,7 @@ _EVERY_CONDITION: Final = (
 
 
 def _report_files(command: Callable[..., int]) -> Callable[..., int]:
-    """What the jobs with a page also write for other programs."""
+    """The reports that jobs with a page also write for other programs."""
     for decorate in (
         click.option("--openmetrics", metavar="FILE", help="Write the figures as OpenMetrics too."),
         click.option("--junit", metavar="FILE", help="Write JUnit XML too: jobs, conditions and findings."),
@@ -217,7 +217,7 @@ def _policies(result: JobResult) -> Iterator[str]:
 
 
 def _balance(result: JobResult) -> Iterator[str]:
-    """What the load balancers come to in numbers; brokers and unloads are in the tables."""
+    """The result of the load balancers in numbers; brokers and unloads are in the tables."""
     totals = _counts(result, "totals")
     yield result.sentence
     yield (
@@ -228,7 +228,7 @@ def _balance(result: JobResult) -> Iterator[str]:
 
 
 def _findings(result: JobResult) -> Iterator[str]:
-    """How many there are of each severity and rule; the findings themselves are in the table."""
+    """The number of findings of each severity and rule; the findings themselves are in the table."""
     from tui.cli.plain import table
     from tui.cli.printers.lint import counts_text
 
@@ -275,7 +275,7 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
     need_pyspark()
     own = {key: value for key, value in settings.items() if not key.startswith("spark.")}
     of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
-    # What a watch will find is not there yet.
+    # The files that a watch will read may not exist yet.
     small = job not in LOCAL and is_small(source)
     with _progress(job) as (narrate, show):
         narrate("starting Spark …")
@@ -291,7 +291,7 @@ def _done(job: str, source: str, target: str, master: str | None, settings: Mapp
 
 @contextmanager
 def _progress(job: str) -> Iterator[tuple[Callable[[str], None], Callable[[Progress], None]]]:
-    """Where the job says its steps and how far it is: a live line on a terminal, else plain lines on standard error."""
+    """Where the job reports its progress: a live line on a terminal, else plain lines on standard error."""
     import sys
 
     from pipeline.progress import NowAndThen, progress_text

@@ -30,7 +30,7 @@ BACK: Final = Binding(
 
 
 class FleetPartApp(RingsideApp):
-    """``went_back`` is true when escape ended it; ``q`` leaves for good."""
+    """The simulator on a part of a fleet. ``went_back`` is true when escape ended it; ``q`` leaves for good."""
 
     BINDINGS: ClassVar[list[BindingType]] = [BACK, *RingsideApp.BINDINGS]
     went_back = False

@@ -1,4 +1,4 @@
-"""``diff`` as text: the sums first, then what is set otherwise, then each subscription with what changes hands."""
+"""``diff`` as text: the sums first, then settings that differ, then each subscription with what changes hands."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def difference_lines(view: DifferenceView, top: int) -> Iterator[str]:
 
 
 def _reported(changes: Sequence[Change], top: int) -> Iterator[str]:
-    """What brokers reported otherwise, the kinds one after the other."""
+    """Differences between what brokers reported, one kind after the other."""
     if not changes:
         yield "as brokers reported: nothing differs"
         return
@@ -117,7 +117,7 @@ def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator[str]:
-    """What changes hands, a line each: name, from, to, traffic, unacknowledged messages, and what is odd about it."""
+    """What changes hands, a line each: name, from, to, traffic, unacknowledged messages, and remarks."""
     messages = "msg/s" if noun != SLOT else "messages"
     heading = ("topic" if noun != SLOT else "known key", "from", "to", messages, "unacked", "")
     cells = [

@@ -82,7 +82,7 @@ def unsubscribed_document(topic: str, namespace: str, place: Whereabouts | None,
 def explanation_document(
     explanation: TopicExplanation | TurnExplanation, place: Whereabouts | None = None, bundle: str | None = None
 ) -> dict[str, Any]:
-    """The same as plain values, with everybody who is not active or next, and why not."""
+    """The same as plain values, with all consumers that are not active or next, and why not."""
     if isinstance(explanation, TurnExplanation):
         return {
             "format": FORMAT,

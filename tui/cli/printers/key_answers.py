@@ -71,7 +71,7 @@ def explained_lines(who: Sharing, sticky: StickyKey, explanation: KeyExplanation
 
 
 def _others(rivals: tuple[Rival, ...]) -> list[str]:
-    """Everybody else, and why not, the nearest first."""
+    """All other consumers, and why they do not get the key, the nearest first."""
     if not rivals:
         return []
     rows = [("not", "slots", "why")]
@@ -182,7 +182,7 @@ def spread_lines(who: Sharing, luck: Luck) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _ReportedRow:
-    """A consumer as what was reported of it refers to it."""
+    """A consumer as reports refer to it."""
 
     consumer_id: int
     name: str
@@ -272,7 +272,7 @@ def _waiting(who: Sharing, explanation: KeyExplanation) -> str:
     if explanation.draining is not None:
         holder = _consumer(by_id.get(explanation.draining.consumer_id))
         return f"nothing yet; the slot drains for {holder}, which holds {explanation.draining.unacked} unacknowledged"
-    return "nothing stands in its way" if explanation.owner is not None else "for a consumer that has the slot"
+    return "nothing blocks it" if explanation.owner is not None else "for a consumer that has the slot"
 
 
 def _wait(who: Sharing, explanation: KeyExplanation) -> Wait | None:
@@ -282,7 +282,7 @@ def _wait(who: Sharing, explanation: KeyExplanation) -> Wait | None:
 
 def _gaps(who: Sharing) -> Gaps:
     served = owned_ranges(who.selector)
-    if not served:  # shared points: every slot is somebody's
+    if not served:  # shared points: every slot has an owner
         owned = slots_by_consumer(who.selector)
         served = {owner: tuple(piece.range for piece in pieces) for owner, pieces in owned.items()}
     return gaps_of(who.selector.consumers, served, who.selector.slots)

@@ -21,7 +21,7 @@ _ALIGNS: Final[tuple[Align, ...]] = ("<", "<", "<", "<")
 def lint_lines(source: str, findings: Sequence[Finding], *, shown: int = SHOWN_OF_A_RULE) -> Iterator[str]:
     """The worst first; of each rule and severity ``shown`` findings and the number of the others.
 
-    What is the same in several places that follow one another is said once, behind the last of them.
+    A text that several findings in a row share is printed once, after the last of them.
     """
     yield f"{safe_name(source)}: {summary(findings)}"
     for severity, of_severity in groupby(findings, key=lambda same: same.severity):
@@ -85,7 +85,7 @@ def _nowhere(rule: str) -> str:
 
 
 def rule_lines(rules: Iterable[RuleFacts]) -> list[str]:
-    """What can be looked for: a line for each rule."""
+    """All rules, one a line."""
     rows = [("rule", "up to", "what", "source")]
     rows += [(rule.id, rule.worst.label, rule.about, rule.source) for rule in rules]
     return table(rows, _ALIGNS)

@@ -275,7 +275,7 @@ class AdminClient:
         reason = self._shortened(_reason_in(response.data)) or f"status {response.status}"
         wait = retry_after_s(response.retry_after, self.clock.utc_ms())
         if wait is not None:
-            reason += f" (it wants to be asked again in {wait:g} s)"
+            reason += f" (it asks for the next request in {wait:g} s)"
             self._pace.not_before(min(wait, self.limits.longest_wait_s))
         return Gap(path, fault, reason, response.origin, response.status)
 

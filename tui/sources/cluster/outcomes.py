@@ -52,29 +52,29 @@ BY_STATUS: Final = {
     504: Fault.UNAVAILABLE,
 }
 PASSING: Final = frozenset({Fault.BUSY, Fault.SERVER, Fault.UNAVAILABLE, Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT})
-"""What another try may mend."""
+"""Faults that another try may not have."""
 OUT_OF_REACH: Final = frozenset({Fault.UNREACHABLE, Fault.TIMEOUT, Fault.CERTIFICATE, Fault.CUT})
 """Nobody answered at all, which says nothing of the one request."""
 _ADVICE: Final = {
-    Fault.UNAUTHORIZED: "say who asks: --token-file FILE, --basic-file FILE or --client-conf FILE",
+    Fault.UNAUTHORIZED: "give credentials: --token-file FILE, --basic-file FILE or --client-conf FILE",
     Fault.FORBIDDEN: "ask with the rights of a super-user, or narrow what is read with --namespace TENANT/NAME",
     Fault.NOT_FOUND: "it is not there, or vanished while it was read",
     Fault.NOT_ALLOWED: "this release or its settings do not offer it",
-    Fault.CONFLICT: "somebody changes it at this moment; read again",
+    Fault.CONFLICT: "it is being changed at this moment; read again",
     Fault.PRECONDITION: "its state changed while it was read; read again",
     Fault.BUSY: "the cluster limits requests; give a smaller --rate",
     Fault.SERVER: "the broker's log says why",
     Fault.UNAVAILABLE: "the broker or a proxy is not ready; try again",
-    Fault.STATUS: "look whether this is the address of the admin API (web service, not 6650)",
-    Fault.TIMEOUT: "look whether the broker hangs, or give a longer --timeout",
-    Fault.UNREACHABLE: "look at host, port and network; brokers name hosts that may be known only inside the cluster",
+    Fault.STATUS: "check whether this is the address of the admin API (web service, not 6650)",
+    Fault.TIMEOUT: "check whether the broker hangs, or give a longer --timeout",
+    Fault.UNREACHABLE: "check host, port and network; brokers name hosts that may be known only inside the cluster",
     Fault.CERTIFICATE: "give the CA with --ca-file, and the host by the name that its certificate has",
     Fault.CUT: "the connection ended within the answer; try again",
-    Fault.NOT_JSON: "look whether this is the address of the admin API (web service, not 6650)",
+    Fault.NOT_JSON: "check whether this is the address of the admin API (web service, not 6650)",
     Fault.TOO_LARGE: "give a larger --max-answer, or narrow what is read with --namespace and --topic",
-    Fault.REDIRECT_LOOP: "brokers send each other the request; nobody owns what was asked for",
+    Fault.REDIRECT_LOOP: "brokers redirect the request to each other; nobody owns what was requested",
     Fault.REDIRECT_REFUSED: "redirects are followed to brokers of this cluster only; ask the right address",
-    Fault.STOPPED: "it was not asked any longer",
+    Fault.STOPPED: "the reading was stopped before it was requested",
     Fault.UNWRITABLE: "its name is too long for a file",
 }
 
