@@ -205,7 +205,7 @@ def test_the_seed_decides_a_draw_and_nothing_else(run: Run, reports: Path) -> No
 
 @pytest.mark.parametrize("words", [("shed", "--cycles", "600", "--compare"), ("brokers", "--once")])
 def test_the_printed_tables_fit_eighty_columns(run: Run, words: tuple[str, ...]) -> None:
-    for scene in ("uneven", "comes-back", "endless"):
+    for scene in ("uneven", "comes-back", "endless", "heavy-bundle"):
         ran = run(*words, "--scene", scene)
         assert ran.code == 0
         assert max(map(len, ran.out.splitlines())) <= 80
