@@ -78,13 +78,17 @@ _GBIT: Final = 1_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class BrokerScene:
-    """A scene by its name, what it shows, the release that it happens in, and settings that are not its defaults."""
+    """A scene by its name, what it shows, the release that it happens in, and settings that are not its defaults.
+
+    ``cycles``: in how many it can be seen.
+    """
 
     name: str
     about: str
     release: str
     loads: Callable[[], Sequence[BrokerLoad]]
     settings: Mapping[str, str] = field(default_factory=dict)
+    cycles: int = 20
 
     def inputs(self) -> ShedInputs:
         """The scene as what would be read from a folder: one report of each broker."""
@@ -225,6 +229,7 @@ BROKER_SCENES: Final = (
         " hours, and 12 without loadBalancerDistributeBundlesEvenlyEnabled (pulsar#16059)",
         "2.11.0",
         _endless,
+        cycles=60,  # a bundle is not unloaded again within half an hour
     ),
     BrokerScene(
         "heavy-bundle",
