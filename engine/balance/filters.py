@@ -125,7 +125,7 @@ def permitted(
     *,
     persistent: bool = True,
 ) -> tuple[str, ...]:
-    """The brokers that isolation lets own bundles of a namespace, in the order given.
+    """The brokers that isolation lets own bundles of a namespace, in the order given, secondary ones last.
 
     Without a policy of its own a namespace goes to brokers that are primary for nobody and whose report says that they
     take such topics. ``brokers``: those alive with their reports, None for one that has not reported yet. A pattern
@@ -139,9 +139,10 @@ def permitted(
         primaries = [broker for broker, host in hosts.items() if _matches(policy.primary, host)]
         if len(primaries) >= policy.min_limit:
             return tuple(primaries)
-        return tuple(
-            broker for broker, host in hosts.items() if broker in primaries or _matches(policy.secondary, host)
+        secondary = (
+            broker for broker, host in hosts.items() if broker not in primaries and _matches(policy.secondary, host)
         )
+        return (*primaries, *secondary)
     return tuple(
         broker
         for broker, host in hosts.items()

@@ -146,6 +146,16 @@ def hash_order(keys: Iterable[str]) -> MapOrder:
     return MapOrder("hash").updated(keys)
 
 
+def hash_order_of_all(keys: Iterable[str]) -> MapOrder:
+    """A new ``HashSet`` made of a collection, whose table is large enough for all of it from the start.
+
+    >>> [order(map(str, range(100, 112))).capacity for order in (hash_order, hash_order_of_all)]
+    [16, 32]
+    """
+    wanted = tuple(keys)
+    return MapOrder("hash", (), _power_of_two(max(len(wanted) * 4 // 3 + 1, INITIAL_CAPACITY))).updated(wanted)
+
+
 def concurrent_order(keys: Iterable[str]) -> MapOrder:
     """A new ``ConcurrentHashMap`` filled in this order."""
     return MapOrder("concurrent").updated(keys)

@@ -36,7 +36,12 @@ def topics_by_namespace(
         *(fn.first(name, ignorenulls=True).alias(name) for name in _KNOWN),
     )  # fmt: skip
     there = whole.where("topic is null or has_stats or is_listed").drop("is_listed")
-    return there.sortWithinPartitions("namespace", "topic")
+    # Empty, and not null: for each row that Spark passes to Python, Arrow goes through all nulls of an array before it.
+    once = {
+        name: fn.when(fn.col("topic").isNull(), fn.col(name)).otherwise(fn.array().cast(kind))
+        for name, kind in _KNOWN.items()
+    }
+    return there.withColumns(once).sortWithinPartitions("namespace", "topic")
 
 
 def _row(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:

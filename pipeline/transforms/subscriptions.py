@@ -17,6 +17,7 @@ from pipeline.broker_groups import BrokerGroups
 
 UNIT: Final = ("namespace", "subscription", "consumer_set", "group")
 _MOST_BROADCAST: Final = 500_000
+_ACTIVES: Final = "array<struct<topic:string,partition_index:int,active:string>>"
 _FAILOVER: Final = "Failover"
 _KEY_SHARED: Final = "Key_Shared"
 
@@ -92,8 +93,12 @@ def failover_cases(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:
     return (
         cases.join(actives_of(rows, unit), [*unit], "left")
         .join(sets, "consumer_set")
-        .select("namespace", "subscription", "topic", "partitioned", "unpartitioned", "names", "actives")
-    )
+        .select(
+            "namespace", "subscription", "topic", "partitioned", "unpartitioned", "names",
+            # Not null, for the reason that ``bundle_topics`` names.
+            fn.coalesce("actives", fn.array().cast(_ACTIVES)).alias("actives"),
+        )
+    )  # fmt: skip
 
 
 def key_shared_lists(subscriptions: DataFrame, sets: DataFrame) -> DataFrame:

@@ -43,6 +43,7 @@ ANSWERED: Final = {
     ),
     "broker_load_weighted": ("percent_usage", "max_usage", "broker_load_update", "time_average_broker"),
     "report_needed": ("report_modular", "report_extensible"),
+    "modular_cycle": ("modular_cycle",),
 }
 """The kinds of each family that ``Vectors.java`` answers."""
 _CLOCK: Final = frozenset(
@@ -53,7 +54,9 @@ _CLOCK: Final = frozenset(
     }
 )
 """Times are compared with the clock of the Java process: they stay far from their limits if nobody touches them."""
-_WHOLE: Final = frozenset({"topics", "consumers", "producers", "cache", "k", "count", "maxTopics", "numBundles"})
+_WHOLE: Final = frozenset(
+    {"topics", "consumers", "producers", "cache", "k", "count", "maxTopics", "numBundles", "minLimit"}
+)
 _COUNTED: Final = frozenset({"anti_affinity", "anti_affinity_unload"})
 """Kinds of which every number is whole."""
 _HIGHEST_INT: Final = 2**31 - 1
@@ -75,6 +78,23 @@ _MANAGERS: Final = (
     "",
     None,
 )
+_GROUPS: Final = (
+    "g",
+    "G",
+    "i",
+    "\u0130",
+    "\u0131",
+    "s",
+    "\u017f",
+    "k",
+    "\u212a",
+    "\u03c3",
+    "\u03c2",
+    "ss",
+    "\xdf",
+    "\u1e9e",
+)
+"""Names of anti-affinity groups, which are compared without regard to case."""
 _BROKERS: Final = (
     *("AaAa:80", "BBBB:80", "AaBB:80", "BBAa:80", "ünï-0:8080", "\U0001f40d.example:8080", "[2001:db8::1]:8080"),
     *("a b:8080", ":8080", "host:", "B:8080", "b:8080", "\u0000:8080"),
@@ -115,6 +135,9 @@ def fresh(kept: list[Case], count: int, draw: random.Random) -> Iterator[Case]:
         others = by_kind[case["kind"]]
         for _ in range(draw.choice((1, 1, 2, 3, 5, 8))):
             draw.choice(_CHANGES)(case, draw.choice(others), draw)
+        settings = case["in"].get("config", {})
+        if settings.get("loadBalancerLoadPlacementStrategy") == "AvgShedder":
+            settings["loadBalancerLoadSheddingStrategy"] = "AvgShedder"  # no broker starts with another one
         yield case
 
 
@@ -321,7 +344,7 @@ def _identities(case: Case, _other: Case, draw: random.Random) -> None:
 
 def _members(case: Case, other: Case, draw: random.Random) -> None:
     """Let members of a mapping by name go, or bring those of another case."""
-    for name in ("loaded", "counts", "domains", "antiAffinity"):
+    for name in ("loaded", "counts", "domains", "antiAffinity", "isolation"):
         mine, theirs = case["in"].get(name), other["in"].get(name)
         if isinstance(mine, dict) and isinstance(theirs, dict) and draw.random() < 0.5:
             for key in [key for key in mine if draw.random() < 0.2]:
@@ -331,8 +354,49 @@ def _members(case: Case, other: Case, draw: random.Random) -> None:
                     mine[key] = copy.deepcopy(value)
 
 
+def _strategies(case: Case, _other: Case, draw: random.Random) -> None:
+    """Let both halves of a leader be ``AvgShedder``, or one broker take only non-persistent topics."""
+    if case["kind"] != "modular_cycle":
+        return
+    if draw.random() < 0.5:
+        names = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
+        limits = ("LowThreshold", "HighThreshold", "HitCountLowThreshold", "HitCountHighThreshold")
+        case["in"]["config"] |= dict.fromkeys(names, "AvgShedder") | {
+            f"loadBalancerAvgShedder{limit}": draw.choice((0, 1, 1, 2, 10)) for limit in limits
+        }
+    for step in case["in"]["steps"]:
+        for entry in step.get("brokers", ()):
+            if draw.random() < 0.1:
+                entry["persistent"] = draw.random() < 0.5
+
+
+def _look_ups(case: Case, _other: Case, draw: random.Random) -> None:
+    """Look bundles up that nobody has, and let some broker report one of them from then on."""
+    steps = case["in"].get("steps", ())
+    known = sorted(name for name in _names(case["in"]) if _is_bundle(name))
+    if case["kind"] != "modular_cycle" or not known:
+        return
+    for _ in range(draw.choice((1, 2, 4))):
+        name = draw.choice(known)
+        bundle = name if draw.random() < 0.3 else _another_bundle(name, draw)
+        at = draw.randrange(len(steps) + 1)
+        steps.insert(at, {"op": "place", "bundle": bundle})
+        for step in steps[at:]:
+            if step.get("brokers") and draw.random() < 0.5:
+                stats = draw.choice(step["brokers"])["stats"]
+                stats[bundle] = copy.deepcopy(draw.choice(list(stats.values()))) if stats else {}
+
+
+def _groups(case: Case, _other: Case, draw: random.Random) -> None:
+    """Name the anti-affinity groups anew, some of them alike but for their case."""
+    groups = case["in"].get("antiAffinity")
+    if groups:
+        for namespace in groups:
+            groups[namespace] = draw.choice(_GROUPS)
+
+
 Change = Callable[[Case, Case, random.Random], None]
 _CHANGES: Final[tuple[Change, ...]] = (
     *(_settings_of_another, _numbers, _numbers, _numbers, _entries, _steps, _recently),
-    *(_odd_numbers, _odd_settings, _twins, _odd_names, _identities, _members),
+    *(_odd_numbers, _odd_settings, _twins, _odd_names, _identities, _members, _strategies, _look_ups, _groups),
 )

@@ -28,6 +28,7 @@ APART: Final = {
     "Filters Context ExtensibleFilters": ("topic_count_extensible", "version_filter_extensible"),
     "Filters Service AntiAffinity": ("anti_affinity", "anti_affinity_unload"),
     "Figures": ("percent_usage", "max_usage", "time_average_broker", "report_modular"),
+    "Service Cluster Cycle": ("modular_cycle",),
     "LoadAverages": ("broker_load_update", "report_extensible"),
 }
 """What not every release has: sources that are compiled by themselves, and the kinds that they answer."""
@@ -77,7 +78,9 @@ class Pulsar:
             *("-XX:TieredStopAtLevel=1", "-cp", f"{self._folder}{os.pathsep}{self._path}", "Vectors"),
         ]
         given = "\n".join(json.dumps(case) for case in cases).encode()
-        done = subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(command, input=given, capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"Pulsar's classes answered with {done.stderr.decode()[-2000:]}")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -44,9 +44,9 @@ def test_each_topic_is_there_once_behind_what_is_known_of_its_namespace(spark: S
     expected = [
         ("t/empty", None, None, None, False, 0, 0, 0.0, 0.0, [0, 4294967295]),
         ("t/n", None, None, None, False, 0, 0, 0.0, 0.0, [0, 7, 4294967295]),
-        ("t/n", A, None, None, True, 0, 0, 0.0, 2.5, None),
-        ("t/n", B, "t/n/0x00000000_0xffffffff", "b:1", True, 2, 7, 1.5, 0.0, None),
-        ("t/n", C, None, None, False, 0, 0, 0.0, 0.0, None),
+        ("t/n", A, None, None, True, 0, 0, 0.0, 2.5, []),
+        ("t/n", B, "t/n/0x00000000_0xffffffff", "b:1", True, 2, 7, 1.5, 0.0, []),
+        ("t/n", C, None, None, False, 0, 0, 0.0, 0.0, []),
     ]
     columns = (
         "namespace", "topic", "told_bundle", "broker", "has_stats", "publishers", "consumers", "msg_rate_in",

@@ -25,7 +25,7 @@ from engine.balance.ahead.modular import other_plan
 from engine.balance.ahead.moving_world import MovingWorld
 from engine.balance.brokers import BrokerLoad
 from engine.balance.bulk_averages import AverageColumns, Places, ShedAverages, has_one_window
-from engine.balance.java_maps import MapOrder
+from engine.balance.java_maps import MapOrder, hash_order_of_all
 from engine.balance.leadership.bulk_shedding import BulkShedding, can_shed_in_bulk
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, is_shed
@@ -48,6 +48,7 @@ class BulkModularAhead:
         self._shedding: Final = BulkShedding(leader, state, ShedAverages(self._averages), self._pick)
         self._world: Final = MovingWorld(start.loads)
         self._reports: Final = WrittenReports(start.settings, start.rules, {load.broker: load for load in start.loads})
+        self._active: Final = hash_order_of_all(self._reports.last)
         self._trail: Final = Trail()
         self._draws = 0
         self._bundles_read: dict[str, tuple[BrokerLoad, Places]] = {}
@@ -105,7 +106,7 @@ class BulkModularAhead:
             self._reports_read = tuple(read.values())
         sums, is_settled = self._averages.read(self._reports_read)
         msgs = dict(zip(brokers, (sums[0] + sums[1]).tolist(), strict=True))
-        self._shedding.read(self._reports.last, msgs)
+        self._shedding.read(self._reports.last, msgs, self._active)
         return is_settled
 
     def _places(self, load: BrokerLoad) -> Places:
@@ -121,8 +122,10 @@ class BulkModularAhead:
 def _first_meeting(leader: Leader, loads: Iterable[BrokerLoad]) -> LeaderState:
     """A new leader that has met these brokers and has not read their reports."""
     state = elected(leader)
+    active = hash_order_of_all(load.broker for load in loads)
     return LeaderState(
-        brokers=MapOrder("concurrent").updated(load.broker for load in loads),
+        brokers=MapOrder("concurrent").updated(active),
+        active=active,
         shedder=state.shedder,
         placement=state.placement,
     )

@@ -90,6 +90,7 @@ class BulkShedding:
     def __init__(self, leader: Leader, state: LeaderState, averages: RankedAverages, pick: Picker) -> None:
         assert can_shed_in_bulk(leader, state)
         self.brokers: Final = state.brokers
+        self._active = state.active
         self.shedder = state.shedder
         self._leader: Final = leader
         self._averages: Final = averages
@@ -101,6 +102,7 @@ class BulkShedding:
         self._counts: dict[str, tuple[BrokerLoad, Counter[str]]] = {}
         self._allowed: dict[tuple[str, bool], tuple[str, ...]] = {}
         self._destinations: dict[str | bytes, str] = {}
+        self._owners: dict[str | bytes, str] = {}
         self._namespaces: dict[str, str] = {}
         self._figures: dict[str, tuple[BrokerLoad, float, float]] = {}
         self._chances: dict[tuple[str, ...], dict[str, float]] = {}
@@ -112,11 +114,19 @@ class BulkShedding:
         averages = [memory.averages.get(broker, 0.0) for broker in self.brokers]
         return _Usages(np.array(averages), np.array([broker in memory.averages for broker in self.brokers], bool))
 
-    def read(self, loads: Mapping[str, BrokerLoad], long_term_msgs: Mapping[str, float]) -> None:
+    def read(
+        self, loads: Mapping[str, BrokerLoad], long_term_msgs: Mapping[str, float], active: MapOrder | None = None
+    ) -> None:
         """Take over what all brokers reported, and the sums of the long-term averages of each one's bundles.
 
-        Which kinds of topics a broker takes must not change from reading to reading.
+        Which kinds of topics a broker takes must not change from reading to reading. ``active``: all brokers in the
+        order in which they are listed now, None for the order of before.
         """
+        if active is not None and active.keys != self._active.keys:
+            self._active = active
+            self._allowed.clear()
+        if isinstance(self.shedder, AverageMemory):
+            self.shedder = self.shedder.sampled(self._averages, self._leader.rules)
         in_order = {broker: loads[broker] for broker in self.brokers}
         limit = self._leader.settings.overload_limit
         overloaded = frozenset(broker for broker, load in in_order.items() if self._usage(load)[0] > limit)
@@ -153,8 +163,8 @@ class BulkShedding:
         self._recently_unloaded = recent
         self.shedder, plan = shedders.shed(self.shedder, self.view(), settings, rules)
         if isinstance(self.shedder, AverageMemory):
-            self._destinations = dict(self.shedder.destinations)
-            self.shedder = replace(self.shedder, destinations=self._destinations)
+            self._destinations, self._owners = dict(self.shedder.destinations), dict(self.shedder.owners)
+            self.shedder = replace(self.shedder, destinations=self._destinations, owners=self._owners)
         unloads: list[Unload] = []
         for source, bundles in plan.unloads:
             for bundle in bundles:
@@ -195,7 +205,8 @@ class BulkShedding:
         key = (namespace, bundle not in policies.non_persistent)
         allowed = self._allowed.get(key)
         if allowed is None:
-            allowed = permitted(namespace, self._reports.loads, policies.isolation, persistent=key[1])
+            loads = {broker: self._reports.loads[broker] for broker in self._active}
+            allowed = permitted(namespace, loads, policies.isolation, persistent=key[1])
             self._allowed[key] = allowed
         return allowed
 
@@ -340,7 +351,10 @@ class BulkShedding:
     def _remember(self, bundle: str, placement: Placement, picked: str) -> None:
         rules = self._leader.rules
         if placement.reason == "random" and rules.avg_destinations != "attempt":
-            self._destinations[destination_key(bundle, self._averages[bundle], rules)] = picked
+            key = destination_key(bundle, self._averages[bundle], rules)
+            if key not in self._destinations:
+                self._owners[key] = bundle
+            self._destinations[key] = picked
 
 
 def can_shed_in_bulk(leader: Leader, state: LeaderState) -> bool:

@@ -93,10 +93,10 @@ def _preallocated(leader: Leader, state: LeaderState, bundle: str, broker: str) 
 
 
 def permitted_brokers(leader: Leader, state: LeaderState, bundle: str) -> tuple[str, ...]:
-    """The brokers that isolation policies let own a bundle, in the order of the leader's map."""
+    """The brokers that isolation policies let own a bundle, in the order in which they are listed."""
     return permitted(
         namespace_of(bundle),
-        {broker: state.known[broker].load for broker in state.brokers},
+        {broker: state.known[broker].load for broker in state.active},
         leader.policies.isolation,
         persistent=bundle not in leader.policies.non_persistent,
     )

@@ -38,4 +38,23 @@ class ClusterPolicies:
         group = self.groups.get(namespace)
         if group is None:
             return None
-        return frozenset(name for name, other in self.groups.items() if other.lower() == group.lower())
+        folded = _folded(group)
+        return frozenset(name for name, other in self.groups.items() if _folded(other) == folded)
+
+
+def _folded(text: str) -> str:
+    """What ``String.equalsIgnoreCase`` compares: each character on its own, raised and lowered again.
+
+    >>> _folded("STRASSE") == _folded("stra\u017fse"), _folded("STRASSE") == _folded("straße")
+    (True, False)
+    """
+    return "".join(_lowered(_raised(char)) for char in text)
+
+
+def _raised(char: str) -> str:
+    upper = char.upper()
+    return upper if len(upper) == 1 else char  # one that becomes two is left alone
+
+
+def _lowered(char: str) -> str:
+    return char.lower()[0]  # only of a dotted capital I there are two, and the first one is it

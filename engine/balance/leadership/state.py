@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from engine.balance.averages import BundleData, TimeAverageMessageData, new_bundle_data
 from engine.balance.brokers import BrokerLoad, overload_usage, time_average
-from engine.balance.java_maps import MapOrder
+from engine.balance.java_maps import MapOrder, hash_order_of_all
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.placement import strategies as placements
 from engine.balance.placement.model import KnownBroker
 from engine.balance.placement.strategies import RoundRobinMemory
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding import strategies as shedders
+from engine.balance.shedding.average import AverageMemory
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 
@@ -30,13 +31,16 @@ class Leader:
 class LeaderState:
     """Everything the leader keeps. A new leader starts with all of it empty.
 
-    ``served``: which bundles the leader thinks each broker has, by the reports and by what it placed since.
-    ``preallocations``: who gets a bundle that was placed and is not reported yet, in a map of its own for each broker
-    (``tables``); ``wishes``: where an unloaded bundle is to go at its next look-up. ``recently_unloaded``: when, in
-    milliseconds. ``candidates`` is one set that is used again and again, so it keeps its size.
+    ``brokers`` are those with reports in the order of the leader's map, ``active`` the same in the order in which they
+    are listed for a placement. ``served``: which bundles the leader thinks each broker has, by the reports and by what
+    it placed since. ``preallocations``: who gets a bundle that was placed and is not reported yet, in a map of its own
+    for each broker (``tables``); ``wishes``: where an unloaded bundle is to go at its next look-up.
+    ``recently_unloaded``: when, in milliseconds. ``candidates`` is one set that is used over and over, so it keeps
+    its size.
     """
 
     brokers: MapOrder = field(default_factory=lambda: MapOrder("concurrent"))
+    active: MapOrder = field(default_factory=lambda: MapOrder("hash"))
     known: Mapping[str, KnownBroker] = field(default_factory=dict)
     tables: Mapping[str, MapOrder] = field(default_factory=dict)
     bundles: MapOrder = field(default_factory=lambda: MapOrder("concurrent"))
@@ -77,7 +81,9 @@ def reports_read(
     if any(broker not in alive for broker in state.brokers):
         shedder = shedders.with_active(shedder, alive, leader.rules)
         placement = placements.with_active(placement, alive, leader.rules)
-    brokers = state.brokers.replaced(alive)
+    active = hash_order_of_all(alive)
+    # New brokers come into the map while those that are gone still take their room.
+    brokers = state.brokers.updated(active).replaced(alive)
     data = dict(state.data)
     reported: dict[str, None] = {}
     long_term: dict[str, TimeAverageMessageData] = {}
@@ -106,6 +112,7 @@ def reports_read(
     return replace(
         state,
         brokers=brokers,
+        active=active,
         known=known_brokers,
         tables=tables,
         bundles=state.bundles.updated(reported).replaced(
@@ -118,9 +125,13 @@ def reports_read(
         },
         # They leave this table even where they stay with their broker.
         preallocations={},
-        shedder=shedder,
+        shedder=_sampled(leader, shedder, {bundle: data[bundle] for bundle in reported if bundle in state.data}),
         placement=placement,
     )
+
+
+def _sampled(leader: Leader, shedder: shedders.ShedderMemory, data: Mapping[str, BundleData]) -> shedders.ShedderMemory:
+    return shedder.sampled(data, leader.rules) if isinstance(shedder, AverageMemory) else shedder
 
 
 def _same_or_new(before: frozenset[str] | None, bundles: Sequence[str]) -> frozenset[str]:
@@ -148,15 +159,18 @@ def broker_gone(
         return brokers_changed(leader, state, reports)
     alive = {load.broker: load for load in reports}
     brokers = state.brokers.replaced(alive)
+    data = {bundle: data for bundle, data in sampled.data.items() if bundle not in lost}
+    shedder = shedders.with_active(state.shedder, alive, leader.rules)
     return replace(
         sampled,
         brokers=brokers,
+        active=hash_order_of_all(alive),
         known={broker: sampled.known[broker] for broker in brokers},
         tables={broker: sampled.tables[broker] for broker in brokers},
         bundles=sampled.bundles.updated(remove=lost),
-        data={bundle: data for bundle, data in sampled.data.items() if bundle not in lost},
+        data=data,
         served={broker: sampled.served[broker] for broker in brokers},
-        shedder=shedders.with_active(state.shedder, alive, leader.rules),
+        shedder=_sampled(leader, shedder, data),
         placement=placements.with_active(state.placement, alive, leader.rules),
     )
 

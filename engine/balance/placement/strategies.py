@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from engine.balance.averages import BundleData
@@ -39,8 +39,7 @@ def placed_average(
     """The memory once a broker was drawn: it is the planned destination from now on."""
     if rules.avg_destinations == "attempt":
         return memory
-    destinations = {**memory.destinations, destination_key(bundle, data, rules): broker}
-    return replace(memory, destinations=destinations)
+    return memory.with_destination(bundle, data, broker, rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,46 @@ from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 class AverageMemory:
     """What ``AvgShedder`` keeps: hits by broker above both thresholds, planned destinations, the map of its scores.
 
-    ``destinations`` goes by :func:`destination_key`.
+    ``destinations`` goes by :func:`destination_key`. ``owners``: the bundle whose record is the key of one, as long as
+    the leader goes on changing that record.
     """
 
     high: Mapping[str, int] = field(default_factory=dict)
     low: Mapping[str, int] = field(default_factory=dict)
     destinations: Mapping[str | bytes, str] = field(default_factory=dict)
     scores: MapOrder = field(default_factory=lambda: MapOrder("hash"))
+    owners: Mapping[str | bytes, str] = field(default_factory=dict)
+
+    def sampled(self, data: Mapping[str, BundleData], rules: LoadRules) -> AverageMemory:
+        """The memory once the leader has read new averages; ``data``: of all bundles that it still keeps any for.
+
+        The key of a destination is the leader's own record, which the next sample changes: Java's map then finds it
+        neither by the old numbers nor by the new ones. The record of a bundle that nobody reports any more stays.
+        """
+        lost: set[str | bytes] = set()
+        left: set[str | bytes] = set()
+        for key, bundle in self.owners.items():
+            known = data.get(bundle)
+            if known is None:
+                left.add(key)
+            elif destination_key(bundle, known, rules) != key:
+                lost.add(key)
+        if rules.avg_destinations == "bundle":
+            lost |= left  # a bundle that comes back has another record
+        if not lost and not left:
+            return self
+        gone = lost | left
+        return replace(
+            self,
+            destinations={key: broker for key, broker in self.destinations.items() if key not in lost},
+            owners={key: bundle for key, bundle in self.owners.items() if key not in gone},
+        )
+
+    def with_destination(self, bundle: str, data: BundleData | None, broker: str, rules: LoadRules) -> AverageMemory:
+        """The memory with the planned or drawn destination of a bundle; an equal record stays the key."""
+        key = destination_key(bundle, data, rules)
+        owners = self.owners if key in self.destinations else {**self.owners, key: bundle}
+        return replace(self, destinations={**self.destinations, key: broker}, owners=owners)
 
 
 def destination_key(bundle: str, data: BundleData | None, rules: LoadRules = CURRENT_LOAD_RULES) -> str | bytes:
@@ -73,7 +106,7 @@ def shed_average(
     """One cycle. A broker's only bundle may be moved too; what is moved has traffic, and fits what is left to move."""
     cycle = _Cycle(view, settings, rules, dict(memory.high), dict(memory.low))
     if rules.avg_destinations != "attempt":
-        cycle.destinations = dict(memory.destinations)
+        cycle.destinations, cycle.owners = dict(memory.destinations), dict(memory.owners)
     by_name = {load.broker: load for load in view.brokers}
     scores = memory.scores.cleared().updated(by_name)
     usages = {broker: 100 * weighted_usage(load, settings, rules) for broker, load in by_name.items()}
@@ -96,7 +129,7 @@ def shed_average(
             cycle.verdicts[broker] = [
                 BrokerVerdict(broker, "below-threshold", difference, limit, measure="usage-difference")
             ]
-    following = AverageMemory(cycle.high, cycle.low, cycle.destinations, scores.cleared())
+    following = AverageMemory(cycle.high, cycle.low, cycle.destinations, scores.cleared(), cycle.owners)
     verdicts = [verdict for judged in cycle.verdicts.values() for verdict in judged]
     _, plan = planned(MapOrder("hash"), verdicts, cycle.planned)
     return following, plan
@@ -112,6 +145,7 @@ class _Cycle:
     high: dict[str, int]
     low: dict[str, int]
     destinations: dict[str | bytes, str] = field(default_factory=dict)
+    owners: dict[str | bytes, str] = field(default_factory=dict)
     planned: dict[str, str] = field(default_factory=dict)
     verdicts: dict[str, list[BrokerVerdict]] = field(default_factory=dict)
     differences: dict[str, float] = field(default_factory=dict)
@@ -203,7 +237,10 @@ class _Cycle:
             if 0 < traffic <= left:
                 left -= traffic
                 bundles.append(BundleVerdict(bundle, "unloaded", traffic))
-                self.destinations[destination_key(bundle, self.view.bundles[bundle], self.rules)] = bottom.broker
+                key = destination_key(bundle, self.view.bundles[bundle], self.rules)
+                if key not in self.destinations:
+                    self.owners[key] = bundle
+                self.destinations[key] = bottom.broker
                 self.planned[bundle] = bottom.broker
             else:
                 bundles.append(BundleVerdict(bundle, "too-large" if traffic > left else "idle", traffic))

@@ -20,6 +20,7 @@ from engine.balance.filters import (
     semantic_version,
     unload_is_useful,
 )
+from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import KnownBroker
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
@@ -47,6 +48,34 @@ def test_without_a_least_number_secondary_brokers_are_not_asked() -> None:
     brokers = {"b:1": BrokerLoad("b:1")}
     assert permitted("t/n", brokers, [IsolationPolicy(("t/n",), ("a",), ("b",))]) == ()
     assert permitted("t/n", brokers, [IsolationPolicy(("t/n",), ("a",), ("b",), 1)]) == ("b:1",)
+
+
+def test_secondary_brokers_come_after_the_primary_ones_and_one_that_is_both_comes_once() -> None:
+    brokers = {name: BrokerLoad(name) for name in ("s-1:1", "p-1:1", "other:1", "p-2:1", "s-2:1")}
+    policies = [IsolationPolicy(("t/n",), ("p-.",), ("[ps]-.",), 3)]
+    assert permitted("t/n", brokers, policies) == ("p-1:1", "p-2:1", "s-1:1", "s-2:1")
+    assert permitted("t/n", brokers, [IsolationPolicy(("t/n",), ("p-.",), ("[ps]-.",), 2)]) == ("p-1:1", "p-2:1")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("g", "G", True),
+        ("i", "\u0130", True),
+        ("i", "\u0131", True),
+        ("s", "\u017f", True),
+        ("k", "\u212a", True),
+        ("\u03c3", "\u03c2", True),
+        ("ss", "\xdf", False),
+        ("\xdf", "\u1e9e", True),
+        ("\U00010400", "\U00010428", True),
+        ("g", "g ", False),
+    ],
+)
+def test_groups_are_the_same_as_java_compares_them_without_regard_to_case(one: str, other: str, same: bool) -> None:
+    policies = ClusterPolicies(groups={"t/a": one, "t/b": other})
+    assert policies.same_group("t/a") == ({"t/a", "t/b"} if same else {"t/a"})
+    assert policies.same_group("t/c") is None
 
 
 def test_topics_placed_since_the_report_count_and_exactly_the_maximum_is_allowed() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from engine.balance.java_maps import MapOrder, hash_order, spread_hash
+from engine.balance.java_maps import MapOrder, concurrent_order, hash_order, hash_order_of_all, spread_hash
 from engine.balance.leadership.placement import LookUp, look_up, select
 from engine.balance.leadership.shedding import shed
 from engine.balance.leadership.state import Leader, LeaderState, elected, reports_read
@@ -13,7 +15,7 @@ from engine.balance.placement.strategies import LEAST_RESOURCE, ResourceMemory
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.strategies import AVERAGE, THRESHOLD
 from engine.balance.shedding.threshold import ThresholdMemory
-from engine.load_rules import load_rules
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
 from tests.engine.balance.shedding_world import MB, broker, first, name, stats
 
 ANYWHERE = LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False)
@@ -68,6 +70,77 @@ def test_what_the_average_strategy_has_drawn_counts_for_every_bundle_of_the_same
     assert answers(leader, state, name(1)) == ("b:1", "b:2", "b:3")
     state, _ = select(leader, state, name(1), last)
     assert answers(leader, state, name(2)) == ("b:3",)
+
+
+def average_leader(rules: LoadRules = CURRENT_LOAD_RULES) -> Leader:
+    settings = LoadSettings(
+        loadBalancerLoadSheddingStrategy=AVERAGE, loadBalancerLoadPlacementStrategy=AVERAGE,
+        loadBalancerDistributeBundlesEvenlyEnabled=False,
+    )  # fmt: skip
+    return Leader(settings, rules=rules)
+
+
+def test_what_was_drawn_is_lost_once_the_record_it_is_kept_by_gets_a_sample() -> None:
+    """The record of the first bundle is the key in Java's map, and that changes with its first report."""
+    leader = average_leader()
+    empty = [broker(f"b:{at}", 10) for at in (1, 2, 3)]
+    state, _ = select(leader, reports_read(leader, elected(leader), empty), name(1), last)
+    unreported = reports_read(leader, state, empty)
+    assert answers(leader, unreported, name(2)) == ("b:3",), "nobody changes the record any more"
+    later = reports_read(leader, unreported, [broker("b:1", 10, [stats(name(1), 1.0)]), *empty[1:]])
+    assert answers(leader, later, name(2)) == ("b:3",), "what is reported later has another record"
+    reported = reports_read(leader, state, [broker("b:1", 10, [stats(name(1), 1.0)]), *empty[1:]])
+    assert answers(leader, reported, name(2)) == ("b:1", "b:2", "b:3")
+    assert answers(leader, reported, name(1)) == ("b:1", "b:2", "b:3")
+
+
+def test_an_equal_record_takes_over_the_broker_and_the_first_one_stays_the_key() -> None:
+    leader = average_leader()
+    empty = [broker(f"b:{at}", 10) for at in (1, 2, 3)]
+    state, _ = select(leader, reports_read(leader, elected(leader), empty), name(1), last)
+    state, _ = select(leader, state, name(2), last)
+    of_second = reports_read(leader, state, [broker("b:1", 10, [stats(name(2), 1.0)]), *empty[1:]])
+    assert answers(leader, of_second, name(3)) == ("b:3",), "the record of the first bundle has not changed"
+    of_first = reports_read(leader, state, [broker("b:1", 10, [stats(name(1), 1.0)]), *empty[1:]])
+    assert answers(leader, of_first, name(3)) == ("b:1", "b:2", "b:3")
+
+
+def test_records_that_are_told_apart_keep_their_destination_until_the_leader_drops_them() -> None:
+    leader = average_leader(replace(CURRENT_LOAD_RULES, avg_destinations="bundle"))
+    empty = [broker(f"b:{at}", 10) for at in (1, 2, 3)]
+    state, _ = select(leader, reports_read(leader, elected(leader), empty), name(1), last)
+    reported = reports_read(leader, state, [broker("b:1", 10, [stats(name(1), 1.0)]), *empty[1:]])
+    assert answers(leader, reported, name(1)) == ("b:3",)
+    assert answers(leader, reports_read(leader, reported, empty), name(1)) == ("b:1", "b:2", "b:3")
+
+
+def test_brokers_come_into_the_leaders_map_as_a_set_of_all_has_them_and_before_those_that_left_go() -> None:
+    """A set of twelve has 32 buckets from the start, and the map has 16 until the twelfth is in it."""
+    names = [f"broker-{at}:8080" for at in range(12)]
+    leader = Leader(ANYWHERE)
+    state = reports_read(leader, elected(leader), [broker(each, 10) for each in names])
+    assert (state.active.capacity, state.brokers.capacity) == (32, 32)
+    assert state.active.keys == hash_order_of_all(names).keys
+    assert state.brokers.keys == concurrent_order(state.active).keys
+    few = reports_read(leader, elected(leader), [broker(each, 10) for each in names[:11]])
+    assert (few.active.capacity, few.brokers.capacity) == (16, 16)
+    grown = reports_read(leader, few, [broker(each, 10) for each in names[1:]])
+    assert (grown.active.capacity, grown.brokers.capacity) == (16, 32)
+    assert set(grown.brokers) == set(names[1:])
+
+
+def test_candidates_that_share_a_bucket_come_as_they_are_listed_now_and_not_as_the_leader_met_them() -> None:
+    one, other = next(
+        (a, b)
+        for at, a in enumerate(f"b-{number}:8080" for number in range(20))
+        for b in (f"b-{number}:8080" for number in range(at + 1, 20))
+        if spread_hash(a) & 15 == spread_hash(b) & 15
+    )
+    leader = Leader(ANYWHERE)
+    state = reports_read(leader, elected(leader), [broker(one, 10), broker(other, 10)])
+    turned = reports_read(leader, state, [broker(other, 10), broker(one, 10)])
+    assert state.brokers.keys == turned.brokers.keys == (one, other)
+    assert (answers(leader, state, name(1)), answers(leader, turned, name(1))) == ((one, other), (other, one))
 
 
 def test_without_the_average_shedder_its_placement_remembers_nothing() -> None:

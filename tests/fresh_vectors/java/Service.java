@@ -4,11 +4,11 @@ import org.apache.pulsar.broker.resources.PulsarResources;
 
 /** A broker's service of which nothing is started: what the load managers ask it for, and nothing else. */
 class Service extends PulsarService {
-    private ServiceConfiguration settings;
-    private PulsarResources resources;
+    protected ServiceConfiguration settings;
+    protected PulsarResources resources;
 
     /** Never run: {@code Json.bare} makes it, as the real constructor starts to build a broker. */
-    private Service(ServiceConfiguration settings) {
+    protected Service(ServiceConfiguration settings) {
         super(settings);
     }
 

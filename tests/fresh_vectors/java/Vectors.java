@@ -35,9 +35,21 @@ public class Vectors {
             Map.entry("time_average_broker", "Figures"),
             Map.entry("report_modular", "Figures"),
             Map.entry("broker_load_update", "LoadAverages"),
-            Map.entry("report_extensible", "LoadAverages"));
+            Map.entry("report_extensible", "LoadAverages"),
+            Map.entry("modular_cycle", "Cycle"));
 
-    public static void main(String[] arguments) throws Exception {
+    public static void main(String[] arguments) {
+        int status = 0;
+        try {
+            answerAll();
+        } catch (Exception | LinkageError error) {
+            error.printStackTrace();
+            status = 1;
+        }
+        System.exit(status); // threads that Pulsar's classes have started do not matter
+    }
+
+    private static void answerAll() throws Exception {
         var in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         var lines = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         for (String line = in.readLine(); line != null; line = in.readLine()) {

@@ -14,7 +14,7 @@ from engine.balance.placement.model import Placement
 from engine.balance.settings import MODULAR_CLASS
 from engine.errors import Rejection
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import Given, load_of, settings_of, stats_of
+from tests.golden.load_lines import Given, load_of, settings_of, stats_of, written
 
 
 def _smallest(_: str, placement: Placement) -> str:
@@ -49,7 +49,11 @@ def _leader(given: Given) -> Leader:
 
 def _brokers(state: LeaderState) -> dict[str, Any]:
     return {
-        broker: [known.long_term.msg_rate_in, known.long_term.msg_rate_out, sorted(known.preallocated)]
+        broker: [
+            written(known.long_term.msg_rate_in),
+            written(known.long_term.msg_rate_out),
+            sorted(known.preallocated),
+        ]
         for broker, known in state.known.items()
     }
 

@@ -328,7 +328,7 @@ def test_the_title_names_the_placement_whole_at_every_width(width: int) -> None:
 
 
 def test_a_loop_of_many_cycles_is_told_in_a_few_words() -> None:
-    view = brokers_view(brokers_input(broker_scene("endless").inputs()), BrokersQuestion(cycles=600))
+    view = brokers_view(brokers_input(broker_scene("heavy-bundle").inputs()), BrokersQuestion(cycles=600))
     assert isinstance(view, BrokersView)
     (loop,) = view.loops
     assert loop.times == 298
