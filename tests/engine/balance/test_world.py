@@ -96,6 +96,23 @@ def test_a_bundle_reports_the_sums_of_its_topics_too_high_when_it_was_just_unloa
     assert world.stats() == {FIVE[0]: BundleStats("t/n/0x00000000_0x0000000a", 4, 10, 19, *rates)}
 
 
+def test_first_rates_of_growing_topics_are_summed_anew_in_each_interval() -> None:
+    world = World(replace(start([topic(5, 1.0, growth=2.0)]), first_rate_factor=3.0))
+    world.fresh.add(FIVE[0])
+    seen = []
+    for world.interval in (0, 1, 3):
+        seen.append(world.stats()[FIVE[0]].msg_rate_in)
+    assert seen == [3.0, 6.0, 24.0]
+
+
+def test_an_unloaded_bundle_is_placed_by_the_traffic_of_the_interval_though_nobody_asked_for_it_yet() -> None:
+    """The bundle of the second broker grows beyond that of the third."""
+    world = World(start([topic(5, 9.0), topic(15, 1.0, growth=8.0), topic(25, 4.0), topic(35, 6.0)], "12311"))
+    world.stats()
+    world.interval = 1
+    assert world.unload(FIVE[0]).to_broker == "b:3"
+
+
 def test_a_range_holds_a_topic_from_its_lower_end_to_below_its_upper_one() -> None:
     holds = hold_any([topic(10), topic(30), topic(0xFFFFFFFF)])
     ranges = {(0, 10): False, (10, 11): True, (11, 30): False, (5, 31): True, (31, 0xFFFFFFFF): True, (31, 99): False}
