@@ -122,10 +122,8 @@ class BulkModularAhead:
 def _first_meeting(leader: Leader, loads: Iterable[BrokerLoad]) -> LeaderState:
     """A new leader that has met these brokers and has not read their reports."""
     state = elected(leader)
-    active = hash_order_of_all(load.broker for load in loads)
     return LeaderState(
-        brokers=MapOrder("concurrent").updated(active),
-        active=active,
+        brokers=MapOrder("concurrent").updated(hash_order_of_all(load.broker for load in loads)),
         shedder=state.shedder,
         placement=state.placement,
     )
