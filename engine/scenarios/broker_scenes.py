@@ -70,7 +70,7 @@ def _broker(number: int, stats: list[BundleStats]) -> BrokerLoad:
 
 _MESSAGE_BYTES: Final = 1_000
 _BUNDLES: Final = 16
-"""Bundles of each namespace, which have equal parts of its hash space."""
+"""Bundles of most namespaces, which have equal parts of its hash space."""
 _WRITTEN_MS: Final = 1_700_000_000_000
 _GBIT: Final = 1_000_000.0
 """The speed of a network card in kbit/s, the unit of load reports."""
@@ -78,13 +78,17 @@ _GBIT: Final = 1_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class BrokerScene:
-    """A scene by its name, what it shows, the release that it happens in, and settings that are not its defaults."""
+    """A scene by its name, what it shows, the release that it happens in, and settings that are not its defaults.
+
+    ``cycles``: in how many it can be seen.
+    """
 
     name: str
     about: str
     release: str
     loads: Callable[[], Sequence[BrokerLoad]]
     settings: Mapping[str, str] = field(default_factory=dict)
+    cycles: int = 20
 
     def inputs(self) -> ShedInputs:
         """The scene as what would be read from a folder: one report of each broker."""
@@ -103,17 +107,17 @@ def broker_scene(name: str) -> BrokerScene:
     return match
 
 
-def _bundle_name(namespace: str, at: int) -> str:
-    width = 2**32 // _BUNDLES
-    upper = 0xFFFFFFFF if at == _BUNDLES - 1 else (at + 1) * width
+def _bundle_name(namespace: str, at: int, bundles: int) -> str:
+    width = 2**32 // bundles
+    upper = 0xFFFFFFFF if at == bundles - 1 else (at + 1) * width
     return f"{namespace}/0x{at * width:08x}_0x{upper:08x}"
 
 
-def _stats(namespace: str, at: int, msgs_per_sec: float, *, topics: int = 5) -> BundleStats:
+def _stats(namespace: str, at: int, msgs_per_sec: float, *, topics: int = 5, bundles: int = _BUNDLES) -> BundleStats:
     """A bundle that takes in and gives out the same; half of the messages each way."""
     rate = msgs_per_sec / 2
     octets = rate * _MESSAGE_BYTES
-    return BundleStats(_bundle_name(namespace, at), topics, topics, topics, rate, rate, octets, octets)
+    return BundleStats(_bundle_name(namespace, at, bundles), topics, topics, topics, rate, rate, octets, octets)
 
 
 def _four_cores(number: int, stats: Sequence[BundleStats], cpu_percent: float) -> BrokerLoad:
@@ -161,6 +165,19 @@ def _comes_back() -> Sequence[BrokerLoad]:
 
 
 def _endless() -> Sequence[BrokerLoad]:
+    # A broker with heavy bundles has fewer than one with light bundles, so what it sheds goes to its like.
+    heavy, light = 6, 4
+    counts = [5] * heavy + [8] * light
+    loads, at = [], 0
+    for number, count in enumerate(counts, 1):
+        rate, cpu = (30_000.0, 60.0) if number <= heavy else (1_500.0, 10.0)
+        stats = [_stats("shop/orders", at + place, rate, bundles=64) for place in range(count)]
+        loads.append(_four_cores(number, stats, cpu))
+        at += count
+    return loads
+
+
+def _heavy_bundle() -> Sequence[BrokerLoad]:
     # One bundle carries more than the difference that triggers shedding, so every broker that gets it sheds it.
     return [
         _four_cores(1, [_stats("shop/orders", at, rate) for at, rate in enumerate((60_000.0, 900.0, 900.0))], 58.0),
@@ -208,9 +225,17 @@ BROKER_SCENES: Final = (
     ),
     BrokerScene(
         "endless",
-        "one bundle that every broker sheds again: 300 unloads in ten hours (pulsar#16059 reports 400)",
-        CURRENT.label,
+        "brokers with heavy bundles have the fewest, so they get what the others of them shed: over 400 unloads in ten"
+        " hours, and 12 without loadBalancerDistributeBundlesEvenlyEnabled (pulsar#16059)",
+        "2.11.0",
         _endless,
+        cycles=60,  # a bundle is not unloaded again within half an hour
+    ),
+    BrokerScene(
+        "heavy-bundle",
+        "one bundle is heavier than what a broker may have above the mean, so every broker that gets it sheds it",
+        CURRENT.label,
+        _heavy_bundle,
         {
             "loadBalancerDistributeBundlesEvenlyEnabled": "false",
             "loadBalancerSheddingGracePeriodMinutes": "0",

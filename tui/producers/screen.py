@@ -237,7 +237,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
 
     def action_serve(self) -> None:
         topic, failing = self.now.status.topic, dict(self.now.partitions.failing)
-        # Where nothing is marked on purpose, what is broken already is most likely meant.
+        # A partition that fails already recovers; any other one fails.
         command = (RecoverPartition if self.column in failing else FailPartition)(topic, self.column)
         self.complain(self.store.submit(command))
 

@@ -281,9 +281,7 @@ def test_the_dashboard_and_the_commands_read_the_same_of_a_folder(tmp_path: Path
     assert ("$.lastUpdate" in added) == (what == "a clock that jumps")
 
 
-@pytest.mark.parametrize(
-    "url", ["http://bro ker:8080", "http://", "\x1b[2J", "http://a:1/../b:2", "h" * 301]
-)
+@pytest.mark.parametrize("url", ["http://bro ker:8080", "http://", "\x1b[2J", "http://a:1/../b:2", "h" * 301])
 def test_an_address_that_no_broker_has_is_not_its_name(tmp_path: Path, url: str) -> None:
     inputs = read(tmp_path, load_report_a=report("a:1"), load_report_b=report("b:1", webServiceUrl=url))
     assert [load.broker for load in inputs.loads] == ["a:1"]

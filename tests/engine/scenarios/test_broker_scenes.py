@@ -59,8 +59,19 @@ def test_a_bundle_is_unloaded_for_nothing_until_the_release_that_asks_first() ->
     assert isinstance(decision, SheddingCycle) and {unload.outcome for unload in decision.unloads} == {"stays"}
 
 
-def test_one_bundle_makes_hundreds_of_unloads_in_ten_hours() -> None:
-    view = view_of("endless", 600)
+def test_four_hundred_unloads_in_ten_hours_end_with_the_switch_that_was_made_against_them() -> None:
+    endless = view_of("endless", 600)
+    assert len(moves_of(endless)) == 421
+    assert endless.ahead.quiet_after is None
+    heavy = {load.broker for load in endless.loads if len(load.bundles) == 5}
+    assert all(move.source in heavy for move in moves_of(endless))
+    assert sum(move.destination in heavy for move in moves_of(endless)) > 400
+    ended = view_of("endless", 600, settings=(("loadBalancerDistributeBundlesEvenlyEnabled", "false"),))
+    assert (len(moves_of(ended)), ended.ahead.quiet_after) == (12, 2)
+
+
+def test_one_heavy_bundle_makes_hundreds_of_unloads_in_ten_hours() -> None:
+    view = view_of("heavy-bundle", 600)
     assert len(moves_of(view)) == 300
     assert len({move.bundle for move in moves_of(view)}) == 1
     assert sum(swap.there + swap.back for swap in view.swaps) == 300

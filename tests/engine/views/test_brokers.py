@@ -161,7 +161,7 @@ def test_all_shedders_are_compared_and_the_one_in_force_says_what_the_forecast_s
 
 def test_a_loop_that_pauses_for_a_cycle_is_not_quiet() -> None:
     """One bundle goes round every other cycle, and the last of the forecast is one in which nothing moves."""
-    view = answer(brokers_input(broker_scene("endless").inputs()))
+    view = answer(brokers_input(broker_scene("heavy-bundle").inputs()))
     assert [bool(cycle.moves) for cycle in view.ahead.cycles[-4:]] == [True, False, True, False]
     assert view.ahead.quiet_after is None
     once = answer(embedded()).ahead

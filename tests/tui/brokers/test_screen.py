@@ -23,6 +23,7 @@ from tui.brokers.screen import BrokersScreen
 from tui.brokers.sliders import OTHER, Sliders
 from tui.brokers.words import next_lines
 from tui.kit.help import HelpScreen
+from tui.kit.session import Session
 
 
 def view_of(screen: BrokersScreen) -> BrokersView:
@@ -247,7 +248,7 @@ def test_b_on_the_main_screen_opens_the_shipped_brokers_and_escape_goes_back() -
     from engine.scenarios.embedded import DEFAULT_SCENE, embedded
 
     scene = embedded(DEFAULT_SCENE)
-    app = RingsideApp(Timeline.start(scene.state, scene.seed, scene.source), animate=False, depth="truecolor")
+    app = RingsideApp(Session(Timeline.start(scene.state, scene.seed, scene.source)), animate=False, depth="truecolor")
 
     async def story(pilot: Pilot[int]) -> None:
         below = app.screen
@@ -327,7 +328,7 @@ def test_the_title_names_the_placement_whole_at_every_width(width: int) -> None:
 
 
 def test_a_loop_of_many_cycles_is_told_in_a_few_words() -> None:
-    view = brokers_view(brokers_input(broker_scene("endless").inputs()), BrokersQuestion(cycles=600))
+    view = brokers_view(brokers_input(broker_scene("heavy-bundle").inputs()), BrokersQuestion(cycles=600))
     assert isinstance(view, BrokersView)
     (loop,) = view.loops
     assert loop.times == 298

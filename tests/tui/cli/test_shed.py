@@ -205,7 +205,7 @@ def test_the_seed_decides_a_draw_and_nothing_else(run: Run, reports: Path) -> No
 
 @pytest.mark.parametrize("words", [("shed", "--cycles", "600", "--compare"), ("brokers", "--once")])
 def test_the_printed_tables_fit_eighty_columns(run: Run, words: tuple[str, ...]) -> None:
-    for scene in ("uneven", "comes-back", "endless"):
+    for scene in ("uneven", "comes-back", "endless", "heavy-bundle"):
         ran = run(*words, "--scene", scene)
         assert ran.code == 0
         assert max(map(len, ran.out.splitlines())) <= 80
@@ -275,3 +275,12 @@ def test_the_pages_of_every_scene_fit_80_columns(run: Run, scene: str) -> None:
         ran = run(*words)
         assert ran.code == 0, ran.err
         assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_a_scene_is_shown_for_as_many_cycles_as_it_takes_to_be_seen(run: Run) -> None:
+    def cycles(*words: str) -> int:
+        ran = run("brokers", "--json", *words)
+        return len(json.loads(ran.out)["strip"])
+
+    assert [cycles("--scene", "endless"), cycles("--scene", "uneven")] == [60, 20]
+    assert cycles("--scene", "endless", "--cycles", "7") == 7

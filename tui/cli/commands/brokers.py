@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @click.command("brokers")
 @click.argument("path", required=False, metavar="[FILE | FOLDER]", type=click.Path())
 @click.option("--scene", metavar="NAME", help="A shipped cluster instead of a FILE; --scene list names them.")
-@click.option("--cycles", metavar="N", type=int, default=20, show_default=True, help="How many cycles ahead.")
+@click.option(
+    "--cycles", metavar="N", type=int, show_default="20, or those of the scene", help="How many cycles ahead."
+)
 @click.option("--shedder", metavar="NAME", help="This one, and not that of the settings.")
 @click.option("--placement", metavar="NAME", help="This placement strategy, and not that of the settings.")
 @click.option("--kill", "killed", metavar="BROKER", multiple=True, help="Let a broker die first. Repeatable.")
@@ -43,7 +45,7 @@ def brokers_command(
     *,
     path: str | None,
     scene: str | None,
-    cycles: int,
+    cycles: int | None,
     shedder: str | None,
     placement: str | None,
     killed: tuple[str, ...],
@@ -62,16 +64,19 @@ def brokers_command(
 
     Examples: ringside brokers reports/ --kill broker-1:8080 --once; ringside brokers --scene new-broker
     """
-    from engine.views.brokers.model import BrokersQuestion, Change
+    from engine.views.brokers.model import CYCLES, BrokersQuestion, Change
     from engine.views.brokers.view import brokers_input
 
     if scene == SCENES_LISTED:
         write_page(scene_lines(), ascii_only=output.ascii_only)
         return FINE
     inputs, source = inputs_of(path, scene, max_input)
-    given = brokers_input(inputs, pulsar, source, "" if path is not None else scene_shown(scene).about)
+    shown = None if path is not None else scene_shown(scene)
+    given = brokers_input(inputs, pulsar, source, "" if shown is None else shown.about)
     say_problems(given.problems)
     changes = (*(Change("dies", broker) for broker in killed), *[Change("joins")] * added)
+    if cycles is None:
+        cycles = CYCLES if shown is None else shown.cycles
     question = BrokersQuestion(None, shedder, placement, settings, changes, cycles, seed)
     return show_brokers(given, question, output)
 

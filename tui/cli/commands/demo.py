@@ -71,7 +71,7 @@ def _show_scene(name: str, output: Output, *, headless: bool) -> int:
 
     scene = broker_scene(name)
     given = brokers_input(scene.inputs(), source=f"scene {name}", about=scene.about)
-    return show_brokers(given, BrokersQuestion(), replace(output, once=True) if headless else output)
+    return show_brokers(given, BrokersQuestion(cycles=scene.cycles), replace(output, once=True) if headless else output)
 
 
 def _list(output: Output) -> None:
