@@ -30,7 +30,7 @@ from tui.app import RingsideApp
 from tui.brokers.app import BrokersApp
 from tui.fleet.app import FleetApp
 from tui.kit.screen import DashboardScreen
-from tui.scene import Scene
+from tui.kit.session import Session
 from tui.sources.fleet_results import read_results
 
 
@@ -60,7 +60,9 @@ async def draw(picture: Picture) -> str:
     script = shipped_script(picture.script)
     opened = start_of(script)
     app = RingsideApp(
-        Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor", script=script
+        Session(Timeline.start(opened.state, opened.seed, opened.source), script=script),
+        animate=False,
+        depth="truecolor",
     )
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
@@ -81,7 +83,7 @@ async def draw_why() -> str:
     with TemporaryDirectory() as folder:
         opened = open_path(dump("keyshared-draining-a", Path(folder)))
         timeline = Timeline.start(opened.state, 0, "answers/")
-        app = RingsideApp(Scene(timeline, seen=opened.seen), animate=False, depth="truecolor")
+        app = RingsideApp(Session(timeline, seen=opened.seen), animate=False, depth="truecolor")
         app.store.prepare()
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()

@@ -28,15 +28,12 @@ from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.plain_text import PlainStatic
 from tui.kit.sentence_line import SentenceLine
+from tui.kit.session import Feed, Opening, Session
 from tui.kit.themed_app import ThemedApp, theme_name
-from tui.scene import Feed, Opening, Scene
 
 if TYPE_CHECKING:
-    from engine.cluster.timeline import Timeline
-    from engine.scenarios.script.model import Script
-    from engine.views.failover.model import Notice
     from tui.kit.screen import DashboardScreen
-    from tui.kit.store import Journal, Store
+    from tui.kit.store import Store
     from tui.navigator import Navigator
 
 NEWEST = Binding("f5", "newest", "Newest", show=False, tooltip="The newest reading of the cluster; leaves a what-if")
@@ -52,11 +49,10 @@ TYPING_S = 0.03
 
 
 class RingsideApp(ThemedApp):
-    """A view of one timeline, which is there already or (``Opening``) is loaded once the empty frame is painted.
+    """Shows a session, which is there already or (``Opening``) is loaded once the empty frame is painted.
 
-    ``subscription`` is the place of the one to show first, ``problems`` and ``notes`` are what was found when the
-    state was opened. With ``animate=False`` nothing moves by itself, so ``space`` starts a ``script``; otherwise it
-    plays from the beginning. Theme, colours and ASCII are those of ``ThemedApp``.
+    With ``animate=False`` nothing moves by itself, so ``space`` starts a script; otherwise it plays from the beginning.
+    Theme, colours and ASCII are those of ``ThemedApp``.
     """
 
     TITLE = "Ringside"
@@ -71,23 +67,18 @@ class RingsideApp(ThemedApp):
     """Whether the caller opens ``wanted_demo`` when this app ends."""
     wanted_demo = ""
     """The name of a shipped demo that is to be opened in place of this."""
+    _session: Session | None = None
     _navigator: Navigator | None = None
-    _feed: Feed | None = None
 
     def __init__(
         self,
-        shown: Timeline | Scene | Opening,
+        shown: Session | Opening,
         *,
-        subscription: int = 0,
-        problems: int = 0,
-        notes: tuple[Notice, ...] = (),
         animate: bool = True,
         theme: ThemeName = "dark",
         mono: bool = False,
         depth: Depth | None = None,
         ascii_only: bool = False,
-        journal: Journal | None = None,
-        script: Script | None = None,
     ) -> None:
         super().__init__(theme=theme, mono=mono, depth=depth, ascii_only=ascii_only)
         self.failure: Exception | None = None
@@ -99,9 +90,7 @@ class RingsideApp(ThemedApp):
             self._early: deque[events.Key] | None = deque()
         else:
             self._opening = self._early = None
-            scene = shown if isinstance(shown, Scene) else Scene(shown, subscription, problems, notes, journal, script)
-            self.store, self._script, self._feed = _store_of(scene), scene.script, scene.feed
-            self.store.prepare()
+            self._session, self.store = shown, _store_of(shown)
 
     def get_default_screen(self) -> Screen[None]:
         """The screen of the first subscription, bound to the store; while there is no store the bare frame."""
@@ -117,20 +106,22 @@ class RingsideApp(ThemedApp):
         from tui.navigator import Navigator
 
         self.store.computing.start = partial(run_beside, self)
-        stage = Stage(Player(self._script) if self._script is not None else None)
+        session = self._session
+        assert session is not None, "a screen shows a session"
+        stage = Stage(Player(session.script) if session.script is not None else None)
         self._navigator = Navigator(
             self, self.store, stage, self.colours, animate=self._animate_changes, ascii_only=self._ascii_only
         )
         for key in self._keys_of_source:
             self.bind(key.key, key.action, description=key.description, show=False)
-        if self._feed is not None:
-            self._follow(self._feed)
+        if session.feed is not None:
+            self._follow(session.feed)
         return self._navigator.screen
 
     @property
     def _keys_of_source(self) -> tuple[Binding, ...]:
         """Keys that mean something where the state is from: a running cluster, or answers of brokers."""
-        live = LIVE if self._feed is not None else ()
+        live = LIVE if self._session is not None and self._session.feed is not None else ()
         return (*live, DIFFERENCES) if self._navigator is not None and self.store.snapshots else live
 
     def _follow(self, feed: Feed) -> None:
@@ -139,7 +130,7 @@ class RingsideApp(ThemedApp):
         self.store.listen(lambda _: self._say_what_is_in_view(feed))
         self._say_what_is_in_view(feed)
         feed.start(
-            lambda scene: loop.call_soon_threadsafe(self._in_context, self.store.arrive, scene),
+            lambda session: loop.call_soon_threadsafe(self._in_context, self.store.arrive, session),
             lambda trouble: loop.call_soon_threadsafe(self._in_context, self.store.miss, trouble),
             lambda progress: loop.call_soon_threadsafe(self._in_context, self.store.progress, progress),
         )
@@ -186,8 +177,8 @@ class RingsideApp(ThemedApp):
         """Ask a running cluster nothing more."""
         if self._opening is not None and self._opening.reading is not None:
             self._opening.reading.stop()
-        if self._feed is not None:
-            self._feed.stop()
+        if self._session is not None and self._session.feed is not None:
+            self._session.feed.stop()
 
     def _open_later(self, opening: Opening) -> None:
         """Called after the first paint. A worker, so that keys and signals are handled meanwhile."""
@@ -197,12 +188,11 @@ class RingsideApp(ThemedApp):
         try:
             # A reading only asks, so that nobody has to wait for it when the app is left.
             load = asyncio.to_thread if opening.reading is None else in_background
-            self.store, scene = await load(_loaded, opening)
+            self._session, self.store = await load(_loaded, opening)
         except Exception as error:
             self.failure = error
             self.exit(return_code=1)
             return
-        self._script, self._feed = scene.script, scene.feed
         screen = self._first_screen()
         with self.batch_update():
             await self.push_screen(screen)
@@ -303,15 +293,14 @@ class RingsideApp(ThemedApp):
         self.call_later(screen.run_action, action)
 
 
-def _loaded(opening: Opening) -> tuple[Store, Scene]:
+def _loaded(opening: Opening) -> tuple[Session, Store]:
     """What takes long between the first paint and the first state; runs in a thread."""
     from tui.navigator import screen_of
 
-    scene = opening.load()
-    store = _store_of(scene)
-    store.prepare()
+    session = opening.load()
+    store = _store_of(session)
     screen_of(store.shown.kind)  # so that making the screen finds it loaded
-    return store, scene
+    return session, store
 
 
 async def _import_the_rest() -> None:
@@ -321,24 +310,12 @@ async def _import_the_rest() -> None:
     await in_background(import_the_rest)
 
 
-def _store_of(scene: Scene) -> Store:
-    from tui.kit.live_line import Freshness
-    from tui.kit.store import Store, read_ms
+def _store_of(session: Session) -> Store:
+    from tui.kit.store import Store
 
-    at_ms = read_ms(scene)
-    return Store(
-        scene.timeline,
-        subscription=scene.subscription,
-        problems=scene.problems,
-        notes=scene.notes,
-        journal=scene.journal,
-        seen=scene.seen,
-        live=(
-            Freshness(scene.origin, scene.feed.every_s, at_ms, at_ms, stopped_at=scene.stopped_at)
-            if scene.feed is not None
-            else None
-        ),
-    )
+    store = Store(session)
+    store.prepare()
+    return store
 
 
 class OpeningScreen(Screen[None]):

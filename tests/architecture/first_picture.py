@@ -12,8 +12,8 @@ from tui.cli.session import session_of
 
 
 async def main() -> None:
-    scene = Begun(lambda: (session_of(None, WhatIf((), None, (), None)), None)).scene()
-    app = RingsideApp(scene, animate=False)
+    session = Begun(lambda: session_of(None, WhatIf((), None, (), None))).session()
+    app = RingsideApp(session, animate=False)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         sys.stdout.write("\n".join(sorted(sys.modules)))

@@ -116,7 +116,7 @@ def _measured(broker: Broker, load: Load, change: Callable[[], None]) -> tuple[f
             own, their, wall = time.process_time(), broker.cpu_s(), time.perf_counter()
             reading = follower.read(view=view)
             their, wall = broker.cpu_s() - their, time.perf_counter() - wall
-            pictures.scene(reading)
+            pictures.newer(reading)
             own = time.process_time() - own
             if turn >= WARM_UP:
                 ours.append(own)

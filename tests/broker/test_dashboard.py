@@ -17,7 +17,6 @@ from tests.tui.screens_under_test import text_of
 from tui.app import RingsideApp
 from tui.cli.pictures import Pictures
 from tui.kit.screen import DashboardScreen
-from tui.scene import Scene
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.scope import Scope
 from tui.sources.cluster.source import Feed, Source
@@ -46,9 +45,8 @@ def test_a_consumer_that_dies_leaves_the_screen(brokers: Brokers, seed: int) -> 
         pictures = Pictures()
         first = source.read()
         session = pictures.session(first, topic)
-        scene = Scene(session.timeline, session.subscription, seen=session.seen, origin=broker.url)
-        feed = Feed(source.follower(), 0.2, pictures.scene, first.cluster)
-        app = RingsideApp(replace(scene, feed=feed), animate=False)
+        feed = Feed(source.follower(), 0.2, pictures.newer, first.cluster)
+        app = RingsideApp(replace(session, feed=feed), animate=False)
 
         def shown() -> list[str]:
             listed = (each for each in app.store.timeline.state.subscriptions if each.name == topic)

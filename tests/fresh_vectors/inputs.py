@@ -26,6 +26,7 @@ ANSWERED: Final = {
     "bundle_choice": (
         "map_order",
         "partition_sort",
+        "top_bundles",
         "shed_overload",
         "shed_threshold",
         "shed_uniform",
@@ -103,9 +104,10 @@ _BROKERS: Final = (
 
 
 @cache
-def seeds(folder: Path, *, with_clusters: bool = False) -> dict[str, list[Case]]:
+def seeds(folder: Path, *, with_clusters: bool = False, with_policies: bool = True) -> dict[str, list[Case]]:
     """The kept cases of each family that can be answered, without their answers.
 
+    ``with_policies``: also those in which policies keep bundles from being moved.
     ``with_clusters``: the namespace of a broker's service level agreement has its cluster's name, as before 4.2.
     """
     found: dict[str, list[Case]] = {}
@@ -114,13 +116,10 @@ def seeds(folder: Path, *, with_clusters: bool = False) -> dict[str, list[Case]]
         if with_clusters:
             text = text.replace('"sla-monitor/', '"sla-monitor/east/')
         lines = [json.loads(line) for line in text.splitlines()]
-        # What policies forbid is asked of services that no plain map stands in for.
         found[family] = [
             {"kind": line["kind"], "in": line["in"]}
             for line in lines
-            if line["kind"] in kinds
-            and not any("policies" in step for step in line["in"].get("steps", ()) if isinstance(step, dict))
-            and "policies" not in line["in"]
+            if line["kind"] in kinds and (with_policies or "policies" not in line["in"])
         ]
     return found
 
@@ -131,10 +130,13 @@ def fresh(kept: list[Case], count: int, draw: random.Random) -> Iterator[Case]:
     for case in kept:
         by_kind.setdefault(case["kind"], []).append(case)
     for _ in range(count):
-        case = copy.deepcopy(draw.choice(kept))
+        before = draw.choice(kept)
+        case = copy.deepcopy(before)
         others = by_kind[case["kind"]]
         for _ in range(draw.choice((1, 1, 2, 3, 5, 8))):
             draw.choice(_CHANGES)(case, draw.choice(others), draw)
+        if case == before:  # not every change has something to change
+            _numbers(case, before, draw)
         settings = case["in"].get("config", {})
         if settings.get("loadBalancerLoadPlacementStrategy") == "AvgShedder":
             settings["loadBalancerLoadSheddingStrategy"] = "AvgShedder"  # no broker starts with another one
@@ -216,8 +218,13 @@ def _lists(tree: Any) -> Iterator[list[Any]]:
 
 
 def _is_pair(entry: Any) -> bool:
-    """Whether an entry is a broker and one of its bundles, of which neither can go."""
-    return isinstance(entry, list) and len(entry) == 2 and isinstance(entry[1], str) and _is_bundle(entry[1])
+    """Whether an entry is a broker and a bundle, of which neither can go."""
+    return (
+        isinstance(entry, list)
+        and len(entry) == 2
+        and all(isinstance(name, str) for name in entry)
+        and _is_bundle(entry[0]) != _is_bundle(entry[1])
+    )
 
 
 def _steps(case: Case, _other: Case, draw: random.Random) -> None:
@@ -310,7 +317,7 @@ def _add(tree: Any, name: str, twin: str) -> None:
             entry = tree[place]
             if entry == name:
                 tree.insert(place + 1, twin)
-            elif isinstance(entry, list) and (name in entry[:1] or (_is_pair(entry) and name == entry[1])):
+            elif isinstance(entry, list) and name in (entry if _is_pair(entry) else entry[:1]):
                 tree.insert(place + 1, [twin if each == name else each for each in entry])
             elif isinstance(entry, dict) and name in (entry.get("broker"), entry.get("bundle")):
                 key = "broker" if entry.get("broker") == name else "bundle"

@@ -17,6 +17,7 @@ from tests.fresh_vectors.inputs import Case
 HERE: Final = Path(__file__).parent
 QUIET: Final = '<Configuration status="ERROR"><Loggers><Root level="OFF"/></Loggers></Configuration>'
 COMMON: Final = ("Json", "Leader", "MapOrders", "Shedders", "Placements", "Vectors")
+POLICIES: Final = "transfers with policies"
 APART: Final = {
     "Average": ("shed_avg", "place_avg"),
     "RoundRobin": ("round_robin",),
@@ -29,6 +30,8 @@ APART: Final = {
     "Filters Service AntiAffinity": ("anti_affinity", "anti_affinity_unload"),
     "Figures": ("percent_usage", "max_usage", "time_average_broker", "report_modular"),
     "Service Cluster Cycle": ("modular_cycle",),
+    "Service Cluster TopBundles LargestBundles": ("top_bundles",),
+    "Service Cluster Context TransferPolicies": (POLICIES,),
     "LoadAverages": ("broker_load_update", "report_extensible"),
 }
 """What not every release has: sources that are compiled by themselves, and the kinds that they answer."""
@@ -42,7 +45,7 @@ class Pulsar:
         current = sorted(jars().glob("*.jar"))
         own = [] if whole or version is None else sorted(jars_of(version, HERE / "pom.xml").glob("*.jar"))
         replaced = {_artifact(jar) for jar in own}
-        self._folder = folder
+        self._folder, self._whole = folder, whole
         self._path = os.pathsep.join(map(str, [*own, *(jar for jar in current if _artifact(jar) not in replaced)]))
         self.has_clusters_in_names = version is not None and tuple(map(int, version.split(".")[:2])) < (4, 2)
         self.lacking: set[str] = set()
@@ -72,7 +75,10 @@ class Pulsar:
         return done.stderr if done.returncode else ""
 
     def answered(self, cases: Iterable[Case]) -> list[Case]:
-        """The same cases with what Pulsar answered as ``out``."""
+        """The same cases with what Pulsar answered as ``out``.
+
+        A case of a kind that is ``lacking`` afterwards has no answer: its classes want libraries of their own release.
+        """
         command = [
             *(java(), f"-Dlog4j2.configurationFile={self._folder / 'log4j2.xml'}"),
             *("-XX:TieredStopAtLevel=1", "-cp", f"{self._folder}{os.pathsep}{self._path}", "Vectors"),
@@ -81,7 +87,12 @@ class Pulsar:
         done = subprocess.run(command, input=given, capture_output=True, check=False)
         if done.returncode:
             raise RuntimeError(f"Pulsar's classes answered with {done.stderr.decode()[-2000:]}")
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        lacking = {line["kind"]: line["out"]["lacking"] for line in lines if "lacking" in line["out"]}
+        if self._whole and lacking:
+            raise RuntimeError(f"Pulsar's classes do not fit each other: {lacking}")
+        self.lacking.update(lacking)
+        return lines
 
 
 def _artifact(jar: Path) -> str:

@@ -24,6 +24,7 @@ from tests.tui.reported_scenes import (
 )
 from tests.tui.screens_under_test import after_keys, app_of, cluster
 from tui.app import RingsideApp
+from tui.kit.session import Session
 
 FOLDER: Final = Path(__file__).parent / "grids"
 SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
@@ -32,7 +33,7 @@ SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
 def scene(name: str = "pip392", **how: Any) -> RingsideApp:
     opened = embedded(name)
     return RingsideApp(
-        Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor", **how
+        Session(Timeline.start(opened.state, opened.seed, opened.source)), animate=False, depth="truecolor", **how
     )
 
 

@@ -15,6 +15,7 @@ from engine.scenarios.embedded import embedded
 from tests.tui.key_scenes import before_a_move, in_mode, keys_app, with_a_gap
 from tests.tui.producer_scenes import hundred_app, mixed_app, producers_app
 from tui.app import RingsideApp
+from tui.kit.session import Session
 
 SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 60)
 Compare = Callable[..., bool]
@@ -24,7 +25,7 @@ def app_of(scene: str = "pip392", **how: Any) -> RingsideApp:
     """A still app on an embedded scene."""
     opened = embedded(scene)
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
-    return RingsideApp(timeline, notes=opened.notes, **({"animate": False, "depth": "truecolor"} | how))
+    return RingsideApp(Session(timeline, notes=opened.notes), **({"animate": False, "depth": "truecolor"} | how))
 
 
 @pytest.mark.parametrize("size", [SMALL, MIDDLE, LARGE], ids=["80x24", "120x40", "200x60"])

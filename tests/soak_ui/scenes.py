@@ -9,7 +9,7 @@ import atexit
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,7 @@ from tui.app import RingsideApp
 from tui.cli.fleet.screen import FleetPartApp, session_of
 from tui.fleet.app import FleetApp
 from tui.fleet.screen import Chosen, Place
-from tui.scene import Opening, Scene
+from tui.kit.session import Opening, Session
 from tui.sources.fleet_results import read_results
 from tui.sources.sessions import Keeping
 
@@ -43,30 +43,30 @@ HOSTILE_NAMES: Final = (
 )  # fmt: skip
 
 
-def _timeline(opened: Opened) -> Scene:
-    return Scene(Timeline.start(opened.state, opened.seed, opened.source), 0, len(opened.problems), opened.notes)
+def _timeline(opened: Opened) -> Session:
+    return Session(Timeline.start(opened.state, opened.seed, opened.source), 0, opened.problems, opened.notes)
 
 
-def _demo(name: str) -> Scene:
+def _demo(name: str) -> Session:
     script = shipped_script(name)
     opened = start_of(script)
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
-    return Scene(timeline, 0, len(opened.problems), opened.notes, None, script)
+    return Session(timeline, 0, opened.problems, opened.notes, None, script)
 
 
-def _state(state: Any) -> Scene:
-    return Scene(Timeline.start(state, 7, "a test"))
+def _state(state: Any) -> Session:
+    return Session(Timeline.start(state, 7, "a test"))
 
 
-def _recorded(name: str) -> Scene:
+def _recorded(name: str) -> Session:
     return _timeline(open_snapshot(read_answers(RECORDINGS / name)))
 
 
-def _mixed_producers() -> Scene:
-    return Scene(producer_scenes.mixed_app().store.timeline)
+def _mixed_producers() -> Session:
+    return Session(producer_scenes.mixed_app().store.timeline)
 
 
-SCENES_BY_NAME: Final[dict[str, tuple[float, Callable[[], Scene]]]] = {
+SCENES_BY_NAME: Final[dict[str, tuple[float, Callable[[], Session]]]] = {
     **{scene.name: (3.0, lambda name=scene.name: _timeline(embedded(name))) for scene in SCENES},
     **{f"demo-{name}": (1.0, lambda name=name: _demo(name)) for name in SHIPPED_SCRIPTS},
     "small": (6.0, lambda: _state(cluster())),
@@ -91,7 +91,7 @@ SCENES_BY_NAME: Final[dict[str, tuple[float, Callable[[], Scene]]]] = {
     "consumers-320": (0.3, lambda: _timeline(synthetic_state(40, 1, 320))),
     "topics-3000": (0.1, lambda: _timeline(synthetic_state(3_000, 1, 12, 0, 16))),
     "keys-1000": (0.4, lambda: _timeline(synthetic_keys(1_000, 20))),
-    "producers-100": (0.3, lambda: Scene(producer_scenes.hundred_app().store.timeline)),
+    "producers-100": (0.3, lambda: Session(producer_scenes.hundred_app().store.timeline)),
 }  # fmt: skip
 """How often each is chosen, and what it begins with."""
 FLEETS: Final[dict[str, float]] = {"fleet": 5.0, "fleet-600": 1.0, "part": 2.0}
@@ -100,7 +100,7 @@ WEIGHTS: Final[dict[str, float]] = {name: weight for name, (weight, _) in SCENES
 
 
 @cache
-def _scene(name: str) -> Scene:
+def _scene(name: str) -> Session:
     return SCENES_BY_NAME[name][1]()
 
 
@@ -119,7 +119,7 @@ class Launched:
     journal: Path | None
     keeping: Keeping | None
     fleet: Path | None = None
-    scene: Scene | None = None
+    scene: Session | None = None
 
     def close(self) -> str:
         """Close the journal; what could not be saved."""
@@ -173,17 +173,15 @@ class Launcher:
         return _recording(Launched(app, None, None, folder))
 
     def _part(self, folder: Path, chosen: Chosen) -> Launched:
-        session = session_of(folder, chosen)
-        scene = Scene(session.timeline, session.subscription, len(session.problems), session.notes)
-        return self._simulator(FleetPartApp, scene, folder)
+        return self._simulator(FleetPartApp, session_of(folder, chosen), folder)
 
-    def _simulator(self, kind: type[RingsideApp], scene: Scene, fleet: Path | None = None) -> Launched:
+    def _simulator(self, kind: type[RingsideApp], scene: Session, fleet: Path | None = None) -> Launched:
         self._count += 1
         path = self._folder / f"{self._count}.journal"
         journal = Journal.create(path, scene.timeline)
         assert isinstance(journal, Journal), journal
         keeping = Keeping(lambda: path, journal=journal, path=path)
-        kept = Scene(scene.timeline, scene.subscription, scene.problems, scene.notes, keeping, scene.script)
+        kept = replace(scene, journal=keeping)
         shown = Opening(self._name, lambda: kept) if "loading" in self._endings else kept
         app = kind(shown, animate="animate" in self._endings, **self._how)
         return _recording(Launched(app, path, keeping, fleet, kept))

@@ -19,7 +19,7 @@ from engine.views.bundles.view import balance_frame, balance_view
 from tests.soak_ui.reading import Line, headings, lines_of, number_before, says, title_of
 from tests.soak_ui.terminal import Picture
 from tui.bundles.screen import BundlesScreen
-from tui.cli.session import Session
+from tui.cli.session import shown_in
 from tui.drawing.glyphs import ascii_text
 from tui.failover.screen import MainScreen
 from tui.failover.words import hint
@@ -28,6 +28,7 @@ from tui.keys.words import keys_hint
 from tui.kit.layouts import Layout
 from tui.kit.line_table import LineTable, RowsTable
 from tui.kit.screen import DashboardScreen
+from tui.kit.session import Session
 from tui.kit.wording import safe_name
 from tui.producers.words import producers_hint
 
@@ -211,14 +212,14 @@ def _cells(text: str) -> str:
 
 def _hint(screen: Dashboard, twin: Session) -> str:
     if isinstance(screen, MainScreen):
-        view = twin.shown.failover_view
+        view = shown_in(twin).failover_view
         text, notices = hint(view), view.notices
     elif isinstance(screen, KeysScreen):
-        keys_view = twin.shown.keys_view
+        keys_view = shown_in(twin).keys_view
         assert keys_view is not None
         text, notices = keys_hint(keys_view), keys_view.notices
     else:
-        producers_view = twin.shown.producers_view
+        producers_view = shown_in(twin).producers_view
         assert producers_view is not None
         text, notices = producers_hint(producers_view), producers_view.notices
     return text + (f" (i: {counted(len(notices), 'notice')})" if notices else "")

@@ -13,7 +13,6 @@ from textual.app import App
 from textual.widgets import Input
 
 from engine.cluster.timeline import Timeline
-from engine.errors import Problem
 from engine.views.failover.document import dashboard_document
 from engine.views.keys.document import keys_document
 from engine.views.producers.document import producers_document
@@ -24,10 +23,11 @@ from tests.soak_ui.terminal import Picture, RecordingDriver, painted
 from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
 from tui.cli.options import WhatIf
-from tui.cli.session import Session, reopened, resumed
+from tui.cli.session import reopened, resumed
 from tui.cli.showing import session_document
 from tui.fleet.screen import FleetScreen
 from tui.kit.screen import DashboardScreen
+from tui.kit.session import Session
 from tui.kit.store import Store
 
 
@@ -85,9 +85,7 @@ def _twin(launched: Launched, store: Store) -> Session:
     session = resumed(session, WhatIf((), None, (), shown, None))
     scene = launched.scene
     assert scene is not None
-    # Of what was set aside while reading the screen shows the number only.
-    problems = (Problem("", "", "", ""),) * scene.problems
-    return Session(session.timeline, session.subscription, problems, scene.notes)
+    return Session(session.timeline, session.subscription, scene.problems, scene.notes)
 
 
 def _states_differ(live: Timeline, twin: Timeline) -> str:

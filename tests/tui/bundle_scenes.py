@@ -13,6 +13,7 @@ from engine.scenarios.embedded import embedded
 from tests.tui.screens_under_test import run, text_of
 from tui.app import RingsideApp
 from tui.bundles.screen import BundlesScreen
+from tui.kit.session import Session
 
 
 def flow_state(**settings: Any) -> ClusterState:
@@ -24,7 +25,7 @@ def flow_state(**settings: Any) -> ClusterState:
 def bundles_app(state: ClusterState | None = None, **how: Any) -> RingsideApp:
     """A still app; ``b`` opens the screen."""
     timeline = Timeline.start(flow_state() if state is None else state, 7, "a test")
-    return RingsideApp(timeline, **(dict[str, Any](animate=False, depth="truecolor") | how))
+    return RingsideApp(Session(timeline), **(dict[str, Any](animate=False, depth="truecolor") | how))
 
 
 def bundles_screen(app: RingsideApp) -> BundlesScreen:

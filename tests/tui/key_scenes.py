@@ -12,6 +12,7 @@ from engine.cluster.timeline import Timeline
 from tests.tui.screens_under_test import cluster
 from tui.app import RingsideApp
 from tui.keys.screen import KeysScreen
+from tui.kit.session import Session
 
 TOPIC: Final = "persistent://shop/orders/placed"
 ORDERS: Final = tuple(f"order-{number}" for number in range(1, 41))
@@ -70,7 +71,7 @@ def joined_to(count: int) -> tuple[str, ...]:
 def keys_app(state: ClusterState | None = None, *lines: str, **how: Any) -> RingsideApp:
     """A still app in true colour on a state, after some commands that are steps of its timeline."""
     timeline = Timeline.start(in_mode("consistent-auto-split") if state is None else state, 7, "a test")
-    app = RingsideApp(timeline, **(dict[str, Any](animate=False, depth="truecolor") | how))
+    app = RingsideApp(Session(timeline), **(dict[str, Any](animate=False, depth="truecolor") | how))
     for line in lines:
         refused = app.store.submit_line(line)
         assert refused is None, (line, refused)

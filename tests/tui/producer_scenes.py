@@ -8,6 +8,7 @@ from engine.cluster.producers.state import ProducerPlan
 from engine.cluster.timeline import Timeline
 from engine.scenarios.synthetic import synthetic_producers
 from tui.app import RingsideApp
+from tui.kit.session import Session
 from tui.producers.screen import ProducersScreen
 
 MIXED: Final = (
@@ -29,7 +30,7 @@ def producers_app(count: int = 4, partitions: int = 12, *lines: str, **how: Any)
     """A still app in true colour on lazy producers, after some commands that are steps of its timeline."""
     opened = synthetic_producers(ProducerPlan(count=count, lazy=True, batching=False), partitions)
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
-    app = RingsideApp(timeline, **(dict[str, Any](animate=False, depth="truecolor") | how))
+    app = RingsideApp(Session(timeline), **(dict[str, Any](animate=False, depth="truecolor") | how))
     for line in lines:
         refused = app.store.submit_line(line)
         assert refused is None, (line, refused)

@@ -13,7 +13,7 @@ from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import Opened, open_moments
 from tests.engine.diagnosis.samples import sample
 from tui.app import RingsideApp
-from tui.scene import Scene
+from tui.kit.session import Session
 from tui.sources.answers import opened
 
 RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
@@ -28,7 +28,7 @@ def app_on(path: Path, *, topic: str | None = None, mono: bool = False) -> Rings
 def app_of_opened(found: Opened, **how: Any) -> RingsideApp:
     """A still app on what was opened, with everything that is prepared before the first picture."""
     timeline = Timeline.start(found.state, 0, "a dump")
-    app = RingsideApp(Scene(timeline, seen=found.seen), **({"animate": False, "depth": "truecolor"} | how))
+    app = RingsideApp(Session(timeline, seen=found.seen), **({"animate": False, "depth": "truecolor"} | how))
     app.store.prepare()
     return app
 

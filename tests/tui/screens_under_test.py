@@ -19,6 +19,7 @@ from engine.failover.model import Consumer
 from tests.patience import HANG_S
 from tui.app import RingsideApp
 from tui.failover.screen import MainScreen
+from tui.kit.session import Journal, Session
 from tui.kit.themed_app import ThemedApp
 
 NAMESPACE = "shop/orders"
@@ -55,10 +56,10 @@ def cluster(
     )
 
 
-def app_of(state: ClusterState | None = None, **how: Any) -> RingsideApp:
+def app_of(state: ClusterState | None = None, journal: Journal | None = None, **how: Any) -> RingsideApp:
     """A still app in true colour on a state."""
     timeline = Timeline.start(cluster() if state is None else state, 7, "a test")
-    return RingsideApp(timeline, **({"animate": False, "depth": "truecolor"} | how))
+    return RingsideApp(Session(timeline, journal=journal), **({"animate": False, "depth": "truecolor"} | how))
 
 
 def run(app: ThemedApp, story: Story, size: tuple[int, int] = (120, 40)) -> None:

@@ -18,14 +18,16 @@ from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.line_table import LineTable
 from tui.kit.list_panel import ListPanel
-from tui.scene import Scene
+from tui.kit.session import Session
 
 
 def demo_app(name: str) -> RingsideApp:
     script = shipped_script(name)
     start = start_of(script)
     timeline = Timeline.start(start.state, start.seed, start.source)
-    return RingsideApp(Scene(timeline, 0, start.problems, start.notes, None, script), animate=False, depth="truecolor")
+    return RingsideApp(
+        Session(timeline, 0, start.problems, start.notes, None, script), animate=False, depth="truecolor"
+    )
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

@@ -260,6 +260,9 @@ def test_a_full_disk_is_reported_at_every_size_and_the_session_goes_on() -> None
         def record(self, timeline: Timeline) -> str:
             return "not saved: /x: No space left on device" if timeline.log else ""
 
+        def close(self) -> str:
+            return ""
+
     for size in ((60, 18), (120, 40)):
         app = app_of(journal=FullDisk())
         screen = after_keys(app, "c", size=size)

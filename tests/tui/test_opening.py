@@ -18,7 +18,7 @@ from tests.patience import HANG_S
 from tests.tui.screens_under_test import cluster, run, text_of
 from tui.app import OpeningScreen, RingsideApp
 from tui.failover.screen import MainScreen
-from tui.scene import Opening, Scene
+from tui.kit.session import Opening, Session
 
 pytestmark = pytest.mark.real_time  # what opens is loaded in a thread
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,20 +27,20 @@ ROOT = Path(__file__).resolve().parents[2]
 class Gate:
     """A scene that is loaded when the test says so."""
 
-    def __init__(self, make: Callable[[], Scene]) -> None:
+    def __init__(self, make: Callable[[], Session]) -> None:
         self.make = make
         self.opened = threading.Event()
 
-    def load(self) -> Scene:
+    def load(self) -> Session:
         assert self.opened.wait(HANG_S), "the test lets it pass"
         return self.make()
 
 
-def scene() -> Scene:
-    return Scene(Timeline.start(cluster(), 7, "a test"))
+def scene() -> Session:
+    return Session(Timeline.start(cluster(), 7, "a test"))
 
 
-def refused() -> Scene:
+def refused() -> Session:
     raise InputError("nothing of this can be used")
 
 

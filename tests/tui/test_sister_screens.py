@@ -20,6 +20,7 @@ from tui.failover import bindings as main_bindings
 from tui.keys import bindings as keys_bindings
 from tui.kit.help import HelpScreen, key_text
 from tui.kit.screen import DashboardScreen
+from tui.kit.session import Session
 from tui.producers import bindings as producers_bindings
 from tui.reported import screen as reported_bindings
 
@@ -184,7 +185,7 @@ def two_of_one_name() -> Timeline:
 
 
 def test_of_two_subscriptions_of_one_name_lists_and_dialogs_tell_the_namespace() -> None:
-    app = RingsideApp(two_of_one_name(), animate=False, depth="truecolor")
+    app = RingsideApp(Session(two_of_one_name()), animate=False, depth="truecolor")
     assert app.store.places.keys == ("billing", "billing#2")
 
     async def story(pilot: Pilot[int]) -> None:

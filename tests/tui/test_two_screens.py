@@ -18,8 +18,8 @@ from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.help import HelpScreen
 from tui.kit.ring_panel import RingPanel
+from tui.kit.session import Opening, Session
 from tui.kit.store import Store
-from tui.scene import Opening, Scene
 
 
 def test_n_and_p_go_through_both_kinds_and_each_has_its_screen() -> None:
@@ -176,7 +176,7 @@ def playing(text: str, **how: object) -> RingsideApp:
     script = script_of(text)
     opened = start_of(script)
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
-    return RingsideApp(timeline, script=script, depth="truecolor", **({"animate": False} | how))  # type: ignore[arg-type]
+    return RingsideApp(Session(timeline, script=script), depth="truecolor", **({"animate": False} | how))  # type: ignore[arg-type]
 
 
 def test_a_script_goes_on_where_its_subscription_is_shown() -> None:
@@ -243,7 +243,7 @@ def test_a_change_flashes_on_the_ring_of_slots() -> None:
 
 
 def test_the_store_makes_a_view_once_and_only_the_one_that_is_asked_for() -> None:
-    store = Store(Timeline.start(two_kinds(), 7, "a test"))
+    store = Store(Session(Timeline.start(two_kinds(), 7, "a test")))
     assert (store.places.keys, store.shown.key, store.shown.keys_view) == (("billing", "orders"), "billing", None)
     store.show_subscription(1)
     assert store.shown.kind == "keys"
@@ -261,13 +261,13 @@ def test_the_store_makes_a_view_once_and_only_the_one_that_is_asked_for() -> Non
 @pytest.mark.parametrize("subscription", [0, 1, 7, -3])
 def test_any_place_opens_a_subscription_that_is_there(subscription: int) -> None:
     for state in (two_kinds(), in_mode("auto-split", 1, ("a",))):
-        store = Store(Timeline.start(state, 7, "a test"), subscription=subscription)
+        store = Store(Session(Timeline.start(state, 7, "a test"), subscription))
         assert store.shown.key in store.places.keys
 
 
 def test_what_is_loaded_behind_the_empty_frame_opens_on_the_screen_of_its_kind() -> None:
     app = RingsideApp(
-        Opening("two kinds", lambda: Scene(Timeline.start(two_kinds(), 7, "a test"), subscription=1)),
+        Opening("two kinds", lambda: Session(Timeline.start(two_kinds(), 7, "a test"), subscription=1)),
         animate=False,
         depth="truecolor",
     )

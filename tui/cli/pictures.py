@@ -23,14 +23,13 @@ from tui.cli.cluster import SETTINGS_ASSUMED
 from tui.cli.options import DEFAULT_MAX_INPUT, WhatIf
 from tui.cli.session import begin
 from tui.kit.moments import is_soon_diagnosed
-from tui.scene import Scene
+from tui.kit.session import Session
 from tui.sources.cluster import paths
 from tui.sources.cluster.outcomes import Fault
 from tui.sources.cluster.reading import ClusterReading, moment_of, moments_read
 
 if TYPE_CHECKING:
     from engine.admin.moments import Moment
-    from tui.cli.session import Session
 
 MOST_COMPARED: Final = 10_000
 """Topics up to which every reading is compared with the model; ``verify`` compares any number."""
@@ -76,7 +75,7 @@ class Pictures:
         opened, _ = self._take(reading)
         return begin(opened, replace(_NOTHING_FIRST, subscription=subscription))
 
-    def scene(self, reading: ClusterReading) -> Scene:
+    def newer(self, reading: ClusterReading) -> Session:
         """A later reading, for the screen that is open already."""
         opened, timeline = self._take(reading)
         self._reported = reported = Reported(opened.seen, self._reported, self._agreements)
@@ -84,11 +83,10 @@ class Pictures:
         last = reported.subscriptions(reported.last)
         reported.prepare()
         _prepare_large(timeline, reported)
-        return Scene(
+        return Session(
             timeline,
-            0,
-            len(opened.problems),
-            opened.notes,
+            problems=opened.problems,
+            notes=opened.notes,
             seen=opened.seen,
             reported=reported,
             diagnoses=tuple(diagnose_all(last.values())) if is_soon_diagnosed(opened.seen) else None,

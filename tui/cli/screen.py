@@ -28,9 +28,7 @@ from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
 if TYPE_CHECKING:
     from textual.app import App
 
-    from tui.cli.session import Session
-    from tui.scene import FirstReading, Scene
-    from tui.sources.sessions import Keeping
+    from tui.kit.session import FirstReading, Session
 
 
 GRACE_S: Final = 3.0
@@ -164,7 +162,7 @@ def keys_of_screens() -> dict[str, str]:
 START_S: Final = 1.0  # after which the garbage collector, off since the process began, works again
 
 
-Begin = Callable[[], "tuple[Session, Keeping | None]"]
+Begin = Callable[[], "Session"]
 
 
 def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstReading | None = None) -> tuple[int, str]:
@@ -174,15 +172,15 @@ def open_screen(begin: Begin, output: Output, name: str = "", reading: FirstRead
     could not be saved is said when the screen is closed. Raises what ``begin`` raises, after the terminal is back.
     """
     from tui.app import RingsideApp
-    from tui.scene import Opening
+    from tui.kit.session import Opening
 
     begun = Begun(begin)
     try:
-        scene = Opening(name, begun.scene, reading) if name else begun.scene()
+        shown = Opening(name, begun.session, reading) if name else begun.session()
         if not name:
             begun.say_problems()
         app = RingsideApp(
-            scene,
+            shown,
             animate=output.animate,
             theme=output.theme,
             mono=output.mono or bool(os.environ.get("NO_COLOR")),
@@ -205,26 +203,11 @@ class Begun:
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
         self._session: Session | None = None
-        self._keeping: Keeping | None = None
 
-    def scene(self) -> Scene:
+    def session(self) -> Session:
         """Make the session; it can be shown from then on."""
-        from tui.scene import Scene
-
-        self._session, self._keeping = session, keeping = self._begin()
-        problems = len(session.problems)
-        return Scene(
-            session.timeline,
-            session.subscription,
-            problems,
-            session.notes,
-            keeping,
-            session.script,
-            session.seen,
-            session.feed,
-            session.timeline.source,
-            stopped_at=session.stopped_at,
-        )
+        self._session = self._begin()
+        return self._session
 
     def say_problems(self) -> None:
         """Say what opening brought to light."""
@@ -232,8 +215,8 @@ class Begun:
 
     def close(self) -> None:
         """Save what is missing, and say what cannot be saved."""
-        if self._keeping is not None:
-            say_not_saved(self._keeping.close())
+        if self._session is not None and self._session.journal is not None:
+            say_not_saved(self._session.journal.close())
 
 
 def run_screen(app: App[Any]) -> int:

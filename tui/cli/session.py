@@ -1,12 +1,12 @@
-"""A session: an opened state with what the command line changes before anything is shown."""
+"""Sessions: an opened state with what the command line changes before anything is shown."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -18,60 +18,34 @@ from engine.cluster.keys.state import KEY_SETTINGS
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_places
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import InputError, Rejection
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, Opened
 from engine.text import path_word, shell_line
-from engine.views.failover.model import Notice
 from engine.views.reported.subscription import BUNDLES, reported_only
 from engine.views.reported.view import Reported
 from tui.cli.options import FLAG, WhatIf
 from tui.cli.output import say
+from tui.kit.session import Session
 from tui.kit.shown import Places, Shown
-from tui.scene import Feed
 from tui.sources.answers import opened
-
-if TYPE_CHECKING:
-    from engine.cluster.journal.file import Journal
-    from engine.scenarios.script.model import Script
 
 HEAD_BYTES: Final = 4096
 HEADER: Final = b'"kind":"header"'
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What is shown: a timeline, the place of the shown subscription, and the problems and notes of opening it.
-
-    ``journal`` is open where the session goes on with an earlier one, kept in ``journal_path``; ``script`` is what the
-    screen plays; ``seen`` is what brokers reported; ``feed`` brings newer readings of a running cluster, and
-    ``stopped_at`` is how many topics of how many were read of it, where the reading was stopped.
-    """
-
-    timeline: Timeline
-    subscription: int = 0
-    problems: tuple[Problem, ...] = ()
-    notes: tuple[Notice, ...] = ()
-    journal: Journal | None = None
-    journal_path: Path | None = None
-    script: Script | None = None
-    seen: tuple[Moment, ...] = ()
-    feed: Feed | None = None
-    stopped_at: tuple[int, int] | None = None
-
-    @property
-    def shown(self) -> Shown:
-        """What the screen shows first, and what is printed without a screen."""
-        reported, place = Reported(self.seen), self.subscription
-        return Shown(
-            self.timeline,
-            _places(self.timeline, reported),
-            place,
-            failover=place,
-            reported=reported,
-            moment=reported.last,
-            problems=len(self.problems),
-            notes=self.notes,
-        )
+def shown_in(session: Session) -> Shown:
+    """What the screen shows first, and what is printed without a screen."""
+    reported, place = Reported(session.seen), session.subscription
+    return Shown(
+        session.timeline,
+        _places(session.timeline, reported),
+        place,
+        failover=place,
+        reported=reported,
+        moment=reported.last,
+        problems=len(session.problems),
+        notes=session.notes,
+    )
 
 
 def begin(opened: Opened, what_if: WhatIf) -> Session:
@@ -209,17 +183,19 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
     cannot be written), a sentence says so, and new steps go to a separate file.
     """
     from engine.cluster.journal.file import Journal, JournalFailure, recover
+    from tui.sources.sessions import Keeping, prepare_session_file
 
     _check(path)
     if not reads_only:
         resumed = Journal.resume(path)
         if not isinstance(resumed, JournalFailure):
-            return Session(resumed.timeline, 0, resumed.problems, (), resumed.journal, path)
+            journal = Keeping(prepare_session_file, journal=resumed.journal, path=path)
+            return Session(resumed.timeline, problems=resumed.problems, journal=journal)
         timeline, problems = recover(path)
         say(f"{resumed}; it is shown as it is, and new steps go to a separate file")
-        return Session(timeline, 0, problems)
+        return Session(timeline, problems=problems)
     timeline, problems = recover(path)
-    return Session(timeline, 0, problems)
+    return Session(timeline, problems=problems)
 
 
 def _check(path: Path) -> None:

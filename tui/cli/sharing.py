@@ -20,7 +20,8 @@ from engine.views.reported.view import Reported, subject_of
 from tui.cli.key_options import DEFAULT_POINTS, SharingChoice
 from tui.cli.options import WhatIf
 from tui.cli.output import say, say_problems
-from tui.cli.session import Session, applied, session_of
+from tui.cli.session import applied, session_of
+from tui.kit.session import Session
 from tui.sources.consumer_files import NamedRanges, named_ranges, names_of_text, read_consumers, without_duplicates
 
 KEY_NOTES: Final = "key-"
@@ -182,7 +183,7 @@ def recorded_session(choice: SharingChoice, path: str) -> Session:
         shared = [key_subscription.key for key_subscription in timeline.state.key_subscriptions]
         wanted = choice.subscription if choice.subscription in shared else shared[0] if shared else None
         timeline = applied(timeline, line, keys.index(wanted) if wanted is not None else 0)
-    return Session(timeline, 0, session.problems, session.notes, seen=session.seen)
+    return replace(session, timeline=timeline, subscription=0)
 
 
 def _recorded(choice: SharingChoice, path: str) -> Sharing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,7 @@ if TYPE_CHECKING:
     from engine.cluster.timeline import Timeline
     from engine.scenarios.opening import Opened
     from engine.scenarios.script.model import Script
-    from tui.cli.session import Session
-    from tui.scene import FirstReading
-    from tui.sources.sessions import Keeping
+    from tui.kit.session import FirstReading, Session
 
 
 def show(make: Callable[[], Opened], what_if: WhatIf, output: Output, journal: JournalChoice, *, name: str = "") -> int:
@@ -60,11 +59,11 @@ def show_session(
         while demo:
             code, demo = open_screen(partial(_kept, demo_session(demo), output, kept), output)
         return code
-    session, keeping = _kept(make(), output, journal)
+    session = _kept(make(), output, journal)
     say_problems(session.problems)
-    if keeping is not None:
-        keeping.record(session.timeline)
-        say_not_saved(keeping.close())
+    if session.journal is not None:
+        session.journal.record(session.timeline)
+        say_not_saved(session.journal.close())
     print_session(session, output)
     return FINE
 
@@ -73,12 +72,12 @@ def demo_session(script: str | Script, max_input: int = DEFAULT_MAX_INPUT) -> Se
     """The session that a script, or a shipped one by its name, starts from, for the screen to play it in."""
     from engine.cluster.timeline import Timeline
     from engine.scenarios.script.run import shipped_script, start_of
-    from tui.cli.session import Session
+    from tui.kit.session import Session
 
     played = shipped_script(script) if isinstance(script, str) else script
     opened = start_of(played, limit_bytes=max_input)
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
-    return Session(timeline, 0, opened.problems, opened.notes, script=played)
+    return Session(timeline, problems=opened.problems, notes=opened.notes, script=played)
 
 
 def print_session(session: Session, output: Output) -> None:
@@ -92,8 +91,9 @@ def print_session(session: Session, output: Output) -> None:
     from tui.cli.printers.keys_page import keys_lines
     from tui.cli.printers.producers_page import producers_lines
     from tui.cli.printers.reported import subscription_lines
+    from tui.cli.session import shown_in
 
-    shown = session.shown
+    shown = shown_in(session)
     if shown.reported_view is not None:
         lines: Iterable[str] = subscription_lines(shown.reported_view)
     elif shown.producers_view is not None:
@@ -111,8 +111,9 @@ def session_document(session: Session) -> dict[str, Any]:
     from engine.views.keys.document import keys_document
     from engine.views.producers.document import producers_document
     from engine.views.reported.document import subscription_document
+    from tui.cli.session import shown_in
 
-    shown = session.shown
+    shown = shown_in(session)
     if shown.reported_view is not None:
         return subscription_document(shown.reported_view)
     if shown.producers_view is not None:
@@ -120,19 +121,16 @@ def session_document(session: Session) -> dict[str, Any]:
     return dashboard_document(shown.failover_view) if shown.keys_view is None else keys_document(shown.keys_view)
 
 
-def _kept(session: Session, output: Output, journal: JournalChoice) -> tuple[Session, Keeping | None]:
-    return session, _keeping(session, output, journal)
-
-
-def _keeping(session: Session, output: Output, choice: JournalChoice) -> Keeping | None:
-    """What keeps the steps: the named file, the resumed journal, or on the screen a new session file."""
+def _kept(session: Session, output: Output, choice: JournalChoice) -> Session:
+    """The session with its journal: the named file, the resumed one, or on the screen a new session file."""
     if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
-        return None
+        return replace(session, journal=None)
     from tui.sources.sessions import Keeping, prepare_session_file
 
     if choice.path is not None:
-        return Keeping(prepare_session_file, journal=_created(choice.path, session.timeline), path=choice.path)
-    return Keeping(prepare_session_file, journal=session.journal, path=session.journal_path)
+        journal = _created(choice.path, session.timeline)
+        return replace(session, journal=Keeping(prepare_session_file, journal=journal, path=choice.path))
+    return replace(session, journal=session.journal or Keeping(prepare_session_file))
 
 
 def _created(path: Path, timeline: Timeline) -> Journal:

@@ -85,7 +85,7 @@ class AddKeyConsumerScreen(Dialog[AddConsumer]):
 
 
 def ranges_typed(text: str) -> Ranges | Rejection:
-    """Ranges as the grammar reads them; blanks between them do no harm, and no text is not a range."""
+    """Ranges as the grammar reads them; blanks between them are allowed, an empty text means none."""
     word = "".join(text.split()) or "-"
     command = parse_command(f"add x ranges {word} to y", ClusterState())
     if isinstance(command, Rejection):
@@ -126,7 +126,7 @@ class ShareKeysScreen(Dialog[ShareKeys]):
         return assembled((mark, "$accent bold"), (name, "bold"), (now, "$good"), NEW_LINE, (sentence, "$dim"), NEW_LINE)
 
     def on_mount(self) -> None:
-        """The mode in force is marked."""
+        """Mark the mode in force."""
         listed = self.query_one(OptionList)
         listed.highlighted = list(MODES).index(self._mode)
         listed.focus()

@@ -8,24 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from textual.message import Message
 
 from engine.admin.facts import Snapshot
-from engine.admin.moments import Moment
 from engine.cluster.commands import Command, End, Home, SubscribeKeyShared, TimelineCommand
 from engine.cluster.effort import effort_of, own_effort, pieces_of
 from engine.cluster.timeline import Timeline, navigate
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.errors import Rejection
-from engine.views.failover.model import Notice
 from engine.views.reported.model import Agreement
 from engine.views.reported.subscription import BUNDLES
 from engine.views.reported.view import Reported
 from tui.kit.background import Computing
 from tui.kit.live_line import Freshness
 from tui.kit.moments import Moments, is_soon_diagnosed
+from tui.kit.session import Session
 from tui.kit.shown import Places, Shown
 
 if TYPE_CHECKING:
@@ -35,33 +34,9 @@ LONG: Final = 2_500
 """Steps of more effort are computed beside the screen, which would otherwise not answer keys for a while."""
 
 
-class Scene(Protocol):
-    """What the store needs of a reading of a running cluster."""
-
-    @property
-    def timeline(self) -> Timeline: ...
-    @property
-    def problems(self) -> int: ...
-    @property
-    def notes(self) -> tuple[Notice, ...]: ...
-    @property
-    def seen(self) -> tuple[Moment, ...]: ...
-    @property
-    def reported(self) -> Reported | None: ...
-    @property
-    def diagnoses(self) -> tuple[Diagnosis, ...] | None: ...
-
-
-def read_ms(scene: Scene) -> int:
-    """Return when a scene was read, in epoch milliseconds, 0 where that is unknown."""
-    return scene.seen[-1].at_ms or 0 if scene.seen else 0
-
-
-class Journal(Protocol):
-    """What keeps the steps on disk. Called before the screen shows a step, so what was seen is never lost."""
-
-    def record(self, timeline: Timeline) -> str:
-        """Write what is new. The answer says where the steps are kept, or what went wrong, for the status line."""
+def read_ms(session: Session) -> int:
+    """Return when a session was read, in epoch milliseconds, 0 where that is unknown."""
+    return session.seen[-1].at_ms or 0 if session.seen else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,34 +64,29 @@ class Store:
             super().__init__()
             self.rejection = rejection
 
-    def __init__(
-        self,
-        timeline: Timeline,
-        *,
-        subscription: int = 0,
-        problems: int = 0,
-        notes: tuple[Notice, ...] = (),
-        journal: Journal | None = None,
-        seen: tuple[Moment, ...] = (),
-        live: Freshness | None = None,
-    ) -> None:
+    def __init__(self, session: Session) -> None:
+        timeline, feed, self._journal = session.timeline, session.feed, session.journal
         self._main = timeline
-        self._moments = Moments(Reported(seen, settled_only=live is not None))
-        self._problems = problems
-        self._notes = notes
-        self._live = live
-        self._newest: Scene | None = None
+        self._moments = Moments(Reported(session.seen, settled_only=feed is not None))
+        self._problems, self._notes = len(session.problems), session.notes
+        at_ms = read_ms(session)
+        self._live = (
+            Freshness(timeline.source, feed.every_s, at_ms, at_ms, stopped_at=session.stopped_at)
+            if feed is not None
+            else None
+        )
+        self._newest: Session | None = None
         self._kept = False
-        self._journal = journal
         self._listeners: list[Callable[[Message], object]] = []
         self._has_long_steps = any(own_effort(timeline.state, step.command) > LONG for step in timeline.log)
         self.computing: Final = Computing()
         """The step that is being computed, where that takes long."""
-        self.saved = journal.record(timeline) if journal is not None else ""
+        self.saved = self._journal.record(timeline) if self._journal is not None else ""
         places = Places(timeline.state, self._moments.reported_only(timeline.initial))
-        if places.keys[:1] == (BUNDLES,) and not subscription:
-            subscription = 1  # what was reported says more than the bundles
-        self._shown = self._at(timeline, places, max(0, min(subscription, len(places.keys) - 1)), 0)
+        place = session.subscription
+        if places.keys[:1] == (BUNDLES,) and not place:
+            place = 1  # what was reported says more than the bundles
+        self._shown = self._at(timeline, places, max(0, min(place, len(places.keys) - 1)), 0)
         self._wanted = self._shown.key
         """The key of what was chosen last. An earlier moment may not have it."""
 
@@ -367,12 +337,12 @@ class Store:
         self._kept = True
         self._post(self.Changed())
 
-    def arrive(self, scene: Scene) -> None:
+    def arrive(self, session: Session) -> None:
         """Take a newer reading, and show it unless the user is working on the present picture."""
         if self._live is None:
             return
-        self._live = replace(self._live, newest_ms=read_ms(scene), trouble="", progress="")
-        self._newest = scene
+        self._live = replace(self._live, newest_ms=read_ms(session), trouble="", progress="")
+        self._newest = session
         if self._stays or self.computing.what:
             self._post(self.Changed())
         else:
@@ -392,19 +362,19 @@ class Store:
 
     def show_newest(self) -> None:
         """Leave the what-if or the earlier moment for the newest reading."""
-        scene, self._newest = self._newest, None
+        session, self._newest = self._newest, None
         self._kept = False
         if self._live is None:
             return
-        if scene is None:
+        if session is None:
             self.submit(End())
             return
         self.computing.cancel()
-        self._live = replace(self._live, shown_ms=read_ms(scene), stopped_at=None)
-        self._moments = Moments(scene.reported or Reported(scene.seen), scene.diagnoses)
-        self._problems, self._notes = scene.problems, scene.notes
-        self._main = scene.timeline
-        self._show(self._picture(scene.timeline))
+        self._live = replace(self._live, shown_ms=read_ms(session), stopped_at=None)
+        self._moments = Moments(session.reported or Reported(session.seen), session.diagnoses)
+        self._problems, self._notes = len(session.problems), session.notes
+        self._main = session.timeline
+        self._show(self._picture(session.timeline))
 
     # what brokers reported
 

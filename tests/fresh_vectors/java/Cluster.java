@@ -63,6 +63,13 @@ final class Cluster extends Service {
         return made;
     }
 
+    /** One that only names bundles. */
+    static Cluster naming() {
+        Cluster made = Json.bare(Cluster.class);
+        made.factory = Json.bare(NamespaceBundleFactory.class);
+        return made;
+    }
+
     void forget() throws Exception {
         store.close();
     }
@@ -95,12 +102,12 @@ final class Cluster extends Service {
     }
 
     @SuppressWarnings("unchecked")
-    private static <T> T answering(Class<T> type, Answer answer) {
+    static <T> T answering(Class<T> type, Answer answer) {
         return (T) Proxy.newProxyInstance(Cluster.class.getClassLoader(), new Class<?>[] {type},
                 (self, method, given) -> answer.to(method.getName(), given));
     }
 
-    private interface Answer {
+    interface Answer {
         Object to(String method, Object[] given) throws Throwable;
     }
 

@@ -120,10 +120,19 @@ final class Json {
         }
     }
 
+    /** A class that not every release can compile. */
+    static Class<?> named(String name) {
+        try {
+            return Class.forName(name);
+        } catch (ClassNotFoundException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
     /** An object whose constructor has not run. */
     static <T> T bare(Class<T> type) {
         try {
-            var unsafe = declared(Class.forName("sun.misc.Unsafe"), "theUnsafe").get(null);
+            var unsafe = declared(named("sun.misc.Unsafe"), "theUnsafe").get(null);
             var allocate = unsafe.getClass().getMethod("allocateInstance", Class.class);
             return type.cast(allocate.invoke(unsafe, type));
         } catch (ReflectiveOperationException error) {

@@ -15,16 +15,7 @@ final class TopBundles {
     static ObjectNode answer(String kind, JsonNode in) {
         List<Map.Entry<String, ? extends Comparable>> entries = new ArrayList<>();
         for (JsonNode bundle : in.get("bundles")) {
-            var stats = new NamespaceBundleStats();
-            stats.msgRateIn = Json.number(bundle, "rateIn");
-            stats.msgRateOut = Json.number(bundle, "rateOut");
-            stats.msgThroughputIn = Json.number(bundle, "thrIn");
-            stats.msgThroughputOut = Json.number(bundle, "thrOut");
-            stats.topics = bundle.path("topics").asLong();
-            stats.consumerCount = bundle.path("consumers").asInt();
-            stats.producerCount = bundle.path("producers").asInt();
-            stats.cacheSize = bundle.path("cache").asLong();
-            entries.add(Map.entry(bundle.get("bundle").asText(), stats));
+            entries.add(Map.entry(bundle.get("bundle").asText(), stats(bundle)));
         }
         int k = in.get("k").asInt();
         TopKBundles.partitionSort(entries, k);
@@ -32,5 +23,18 @@ final class TopBundles {
         var first = out.putArray("first");
         entries.subList(0, Math.min(k, entries.size())).forEach(entry -> first.add(entry.getKey()));
         return out;
+    }
+
+    static NamespaceBundleStats stats(JsonNode bundle) {
+        var stats = new NamespaceBundleStats();
+        stats.msgRateIn = Json.number(bundle, "rateIn");
+        stats.msgRateOut = Json.number(bundle, "rateOut");
+        stats.msgThroughputIn = Json.number(bundle, "thrIn");
+        stats.msgThroughputOut = Json.number(bundle, "thrOut");
+        stats.topics = bundle.path("topics").asLong();
+        stats.consumerCount = bundle.path("consumers").asInt();
+        stats.producerCount = bundle.path("producers").asInt();
+        stats.cacheSize = bundle.path("cache").asLong();
+        return stats;
     }
 }

@@ -34,6 +34,10 @@ final class Transfers {
         Set<String> hidden = new HashSet<>();
         var counter = new UnloadCounter();
         var shedder = new TransferShedder(counter);
+        if (in.has("policies")) {
+            Json.call(null, Json.named("TransferPolicies"), "give",
+                    new Class<?>[] {TransferShedder.class, JsonNode.class}, shedder, in.get("policies"));
+        }
         long begun = System.currentTimeMillis();
         return Json.steps(in, step -> {
             if (step.has("loads")) {

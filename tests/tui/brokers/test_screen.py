@@ -23,6 +23,7 @@ from tui.brokers.screen import BrokersScreen
 from tui.brokers.sliders import OTHER, Sliders
 from tui.brokers.words import next_lines
 from tui.kit.help import HelpScreen
+from tui.kit.session import Session
 
 
 def view_of(screen: BrokersScreen) -> BrokersView:
@@ -247,7 +248,7 @@ def test_b_on_the_main_screen_opens_the_shipped_brokers_and_escape_goes_back() -
     from engine.scenarios.embedded import DEFAULT_SCENE, embedded
 
     scene = embedded(DEFAULT_SCENE)
-    app = RingsideApp(Timeline.start(scene.state, scene.seed, scene.source), animate=False, depth="truecolor")
+    app = RingsideApp(Session(Timeline.start(scene.state, scene.seed, scene.source)), animate=False, depth="truecolor")
 
     async def story(pilot: Pilot[int]) -> None:
         below = app.screen

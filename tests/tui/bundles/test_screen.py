@@ -22,6 +22,7 @@ from tui.bundles.screen import BundlesScreen
 from tui.failover.screen import MainScreen
 from tui.kit.help import HelpScreen
 from tui.kit.line_table import LineTable
+from tui.kit.session import Session
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -268,7 +269,7 @@ def test_n_and_p_go_through_the_namespaces() -> None:
 
 
 def test_without_a_namespace_b_says_so() -> None:
-    app = RingsideApp(bundles_app(ClusterState()).store.timeline, animate=False)
+    app = RingsideApp(Session(bundles_app(ClusterState()).store.timeline), animate=False)
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("b")

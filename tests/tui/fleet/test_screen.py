@@ -16,6 +16,7 @@ from tests.tui.screens_under_test import text_of
 from tui.cli import screen
 from tui.cli.fleet import screen as fleet_screen
 from tui.cli.fleet.screen import FleetPartApp, session_of
+from tui.cli.session import shown_in
 from tui.fleet.app import FleetApp
 from tui.fleet.columns import FINDINGS, LISTS, NAMESPACES, SUBSCRIPTIONS
 from tui.fleet.screen import Chosen, Place, Spot
@@ -166,7 +167,7 @@ def test_enter_opens_what_stands_under_the_cursor(folder: Path) -> None:
     play(app, "enter")
     assert app.chosen == Chosen(NAMESPACE, "billing", True) and app.return_code == 0
     session = session_of(folder, app.chosen)
-    assert [row.name for row in session.shown.failover_view.consumers] == ["billing-0", "billing-1", "billing-2"]
+    assert [row.name for row in shown_in(session).failover_view.consumers] == ["billing-0", "billing-1", "billing-2"]
     other = app_on(folder)
     play(other, "tab", "down", "enter")
     assert other.chosen == Chosen("shop/loose", "", True) and other.place.shown == NAMESPACES.table
@@ -194,7 +195,7 @@ def test_one_comes_back_to_where_one_left(folder: Path) -> None:
 
 def part_app(folder: Path) -> FleetPartApp:
     session = session_of(folder, Chosen(NAMESPACE, "", True))
-    return FleetPartApp(session.timeline, notes=session.notes, animate=False, depth="truecolor")
+    return FleetPartApp(session, animate=False, depth="truecolor")
 
 
 def test_escape_in_the_simulator_closes_what_is_open_and_then_goes_back(folder: Path) -> None:
@@ -218,8 +219,8 @@ def test_escape_in_the_simulator_closes_what_is_open_and_then_goes_back(folder: 
 
 def test_the_key_shared_screen_names_the_way_back_too(folder: Path) -> None:
     session = session_of(folder, Chosen(NAMESPACE, "orders", None))
-    app = FleetPartApp(session.timeline, animate=False, depth="truecolor")
-    assert "esc Fleet" in play(app) and "worker-0" in play(FleetPartApp(session.timeline, animate=False, depth="mono"))
+    app = FleetPartApp(session, animate=False, depth="truecolor")
+    assert "esc Fleet" in play(app) and "worker-0" in play(FleetPartApp(session, animate=False, depth="mono"))
 
 
 def test_the_loop_comes_back_with_escape_and_ends_with_q(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

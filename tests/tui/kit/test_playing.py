@@ -15,6 +15,7 @@ from tui.app import RingsideApp
 from tui.kit.playing import Player
 from tui.kit.ring_panel import RingPanel, ViewMode
 from tui.kit.screen import DashboardScreen
+from tui.kit.session import Session
 
 STORY = """# A small story
 new topics 12 consumers 3
@@ -39,7 +40,7 @@ def script_of(text: str) -> Script:
 def app_for(script: Script) -> RingsideApp:
     opened = start_of(script)
     timeline = Timeline.start(opened.state, opened.seed, opened.source)
-    return RingsideApp(timeline, script=script, animate=False, depth="truecolor")
+    return RingsideApp(Session(timeline, script=script), animate=False, depth="truecolor")
 
 
 def test_a_player_hands_out_each_action_once_when_its_time_has_come() -> None:
@@ -141,7 +142,9 @@ def test_shipped_scripts_play_to_their_end_without_a_failure(name: str) -> None:
 def test_an_animated_app_plays_by_itself() -> None:
     script = script_of(STORY)
     opened = start_of(script)
-    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), script=script, depth="truecolor")
+    app = RingsideApp(
+        Session(Timeline.start(opened.state, opened.seed, opened.source), script=script), depth="truecolor"
+    )
 
     async def story(pilot: Pilot[int]) -> None:
         assert main_screen(app).playing
@@ -153,7 +156,7 @@ def test_an_animated_app_plays_by_itself() -> None:
 
 def test_a_change_flashes_and_settles() -> None:
     opened = start_of(script_of(STORY))
-    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), depth="truecolor")
+    app = RingsideApp(Session(Timeline.start(opened.state, opened.seed, opened.source)), depth="truecolor")
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
@@ -174,7 +177,9 @@ def test_a_change_flashes_and_settles() -> None:
 def test_a_flash_goes_from_the_old_picture_to_the_new_one() -> None:
     """Fresh, changed arcs look as before; settled, as if there had been no animation."""
     opened = start_of(script_of(STORY))
-    app = RingsideApp(Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor")
+    app = RingsideApp(
+        Session(Timeline.start(opened.state, opened.seed, opened.source)), animate=False, depth="truecolor"
+    )
 
     async def story(pilot: Pilot[int]) -> None:
         panel = main_screen(app).query_one(RingPanel)

@@ -24,6 +24,7 @@ from themes.palettes import DEPTHS, Depth
 from tui.app import RingsideApp
 from tui.kit.dialog import Dialog
 from tui.kit.screens import POSTPONED_AT_MOST, DimmedScreen, RingsideScreen, tinted
+from tui.kit.session import Session
 
 SIZE = (120, 40)
 
@@ -43,7 +44,7 @@ class Watched(RingsideApp):
 
 def watched(depth: Depth | None = None) -> Watched:
     opened = synthetic_state(topics=60, partitions=1, consumers=4)
-    return Watched(Timeline.start(opened.state, source="test"), animate=False, depth=depth)
+    return Watched(Session(Timeline.start(opened.state, source="test")), animate=False, depth=depth)
 
 
 @pytest.mark.parametrize("keys", [("a", "escape"), ("s", "escape"), ("f", "escape"), ("z", "z"), ("b", "escape"), "x"])

@@ -11,6 +11,7 @@ from engine.cluster.timeline import Timeline
 from tests.tui.key_scenes import in_mode
 from tests.tui.screens_under_test import cluster
 from tui.kit.background import Work
+from tui.kit.session import Session
 from tui.kit.store import Store
 
 
@@ -26,7 +27,7 @@ class Keeper:
 
 
 def store_of(keeper: Keeper | None = None) -> tuple[Store, list[Message]]:
-    store = Store(Timeline.start(cluster(), 7, "a test"), journal=keeper)
+    store = Store(Session(Timeline.start(cluster(), 7, "a test"), journal=keeper))
     messages: list[Message] = []
     store.listen(messages.append)
     return store, messages
@@ -86,7 +87,7 @@ POINTS = 2_000
 
 def beside() -> tuple[Store, list[Message], list[Work]]:
     """A store of a Key_Shared subscription, its messages, and what it wants to have computed beside a screen."""
-    store = Store(Timeline.start(in_mode("sticky"), 7, "a test"))
+    store = Store(Session(Timeline.start(in_mode("sticky"), 7, "a test")))
     messages: list[Message] = []
     works: list[Work] = []
     store.listen(messages.append)

@@ -16,8 +16,8 @@ from tests.tui.screens_under_test import app_of, run, text_of
 from tui.app import RingsideApp
 from tui.kit.line_table import LineTable
 from tui.kit.screen import DashboardScreen
+from tui.kit.session import Session
 from tui.kit.why_panel import WhyPanel
-from tui.scene import Scene
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -25,7 +25,7 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 def app_on(folder: Path) -> RingsideApp:
     opened = open_path(folder)
     timeline = Timeline.start(opened.state, 0, "a dump")
-    return RingsideApp(Scene(timeline, seen=opened.seen), animate=False, depth="truecolor")
+    return RingsideApp(Session(timeline, seen=opened.seen), animate=False, depth="truecolor")
 
 
 async def press(pilot: Pilot[int], *keys: str) -> None:

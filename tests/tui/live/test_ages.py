@@ -70,7 +70,7 @@ def test_the_feed_knows_what_each_screen_shows() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert feed.arrived is not None
-        feed.arrived(pictures.scene(replace(reading(10), older={ORDERS: BEGAN_MS - 5000})))
+        feed.arrived(pictures.newer(replace(reading(10), older={ORDERS: BEGAN_MS - 5000})))
         await pilot.pause()
         assert not feed.in_view[1]
         live = app.store.live

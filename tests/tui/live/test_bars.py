@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from contextlib import closing
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -17,10 +18,9 @@ from tests.tui.live.large import BEGAN_MS, ORDERS, large_reading
 from tests.tui.live.test_live import Hand, app_with
 from tui.cli import pictures as of_readings
 from tui.cli.pictures import Pictures
-from tui.kit.live_line import Freshness
 from tui.kit.store import Store
 from tui.sources.cluster.access import Access
-from tui.sources.cluster.source import Source
+from tui.sources.cluster.source import Feed, Source
 
 DAY_S: Final = 24 * 3600
 REFRESHES: Final = 72
@@ -44,7 +44,7 @@ def test_a_day_of_refreshes_takes_no_more_memory_once_caches_are_full(monkeypatc
     with playing() as server, closing(Source(Access(server.url)).follower(clock)) as follower:
         pictures = Pictures()
         first = pictures.session(follower.read())
-        store = Store(first.timeline, seen=first.seen, live=Freshness(server.url, 10.0, BEGAN_MS, BEGAN_MS))
+        store = Store(replace(first, feed=Feed(follower, 10.0, pictures.newer)))
         held: list[int] = []
         tracemalloc.start()
         try:
@@ -54,7 +54,7 @@ def test_a_day_of_refreshes_takes_no_more_memory_once_caches_are_full(monkeypatc
                 rate = b'"msgRateOut":%d.5' % (turn * 7919 % 1000)
                 changed = recorded()[ORDERS].replace(b'"msgRateOut":0.0', rate)
                 server.answers[ORDERS] = changed if turn % 3 else changed.replace(b'"c-1"', b'"c-%d"' % (turn % 50 + 9))
-                store.arrive(pictures.scene(follower.read()))
+                store.arrive(pictures.newer(follower.read()))
                 assert store.shown.failover_view.status.subscription
                 clock.now += DAY_S / REFRESHES
                 if turn % (REFRESHES // 6) == REFRESHES // 6 - 1:
@@ -73,7 +73,7 @@ def test_a_reading_of_many_topics_blocks_no_key() -> None:
         get_to_know()
         first = pictures.session(large_reading(LARGE, 0))
         app = app_with(feed, pictures, first)
-        scenes = [pictures.scene(large_reading(LARGE, 10 * turn, f"c-{turn % 3}")) for turn in range(1, 3)]
+        scenes = [pictures.newer(large_reading(LARGE, 10 * turn, f"c-{turn % 3}")) for turn in range(1, 3)]
         longest = []
 
         async def story() -> None:

@@ -50,13 +50,13 @@ def test_a_disagreement_is_counted_an_event_and_listed(at: Callable[[float], Non
 
     async def story(pilot: Pilot[int]) -> None:
         assert feed.arrived is not None
-        feed.arrived(pictures.scene(reading(10)))
+        feed.arrived(pictures.newer(reading(10)))
         await pilot.pause()
         assert "56 facts agree" in text_of(app)
-        feed.arrived(pictures.scene(wrong(20)))
+        feed.arrived(pictures.newer(wrong(20)))
         await pilot.pause()
         assert app.store.agreement.disagreements == ()  # one reading alone may be of two moments
-        feed.arrived(pictures.scene(wrong(30)))
+        feed.arrived(pictures.newer(wrong(30)))
         await pilot.pause()
         reported = app.store.shown.failover_view.reported
         assert reported is not None

@@ -18,7 +18,7 @@ from tui.app import OpeningScreen, RingsideApp
 from tui.cli.pictures import STOPPED, Pictures
 from tui.kit import live_line
 from tui.kit.screen import DashboardScreen
-from tui.scene import Opening, Scene
+from tui.kit.session import Opening, Session
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.outcomes import ClusterOutOfReachError, Fault
 from tui.sources.cluster.pace import Limits
@@ -61,27 +61,19 @@ class Opened:
         self.first = FirstReading(self.source, CountingClock())
         self.pictures = Pictures()
         self.follower = self.source.follower(CountingClock())
-        self.feed: Feed[Scene] = Feed(self.follower, HANG_S, self.pictures.scene)
+        self.feed: Feed[Session] = Feed(self.follower, HANG_S, self.pictures.newer)
         opening = Opening(self.source.access.origin, self.load, self.first)
         self.app = RingsideApp(opening, animate=False, depth="truecolor")
 
-    def load(self) -> Scene:
+    def load(self) -> Session:
         reading = self.first.read()
-        session = self.pictures.session(reading)
-        return Scene(
-            session.timeline,
-            notes=session.notes,
-            seen=session.seen,
-            feed=self.feed,
-            origin=reading.origin,
-            stopped_at=reading.stopped_at,
-        )
+        return replace(self.pictures.session(reading), feed=self.feed, stopped_at=reading.stopped_at)
 
     def codes(self) -> list[str]:
         return [notice.code for notice in self.app.store._notes]
 
-    def refresh(self) -> list[Scene]:
-        arrived: list[Scene] = []
+    def refresh(self) -> list[Session]:
+        arrived: list[Session] = []
         missed: list[str] = []
         self.feed.turn(arrived.append, missed.append)
         assert missed == []

@@ -18,10 +18,9 @@ from tui.app import RingsideApp
 from tui.brokers.screen import BrokersScreen
 from tui.cli import pictures as of_readings
 from tui.cli.pictures import Pictures
-from tui.cli.session import Session
 from tui.kit import live_line
 from tui.kit.live_line import Freshness, freshness_parts
-from tui.scene import Scene
+from tui.kit.session import Session
 from tui.sources.cluster import source
 from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault, Gap
 from tui.sources.cluster.reader import OnProgress
@@ -58,7 +57,7 @@ class Hand:
     every_s = 10.0
 
     def __init__(self) -> None:
-        self.arrived: Callable[[Scene], object] | None = None
+        self.arrived: Callable[[Session], object] | None = None
         self.missed: Callable[[str], object] | None = None
         self.progressed: Callable[[str], object] | None = None
         self.stopped = False
@@ -66,7 +65,7 @@ class Hand:
 
     def start(
         self,
-        arrived: Callable[[Scene], object],
+        arrived: Callable[[Session], object],
         missed: Callable[[str], object],
         progressed: Callable[[str], object],
     ) -> None:
@@ -94,8 +93,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 def app_with(feed: Hand, pictures: Pictures, session: Session | None = None) -> RingsideApp:
     session = session or pictures.session(reading(0))
-    scene = Scene(session.timeline, 0, 0, session.notes, seen=session.seen, feed=feed, origin=ORIGIN)
-    return RingsideApp(scene, animate=False, depth="truecolor")
+    return RingsideApp(replace(session, feed=feed), animate=False, depth="truecolor")
 
 
 def names(app: RingsideApp) -> list[str]:
@@ -112,7 +110,7 @@ def test_a_newer_reading_becomes_the_picture(at: Callable[[float], None]) -> Non
         assert names(app) == ["c-0", "c-1", "c-2"]
         assert feed.arrived is not None
         at(11)
-        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        feed.arrived(pictures.newer(reading(10, without="c-1")))
         await pilot.pause()
         assert names(app) == ["c-0", "c-2"]
         assert "live, read 1 s ago" in text_of(app)
@@ -156,7 +154,7 @@ def test_the_screen_of_brokers_follows_and_keeps_its_what_if(at: Callable[[float
         assert (screen.cycle, len(screen.frame.rows)) == (1, 2)
         for second, rate in ((10, 111.0), (20, 222.0)):
             assert feed.arrived is not None
-            feed.arrived(pictures.scene(with_rate(reading(second), rate)))
+            feed.arrived(pictures.newer(with_rate(reading(second), rate)))
         await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
@@ -191,7 +189,7 @@ def test_trouble_keeps_the_picture_and_marks_it_until_the_cluster_is_back(at: Ca
         assert "STALE, read 1 min 15 s ago" in text_of(app)
         assert "no connection [/red]" in text_of(app)
         assert names(app) == ["c-0", "c-1", "c-2"]
-        feed.arrived(pictures.scene(reading(75)))
+        feed.arrived(pictures.newer(reading(75)))
         await pilot.pause()
         assert "live, read 0 s ago" in text_of(app)
         assert "STALE" not in text_of(app)
@@ -210,7 +208,7 @@ def test_steps_of_a_what_if_stay_until_the_newest_is_asked_for(at: Callable[[flo
         assert "what-if, 0 steps on a picture" in text_of(app)
         assert app.store.submit_line("add what-if") is None
         at(20)
-        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        feed.arrived(pictures.newer(reading(10, without="c-1")))
         await pilot.pause()
         assert names(app) == ["c-0", "c-1", "c-2", "what-if"]
         assert "what-if, 1 step on a picture read 20 s ago" in text_of(app)
@@ -233,7 +231,7 @@ def test_the_shown_subscription_stays_the_shown_one(at: Callable[[float], None])
         await pilot.pause()
         shown = app.store.shown.key
         assert "ks" in shown
-        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        feed.arrived(pictures.newer(reading(10, without="c-1")))
         await pilot.pause()
         assert app.store.shown.key == shown
         assert "live, read" in text_of(app)
@@ -243,7 +241,7 @@ def test_the_shown_subscription_stays_the_shown_one(at: Callable[[float], None])
 
 def test_pictures_of_files_have_no_such_line() -> None:
     session = Pictures().session(reading(0))
-    app = RingsideApp(Scene(session.timeline, seen=session.seen), animate=False)
+    app = RingsideApp(Session(session.timeline, seen=session.seen), animate=False)
 
     async def story(pilot: Pilot[int]) -> None:
         assert not app.screen.query("#live")
@@ -266,7 +264,7 @@ def test_what_happened_between_readings_can_be_gone_back_to(at: Callable[[float]
 
     async def story(pilot: Pilot[int]) -> None:
         assert feed.arrived is not None
-        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        feed.arrived(pictures.newer(reading(10, without="c-1")))
         await pilot.pause()
         assert app.store.moment == (2, 2)
         await pilot.press("[")
@@ -274,7 +272,7 @@ def test_what_happened_between_readings_can_be_gone_back_to(at: Callable[[float]
         assert app.store.moment == (1, 2)
         assert names(app) == ["c-0", "c-1", "c-2"]
         at(25)
-        feed.arrived(pictures.scene(reading(20, without="c-1")))
+        feed.arrived(pictures.newer(reading(20, without="c-1")))
         await pilot.pause()
         assert names(app) == ["c-0", "c-1", "c-2"]
         assert "= moment 1 of 2, read 25 s ago" in text_of(app)
@@ -362,7 +360,7 @@ def test_the_progress_of_a_reading_is_shown_until_it_is_there(at: Callable[[floa
         await pilot.pause()
         assert "7 of 90 requests" in text_of(app)
         assert app.store.shown.failover_view is view
-        feed.arrived(pictures.scene(reading(10)))
+        feed.arrived(pictures.newer(reading(10)))
         await pilot.pause()
         assert "of 90 requests" not in text_of(app)
 

@@ -87,7 +87,7 @@ def test_w_keeps_the_picture_then_lists_the_steps_and_y_copies_the_lines(at: Cal
     async def story(pilot: Pilot[int]) -> None:
         assert feed.arrived is not None
         await pilot.press("W")
-        feed.arrived(pictures.scene(reading(10, without="c-1")))
+        feed.arrived(pictures.newer(reading(10, without="c-1")))
         await pilot.pause()
         assert names(app) == ["c-0", "c-1", "c-2"]
         assert app.store.submit_line("add c-9") is None

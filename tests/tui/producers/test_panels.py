@@ -14,6 +14,7 @@ from tui.app import RingsideApp
 from tui.failover.screen import MainScreen
 from tui.keys.screen import KeysScreen
 from tui.kit.help import HelpScreen
+from tui.kit.session import Session
 from tui.producers.bindings import BINDINGS
 from tui.producers.panels import MatrixPanel
 from tui.producers.screen import ProducersScreen
@@ -164,7 +165,9 @@ def test_a_story_plays_on_the_screen_and_none_of_its_promises_fails(name: str) -
     script = shipped_script(name)
     opened = start_of(script)
     app = RingsideApp(
-        Timeline.start(opened.state, opened.seed, opened.source), animate=False, depth="truecolor", script=script
+        Session(Timeline.start(opened.state, opened.seed, opened.source), script=script),
+        animate=False,
+        depth="truecolor",
     )
 
     async def story(pilot: Pilot[int]) -> None:

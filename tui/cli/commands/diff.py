@@ -16,7 +16,7 @@ from tui.cli.output import json_text, say, say_problems, write_out, write_page
 if TYPE_CHECKING:
     from engine.cluster.state import ClusterState
     from engine.views.comparing.limits import Limit
-    from tui.cli.session import Session
+    from tui.kit.session import Session
 
 RULES: Final = {"ring": "true", "modulo": "false"}
 KINDS: Final = ("rule", "release", "step", "apply")

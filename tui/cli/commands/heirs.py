@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from engine.views.brokers.heirs import BrokerHeirsView, BrokerLoss
     from engine.views.comparing.heirs import HeirRow, HeirsView, LossesView
-    from tui.cli.session import Session
+    from tui.kit.session import Session
 
 _CONSUMER_HEIR_ALIGNS: Final[tuple[Align, ...]] = ("<", ">", ">", ">", ">")
 _CONSUMER_LOSS_ALIGNS: Final[tuple[Align, ...]] = ("<", "<", ">", ">", ">", "<", ">", ">", ">", ">", ">")

@@ -12,7 +12,7 @@ from tui.cli.options import JournalChoice, Output, output_options
 from tui.cli.showing import show_session
 
 if TYPE_CHECKING:
-    from tui.cli.session import Session
+    from tui.kit.session import Session
 
 EVERY_S: Final = 10.0
 WHOLE_EVERY_S: Final = 60.0
@@ -71,7 +71,7 @@ def live_command(
     def begun() -> Session:
         reading = first.read()
         session = pictures.session(reading, subscription)
-        feed = Feed(source.follower(rounds=(every, whole_every)), every, pictures.scene, reading.cluster)
+        feed = Feed(source.follower(rounds=(every, whole_every)), every, pictures.newer, reading.cluster)
         return replace(session, feed=feed, stopped_at=reading.stopped_at)
 
     return show_session(begun, output, journal, name=source.access.origin, reading=first)

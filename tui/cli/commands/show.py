@@ -17,7 +17,7 @@ from tui.cli.showing import show, show_session
 
 if TYPE_CHECKING:
     from engine.scenarios.opening import Opened
-    from tui.cli.session import Session
+    from tui.kit.session import Session
 
 Command = TypeVar("Command", bound=Callable[..., object])
 

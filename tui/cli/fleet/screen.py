@@ -19,8 +19,8 @@ from tui.kit.screen import DashboardScreen
 
 if TYPE_CHECKING:
     from tui.brokers.app import BrokersApp
-    from tui.cli.session import Session
     from tui.fleet.screen import Chosen, Place
+    from tui.kit.session import Session
     from tui.sources.fleet_tables import ResultFolder
 
 
@@ -99,9 +99,11 @@ def _open_part(session: Session, output: Output, *, mono: bool, ascii_only: bool
     """Show a part in the simulator: the exit code, and whether escape ended it."""
     from tui.cli.screen import Begun, run_screen
 
-    begun = Begun(lambda: (session, None))
+    begun = Begun(lambda: session)
     try:
-        app = FleetPartApp(begun.scene(), animate=output.animate, theme=output.theme, mono=mono, ascii_only=ascii_only)
+        app = FleetPartApp(
+            begun.session(), animate=output.animate, theme=output.theme, mono=mono, ascii_only=ascii_only
+        )
         code = run_screen(app)
         return code, code == FINE and app.went_back
     finally:
@@ -120,7 +122,7 @@ def session_of(target: ResultFolder, chosen: Chosen) -> Session:
     """What was chosen as a session of the simulator. Raises ``InputError`` where there is nothing to show."""
     from engine.cluster.timeline import Timeline
     from engine.scenarios.opening import open_fleet_part
-    from tui.cli.session import Session
+    from tui.kit.session import Session
     from tui.sources.fleet_part import part_of
 
     opened = open_fleet_part(part_of(target, chosen.namespace, chosen.subscription, listed_flag=chosen.listed_flag))

@@ -1,4 +1,4 @@
-"""What an app shows: a scene, or one that is still to be loaded."""
+"""What an app shows or a command prints: a session, or one that is still to be loaded."""
 
 from __future__ import annotations
 
@@ -6,28 +6,38 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # the scene may be loaded after the first paint, so nothing heavy is imported here
+if TYPE_CHECKING:  # a session may be loaded after the first paint, so nothing heavy is imported here
     from engine.admin.moments import Moment
     from engine.cluster.timeline import Timeline
     from engine.diagnosis.model import Diagnosis
+    from engine.errors import Problem
     from engine.scenarios.script.model import Script
     from engine.views.failover.model import Notice
     from engine.views.reported.view import Reported
-    from tui.kit.store import Journal
+
+
+class Journal(Protocol):
+    """What keeps the steps on disk. Called before the screen shows a step, so what was seen is never lost."""
+
+    def record(self, timeline: Timeline) -> str:
+        """Write what is new. The answer says where the steps are kept, or what went wrong, for the status line."""
+
+    def close(self) -> str:
+        """Save what is missing, and return what could not be saved, "" for nothing."""
 
 
 class Feed(Protocol):
-    """What brings newer scenes of a running cluster, each ``every_s`` seconds."""
+    """What brings newer readings of a running cluster, each ``every_s`` seconds."""
 
     every_s: float
 
     def start(
         self,
-        arrived: Callable[[Scene], object],
+        arrived: Callable[[Session], object],
         missed: Callable[[str], object],
         progressed: Callable[[str], object],
     ) -> None:
-        """Begin, in a thread of its own, in which all are called: with a newer scene, or why there is none.
+        """Begin, in a thread of its own, in which all are called: with a newer reading, or why there is none.
 
         ``progressed`` gets how far a reading is that takes its time.
         """
@@ -43,31 +53,29 @@ class Feed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """A timeline, the place of the subscription to show first, and the notes of opening the state.
+class Session:
+    """A timeline, the place of the subscription to show first, and the problems and notes of opening the state.
 
     ``journal`` keeps the steps; ``script`` is what the screen plays; ``seen`` is what brokers reported; ``feed`` brings
-    newer scenes, and ``origin`` is where they are from; ``stopped_at`` is how many topics of how many were read, where
-    the reading was stopped. ``reported`` and ``diagnoses`` are of ``seen``, where they were
-    made already.
+    newer readings; ``stopped_at`` is how many topics of how many were read, where the reading was stopped. ``reported``
+    and ``diagnoses`` are of ``seen``, where they were made already.
     """
 
     timeline: Timeline
     subscription: int = 0
-    problems: int = 0
+    problems: tuple[Problem, ...] = ()
     notes: tuple[Notice, ...] = ()
     journal: Journal | None = None
     script: Script | None = None
     seen: tuple[Moment, ...] = ()
     feed: Feed | None = None
-    origin: str = ""
     reported: Reported | None = None
     diagnoses: tuple[Diagnosis, ...] | None = None
     stopped_at: tuple[int, int] | None = None
 
 
 class FirstReading(Protocol):
-    """The reading of a running cluster that the first scene is made of."""
+    """The reading of a running cluster that the first session is made of."""
 
     def watch(self, progressed: Callable[[str], object]) -> None:
         """Have this called with how far it is, in the thread of the reading."""
@@ -78,12 +86,12 @@ class FirstReading(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A scene that is still to be loaded, and its name for the sentence "opening NAME …".
+    """A session that is still to be loaded, and its name for the sentence "opening NAME …".
 
     ``load`` runs in a thread of its own; what it raises ends the app and is in ``RingsideApp.failure``. Where it
     begins with a ``reading``, the sentence says how far that is, and ``esc`` stops it.
     """
 
     name: str
-    load: Callable[[], Scene]
+    load: Callable[[], Session]
     reading: FirstReading | None = None
