@@ -29,7 +29,7 @@ WIDE_CELLS = 48
 
 @dataclass(frozen=True, slots=True)
 class BundleKey:
-    """Which bundle: stable over steps, so that opened nodes stay open."""
+    """The identity of a bundle, stable over steps, so that opened nodes stay open."""
 
     namespace: str
     range_text: str
@@ -66,7 +66,6 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
     ]
 
     namespaces: reactive[tuple[NamespaceNode, ...]] = reactive(())
-    """What is shown."""
 
     @dataclass
     class TopicsWanted(Message):
@@ -98,7 +97,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
         self._opened_bundles: set[BundleKey] = set()
 
     def process_label(self, label: TextType) -> Text:
-        """A label as it is; the stock one reads it as markup."""
+        """Return the label as plain text; Textual's tree would read it as markup."""
         return plain_label(label)
 
     def watch_namespaces(self, namespaces: tuple[NamespaceNode, ...]) -> None:
@@ -148,7 +147,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
                 node.expand()
             else:
                 node.remove_children()
-                # After an undone split; nobody closed it on purpose, so it opens again with the next one.
+                # After an undone split: the user did not close it, so it opens again with the next split.
                 with self.prevent(Tree.NodeCollapsed):
                     node.collapse()
 
@@ -202,7 +201,7 @@ class BundleTree(Tree[Entry], inherit_bindings=False):
             node.add_leaf(Text(words, self._part("number")), data=None)
 
     def mark(self, bundle: BundleKey) -> None:
-        """Put the cursor on a bundle and open what it is in; do nothing where it is not there."""
+        """Put the cursor on a bundle and open the nodes above it; do nothing where it does not exist."""
         node = self._find(self.root, bundle)
         if node is not None:
             parent = node.parent

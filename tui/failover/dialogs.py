@@ -27,7 +27,7 @@ from tui.kit.verdict_words import verdict_text
 from tui.kit.wording import fit, msgs_per_sec, quantity, safe_name, short_topic, shorten_middle
 
 _NAME_CELLS: Final = (10, 38)
-"""The least width of names, and the one at which they let other columns in."""
+"""The least width of names, and the width from which on other columns have room beside them."""
 _BUNDLE_CELLS: Final = 23
 
 
@@ -66,7 +66,7 @@ class AddConsumerScreen(Dialog[AddConsumer]):
         self._judge()
 
     def _judge(self) -> None:
-        """Say what connecting it would do, as far as what is typed can be carried out."""
+        """Say what connecting it would do, where what is typed can be carried out."""
         level = self.text_of("priority").strip() or "0"
         verdict = None
         if re.fullmatch(r"[-+]?[0-9]+", level):

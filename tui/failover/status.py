@@ -27,7 +27,7 @@ def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
     several = ""
     if status.subscription in status.subscriptions:
         several = place_among(status.subscriptions.index(status.subscription), len(status.subscriptions))
-    # Without a subscription nothing is decided, so there is no rule to tell.
+    # Without a subscription nothing is decided, so no rule is shown.
     rule = f"{GAP}{status.rule_text}" if status.subscription else ""
     parts: list[Ranked] = [
         (5, " ringside", "$accent bold"),
@@ -48,7 +48,7 @@ def _parts(status: StatusView, saved: str, name_cells: int) -> list[Ranked]:
 
 
 def _rule_style(status: StatusView) -> str:
-    """Good is a rule that the other one would not make better, whichever of the two it is."""
+    """Either rule is good as long as the other one would not be better."""
     if status.rule is RuleInForce.NOBODY:
         return "$bad bold"
     if status.flag_change is None:

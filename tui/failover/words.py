@@ -15,7 +15,7 @@ from tui.kit.wording import FLAG, msgs_per_sec, safe_name, shorten_middle, unmov
 
 
 def hint(view: DashboardView) -> str:
-    """What is to be seen for a newcomer, and after a step what it did; then what to try next."""
+    """What a newcomer sees, or after a step what it did; then what to try next."""
     event = view.events[-1] if view.events else None
     if not view.status.step or event is None or event.kind == "open":
         return state_hint(view)
@@ -23,7 +23,7 @@ def hint(view: DashboardView) -> str:
 
 
 def with_notice(view: DashboardView, notice: str) -> str:
-    """What the last step did, and a notice that it brought up."""
+    """What the last step did, and the new notice."""
     return f"{_happened(view.events[-1], view)} New (i): {notice}"
 
 

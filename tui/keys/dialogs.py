@@ -85,13 +85,25 @@ class AddKeyConsumerScreen(Dialog[AddConsumer]):
 
 
 def ranges_typed(text: str) -> Ranges | Rejection:
-    """Ranges as the grammar reads them; blanks between them do no harm, and no text is not a range."""
+    """Ranges as the grammar reads them; blanks between them are allowed, an empty text means none."""
     word = "".join(text.split()) or "-"
     command = parse_command(f"add x ranges {word} to y", ClusterState())
     if isinstance(command, Rejection):
         return command
     assert isinstance(command, AddConsumer), "the line adds a consumer"
     return command.ranges or ()
+
+
+class _Modes(OptionList):
+    """The stock list; a page has no height until lines are visible."""
+
+    def action_page_down(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_down()
+
+    def action_page_up(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_up()
 
 
 class ShareKeysScreen(Dialog[ShareKeys]):
@@ -112,7 +124,7 @@ class ShareKeysScreen(Dialog[ShareKeys]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -middle"):
-            yield OptionList(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
+            yield _Modes(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
             yield PlainLabel("points of each node", classes="dialog--label points")
             yield TypedLine(self._points, id="points", classes="points", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")
@@ -126,7 +138,7 @@ class ShareKeysScreen(Dialog[ShareKeys]):
         return assembled((mark, "$accent bold"), (name, "bold"), (now, "$good"), NEW_LINE, (sentence, "$dim"), NEW_LINE)
 
     def on_mount(self) -> None:
-        """The mode in force is marked."""
+        """Mark the mode in force."""
         listed = self.query_one(OptionList)
         listed.highlighted = list(MODES).index(self._mode)
         listed.focus()

@@ -82,7 +82,7 @@ def gap_heading(width: int) -> Text:
 
 
 def gap_line(gap: GapRow, width: int, colours: Palette) -> Text:
-    """Slots that nobody has, how many messages wait there, and the known keys among them."""
+    """Slots without an owner, how many messages wait there, and the known keys among them."""
     dim = hex_colour(colours.dim)
     text = Text(no_wrap=True)
     text.append(f" {f'{gap.start}-{gap.end}':<15} ", f"bold {hex_colour(colours.warn)}")

@@ -27,7 +27,6 @@ class LuckAxis(LinePanel):
     """What is drawn; None while there is nothing to judge."""
 
     def watch_picture(self) -> None:
-        """Another answer."""
         self.forget()
 
     def draw(self, width: int, height: int) -> list[Strip]:
@@ -45,7 +44,6 @@ class LuckPanel(FittedPanel, VerticalScroll):
     """
 
     luck: reactive[LuckView | None] = reactive(None)
-    """What is shown."""
 
     def compose(self) -> ComposeResult:
         yield PlainStatic(classes="numbers")
@@ -53,7 +51,6 @@ class LuckPanel(FittedPanel, VerticalScroll):
         yield PlainStatic(classes="reason")
 
     def watch_luck(self) -> None:
-        """Another answer."""
         self.write_again()
 
     def write(self) -> None:

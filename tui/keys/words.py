@@ -81,7 +81,7 @@ def wait_sentence(view: KeysView, wait: WaitRow) -> str:
 
 
 def comes_with_time(wait: WaitRow) -> bool:
-    """Whether nobody has to do anything for the wait to end."""
+    """Whether the wait ends by itself."""
     return wait.ends_when.startswith("the next ")
 
 
@@ -124,7 +124,7 @@ def luck_reason(luck: LuckView) -> str:
 
 
 def moves_sentence(moves: StepMoves) -> str:
-    """What the last step moved, beside the least that would have done."""
+    """What the last step moved, and the least that would have been enough."""
     if not moves.slots:
         return moves.sentence
     enough = "no more than had to" if moves.slots == moves.least else f"though {moves.least:,} would do"
@@ -163,7 +163,7 @@ def mode_parts(status: KeysStatus) -> tuple[str, ...]:
 
 
 def keys_hint(view: KeysView) -> str:
-    """What is to be seen for a newcomer, and after a step what it did; then what to try next."""
+    """What a newcomer sees, or after a step what it did; then what to try next."""
     event = view.events[-1] if view.events else None
     if not view.status.step or event is None or event.kind == "open":
         return keys_state_hint(view)
@@ -171,7 +171,7 @@ def keys_hint(view: KeysView) -> str:
 
 
 def keys_hint_with(view: KeysView, notice: str) -> str:
-    """What the last step did, and a notice that it brought up."""
+    """What the last step did, and the new notice."""
     return f"{_happened(view.events[-1], view)} New (i): {notice}"
 
 
@@ -219,7 +219,7 @@ def _next(event: EventLine, view: KeysView) -> str:
 
 
 def _unowned(view: KeysView) -> str:
-    """The slots that nobody has, and what waits there."""
+    """The slots without an owner, and what waits there."""
     foot = view.foot
     has = "has" if foot.unowned_slots == 1 else "have"
     waiting = f", and {counted(foot.waiting, 'message')} {_wait(view)}" if foot.waiting else ""
@@ -234,7 +234,7 @@ RIVALS_SHOWN: Final = 4
 
 
 def key_remarks(answer: KeyAnswer) -> tuple[Remark, ...]:
-    """The answer, then what is in its way, then the numbers in the order in which they are checked by hand."""
+    """The answer, then what blocks the key, then the numbers in the order in which they are checked by hand."""
     why = answer.explanation
     owner = safe_name(why.owner.name) if why.owner is not None else "nobody: its messages wait"
     remarks = [

@@ -48,7 +48,7 @@ class MatrixPanel(LinePanel, can_focus=True):
     column: var[int] = var(0)
     """The marked partition."""
     by_producer: var[bool] = var(False)
-    """Whether inks tell who has opened, not why."""
+    """Whether colours say who has opened, not why."""
 
     @dataclass
     class Step(Message):
@@ -66,23 +66,19 @@ class MatrixPanel(LinePanel, can_focus=True):
         """Enter was pressed."""
 
     def watch_view(self) -> None:
-        """Another state."""
         self.forget()
 
     def watch_selected(self) -> None:
-        """Another row is marked."""
         self.forget()
 
     def watch_column(self) -> None:
-        """Another column is marked."""
         self.forget()
 
     def watch_by_producer(self) -> None:
-        """Other inks."""
         self.forget()
 
     def forget(self) -> None:
-        """The mark may stand on another partition."""
+        """Draw and describe the mark again: it may be on another partition."""
         if self.view is not None:
             set_subtitle(self, partition_sentence(self.view.partitions, self.column, self.view.status.brokers))
         super().forget()
@@ -135,7 +131,7 @@ def partition_sentence(partitions: PartitionsView, at: int, brokers: int) -> str
 
 
 MARKS = "elp"
-"""Letters of the lines where colours carry nothing: eager, lazy, partial."""
+"""Letters of the lines where there are no colours: eager, lazy, partial."""
 
 
 class CostCurve(LinePanel):
@@ -146,10 +142,8 @@ class CostCurve(LinePanel):
     """
 
     counts: reactive[CountsView | None] = reactive(None)
-    """What is drawn."""
 
     def watch_counts(self) -> None:
-        """Other numbers."""
         self.forget()
 
     def draw(self, width: int, height: int) -> list[Strip]:
@@ -167,14 +161,12 @@ class CostsPanel(FittedPanel, Vertical, can_focus=True):
     """
 
     counts: reactive[CountsView | None] = reactive(None)
-    """What is shown."""
 
     def compose(self) -> ComposeResult:
         yield PlainStatic(classes="numbers")
         yield CostCurve(ascii_only=self.ascii_only)
 
     def watch_counts(self) -> None:
-        """Other numbers."""
         self.write_again()
 
     def write(self) -> None:

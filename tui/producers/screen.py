@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual import on
@@ -151,6 +152,10 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     def is_next_step(self, before: ProducersView, view: ProducersView) -> bool:
         return before.status.topic == view.status.topic and super().is_next_step(before, view)
 
+    @property
+    def row_ids(self) -> Sequence[int]:
+        return range(len(self.now.producers))
+
     def take(self, view: ProducersView) -> None:
         status, count = view.status, len(view.producers)
         self.selected = min(max(self.selected, 0), count - 1) if count else -1
@@ -214,10 +219,6 @@ class ProducersScreen(DashboardScreen[ProducersView]):
             self.key = command.key
         return refused
 
-    @on(ListPanel.Selected)
-    def _selected_in_list(self, message: ListPanel.Selected) -> None:
-        self.selected = message.row_id
-
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:
         self.complain(self._explain_next(message.row_id))
@@ -237,7 +238,7 @@ class ProducersScreen(DashboardScreen[ProducersView]):
 
     def action_serve(self) -> None:
         topic, failing = self.now.status.topic, dict(self.now.partitions.failing)
-        # Where nothing is marked on purpose, what is broken already is most likely meant.
+        # A partition that fails already recovers; any other one fails.
         command = (RecoverPartition if self.column in failing else FailPartition)(topic, self.column)
         self.complain(self.store.submit(command))
 
