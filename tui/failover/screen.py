@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual import on
@@ -11,7 +12,7 @@ from textual.containers import Vertical
 from textual.reactive import var
 from textual.widget import Widget
 
-from engine.cluster.commands import AddConsumer, KillConsumer, SetSetting
+from engine.cluster.commands import AddConsumer, SetSetting
 from engine.errors import Rejection
 from engine.names import PARTITION_SUFFIX
 from engine.views.failover.model import ConsumerRow, DashboardView, NamespaceNode, RingView, StatusView
@@ -32,7 +33,7 @@ from tui.failover.words import (
 )
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import RING_LEGEND, HelpScreen, KeyHelp
-from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
+from tui.kit.list_panel import ListPanel, kept, stepped
 from tui.kit.plain_text import set_title
 from tui.kit.reported import blocked_ids, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
@@ -118,6 +119,10 @@ class MainScreen(DashboardScreen[DashboardView]):
         if self.has_class("-bundles-only"):
             self.query_one(BundleTree).focus()
 
+    @property
+    def row_ids(self) -> Sequence[int]:
+        return [row.consumer_id for row in self.now.consumers]
+
     def take(self, view: DashboardView) -> None:
         self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
         self.set_class(not view.status.subscription, "-bundles-only")
@@ -164,27 +169,12 @@ class MainScreen(DashboardScreen[DashboardView]):
             self.selected = max(added, default=self.selected)
         return refused
 
-    def action_kill(self) -> None:
-        if self.selected < 0:
-            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.shown.key else ""))
-            return
-        following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
-        refused = self.store.submit(KillConsumer(self.store.shown.key, self.selected))
-        if refused is None:
-            self.selected = following
-        self.complain(refused)
-
     def action_toggle_flag(self) -> None:
         status = self.now.status
         if not status.flag_known:
             self.complain(flag_unknown(status))
             return
         self.complain(self.store.submit(SetSetting(FLAG, "false" if status.consistent_hashing else "true")))
-
-    @on(ListPanel.Selected)
-    def _selected_in_list(self, message: ListPanel.Selected) -> None:
-        if message.row_id in (row.consumer_id for row in self.now.consumers):
-            self.selected = message.row_id
 
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:
@@ -205,7 +195,7 @@ class MainScreen(DashboardScreen[DashboardView]):
 
     @on(RingPanel.Step)
     def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        self.selected = stepped([row.consumer_id for row in self.now.consumers], self.selected, message.by)
+        self.selected = stepped(self.row_ids, self.selected, message.by)
 
     def action_next_view(self) -> None:
         if self.has_class("-bundles-only"):

@@ -94,6 +94,18 @@ def ranges_typed(text: str) -> Ranges | Rejection:
     return command.ranges or ()
 
 
+class _Modes(OptionList):
+    """The stock list; a page has no height until lines are visible."""
+
+    def action_page_down(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_down()
+
+    def action_page_up(self) -> None:
+        if self.scrollable_content_region:
+            super().action_page_up()
+
+
 class ShareKeysScreen(Dialog[ShareKeys]):
     """Asks which of the four ways of sharing keys is used; each has a sentence."""
 
@@ -112,7 +124,7 @@ class ShareKeysScreen(Dialog[ShareKeys]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -middle"):
-            yield OptionList(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
+            yield _Modes(*(Option(self._prompt(mode), id=mode) for mode in MODES), markup=False, compact=True)
             yield PlainLabel("points of each node", classes="dialog--label points")
             yield TypedLine(self._points, id="points", classes="points", restrict=r"[0-9]*", max_length=9)
             yield PlainLabel("", classes="dialog--error")

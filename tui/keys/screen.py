@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -12,7 +13,7 @@ from textual.containers import Vertical
 from textual.reactive import var
 from textual.widget import Widget
 
-from engine.cluster.commands import Acknowledge, AddConsumer, KillConsumer, PassTime, SendKeys, ShareKeys
+from engine.cluster.commands import Acknowledge, AddConsumer, PassTime, SendKeys, ShareKeys
 from engine.errors import Rejection
 from engine.scenarios.selecting import resolve_selection
 from engine.text import counted
@@ -60,7 +61,7 @@ from tui.kit.columns import Lines
 from tui.kit.event_list import EventList, Happened, event_line, happened
 from tui.kit.help import Group, HelpScreen, KeyHelp
 from tui.kit.line_table import LineTable
-from tui.kit.list_panel import ListPanel, after_removing, kept, stepped
+from tui.kit.list_panel import ListPanel, kept, stepped
 from tui.kit.plain_text import PlainStatic, set_title
 from tui.kit.reported import blocked_ids, sums_texts, table_remark
 from tui.kit.ring_panel import RingPanel, ViewMode
@@ -180,6 +181,10 @@ class KeysScreen(DashboardScreen[KeysView]):
     def is_next_step(self, before: KeysView, view: KeysView) -> bool:
         return before.status.subscription == view.status.subscription and super().is_next_step(before, view)
 
+    @property
+    def row_ids(self) -> Sequence[int]:
+        return [row.consumer_id for row in self.now.consumers]
+
     def take(self, view: KeysView) -> None:
         self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
         self.set_class(bool(view.gaps) and bool(view.consumers), "-gaps")
@@ -245,21 +250,6 @@ class KeysScreen(DashboardScreen[KeysView]):
             self.selected = max(added, default=self.selected)
         return refused
 
-    def action_kill(self) -> None:
-        if self.selected < 0:
-            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.shown.key else ""))
-            return
-        following = after_removing([row.consumer_id for row in self.now.consumers], self.selected)
-        refused = self.store.submit(KillConsumer(self.store.shown.key, self.selected))
-        if refused is None:
-            self.selected = following
-        self.complain(refused)
-
-    @on(ListPanel.Selected)
-    def _selected_in_list(self, message: ListPanel.Selected) -> None:
-        if message.row_id in (row.consumer_id for row in self.now.consumers):
-            self.selected = message.row_id
-
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:
         self.open_owned(message.row_id)
@@ -322,7 +312,7 @@ class KeysScreen(DashboardScreen[KeysView]):
 
     @on(RingPanel.Step)
     def _stepped_on_ring(self, message: RingPanel.Step) -> None:
-        self.selected = stepped([row.consumer_id for row in self.now.consumers], self.selected, message.by)
+        self.selected = stepped(self.row_ids, self.selected, message.by)
 
     def action_next_view(self) -> None:
         self.query_one(RingPanel).show_next_view()

@@ -6,7 +6,7 @@ zoom; scripts that play. What is shown in the panels, and the keys that change t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from textual import events, on
@@ -16,7 +16,7 @@ from textual.containers import Container
 from textual.reactive import var
 from textual.widget import Widget
 
-from engine.cluster.commands import End, Home, Redo, Undo
+from engine.cluster.commands import End, Home, KillConsumer, Redo, Undo
 from engine.errors import Rejection
 from engine.text import counted
 from engine.views.failover.model import TimelineView
@@ -28,7 +28,7 @@ from tui.kit.footer import KeyFooter, key_hints
 from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import RowsTable
-from tui.kit.list_panel import AnyList, ListPanel
+from tui.kit.list_panel import AnyList, ListPanel, after_removing
 from tui.kit.live_line import LiveLine
 from tui.kit.plain_text import PlainStatic, set_subtitle, set_title
 from tui.kit.playing import Playback, Stage
@@ -66,8 +66,8 @@ AnyView = TypeVar("AnyView", bound=View)
 class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Holds narrow slices of one view, to which the panels are bound; messages of the panels become calls of the store.
 
-    A feature gives the widgets (``compose_status``, ``compose_panels``), the view (``in_front``, ``now``, ``take``),
-    the sentences about it (``hint``, ``hint_with``), its explanations, and what a script selects.
+    A feature gives the widgets (``compose_status``, ``compose_panels``), the view (``in_front``, ``now``, ``row_ids``,
+    ``take``), the sentences about it (``hint``, ``hint_with``), its explanations, and what a script selects.
     """
 
     key_groups: ClassVar[Groups] = ()
@@ -147,6 +147,11 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     @property
     def now(self) -> AnyView:
         """The store's view of the subject; while the store shows another kind, the last one there was."""
+        raise NotImplementedError
+
+    @property
+    def row_ids(self) -> Sequence[int]:
+        """The ids of the rows of the list, in the order of the view."""
         raise NotImplementedError
 
     def take(self, view: AnyView) -> None:
@@ -426,7 +431,23 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         if name:
             self.select_text(name)
 
-    # who inherits
+    # consumers
+
+    @on(ListPanel.Selected)
+    def _selected_in_list(self, message: ListPanel.Selected) -> None:
+        if message.row_id in self.row_ids:
+            self.selected = message.row_id
+
+    def action_kill(self) -> None:
+        """Kill the selected consumer, and select the next one."""
+        if self.selected < 0:
+            self.complain("there is no consumer to kill" + ("; a adds one" if self.store.shown.key else ""))
+            return
+        following = after_removing(self.row_ids, self.selected)
+        refused = self.store.submit(KillConsumer(self.store.shown.key, self.selected))
+        if refused is None:
+            self.selected = following
+        self.complain(refused)
 
     def action_heirs(self) -> None:
         """Say who inherits if the selected consumer goes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual import on
@@ -151,6 +152,10 @@ class ProducersScreen(DashboardScreen[ProducersView]):
     def is_next_step(self, before: ProducersView, view: ProducersView) -> bool:
         return before.status.topic == view.status.topic and super().is_next_step(before, view)
 
+    @property
+    def row_ids(self) -> Sequence[int]:
+        return range(len(self.now.producers))
+
     def take(self, view: ProducersView) -> None:
         status, count = view.status, len(view.producers)
         self.selected = min(max(self.selected, 0), count - 1) if count else -1
@@ -213,10 +218,6 @@ class ProducersScreen(DashboardScreen[ProducersView]):
         if refused is None:
             self.key = command.key
         return refused
-
-    @on(ListPanel.Selected)
-    def _selected_in_list(self, message: ListPanel.Selected) -> None:
-        self.selected = message.row_id
 
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:

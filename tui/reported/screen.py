@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual import on
@@ -176,6 +177,10 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         assert view is not None, "this screen is shown for subscriptions that brokers reported"
         return view
 
+    @property
+    def row_ids(self) -> Sequence[int]:
+        return [row.consumer_id for row in self.now.consumers]
+
     def take(self, view: SubscriptionView) -> None:
         self.selected = kept([row.consumer_id for row in view.consumers], self.selected)
         self.status = view.status
@@ -203,11 +208,6 @@ class ReportedScreen(DashboardScreen[SubscriptionView]):
         return f"{reported_hint(self.now)} New (i): {notice}"
 
     # consumers
-
-    @on(ListPanel.Selected)
-    def _selected_in_list(self, message: ListPanel.Selected) -> None:
-        if message.row_id in (row.consumer_id for row in self.now.consumers):
-            self.selected = message.row_id
 
     @on(ListPanel.Opened)
     def _opened_in_list(self, message: ListPanel.Opened) -> None:

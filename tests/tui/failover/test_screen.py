@@ -101,7 +101,7 @@ def test_a_takes_a_priority_level_and_names_what_is_wrong_with_it() -> None:
         await pilot.press("a", "tab")
         await pilot.press("backspace", "minus", "enter")
         await pilot.pause()
-        assert "'-' is no priority level" in text_of(app)
+        assert "'-' is not a priority level" in text_of(app)
         await pilot.press("backspace", "5", "enter")
         await pilot.pause()
         assert [(row.name, row.priority_level, row.standby) for row in app.store.shown.failover_view.consumers][-1] == (

@@ -204,6 +204,21 @@ def test_m_changes_the_mode_among_the_four() -> None:
     run(app, story)
 
 
+@pytest.mark.parametrize("key", ["pageup", "pagedown"])
+def test_a_page_of_modes_without_room_for_a_line_is_nothing(key: str) -> None:
+    app = keys_app()
+
+    async def story(pilot: Pilot[int]) -> None:
+        await pilot.press("m")
+        await pilot.resize_terminal(1, 1)
+        await pilot.press(key)
+        await pilot.resize_terminal(80, 24)
+        await pilot.press(key)
+        assert isinstance(app.screen, ShareKeysScreen)
+
+    run(app, story)
+
+
 def test_m_takes_points_for_consistent_sticky_ranges_and_refuses_none() -> None:
     app = keys_app()
 
