@@ -196,6 +196,8 @@ def _sql_settings() -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.sql.parquet.compression.codec": "zstd",
+        # Spark's own default is a deprecated form, which other tools read as a time without a zone.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Spark sizes a Parquet table by its compressed bytes: with its default of 10 MB it would hand five million rows
         # to every task, which do not fit into memory.
         "spark.sql.autoBroadcastJoinThreshold": "1m",

@@ -74,6 +74,7 @@ def time_of_table(folder: Place) -> datetime | None:
     for part in parts_of(folder):
         file = pq.ParquetFile(for_arrow(part))
         if COLUMNS.names[1] in file.schema_arrow.names:
-            newest = pc.max(file.read(columns=[COLUMNS.names[1]])[0]).as_py()
+            # A session that is not ours may write times without a zone: they are in UTC.
+            newest = pc.max(file.read(columns=[COLUMNS.names[1]])[0]).cast(COLUMNS.field(1).type, safe=False).as_py()
             latest = max((time for time in (latest, newest) if time is not None), default=None)
     return latest
