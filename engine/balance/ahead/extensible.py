@@ -221,8 +221,9 @@ class ExtensibleAhead:
         return namespace in policies.groups or is_isolated(namespace, policies.isolation)
 
     def _movable(self, bundle: str, source: str, target: str) -> bool:
-        if not self.start.settings.loadBalancerSheddingBundlesWithPoliciesEnabled:
-            return not self._has_policy(namespace_of(bundle))
+        barred = not self.start.settings.loadBalancerSheddingBundlesWithPoliciesEnabled
+        if barred and self._has_policy(namespace_of(bundle)):
+            return False
         return target in self.candidates(bundle).brokers
 
     def candidates(self, bundle: str) -> Candidates:
