@@ -136,3 +136,16 @@ def test_an_excluded_namespace_goes_round_in_releases_that_exclude_any() -> None
     assert (excluding.reason, excluding.answers) == ("in-turn", ("b:1", "b:0"))
     assert ahead(settings, rules=LoadRules(excluded_namespaces=False)).placement(name(1)).reason == "least"
     assert ahead(settings).placement(name(1, "t/other")).reason == "least"
+
+
+def test_a_broker_measures_itself_every_five_seconds_and_publishes_what_is_older_than_fifteen_minutes() -> None:
+    """Twelve measurements a minute move an average of 0.5 to a usage of 0.1; a report that says nothing new is late."""
+    measured = replace(broker("b:0", 10), load_manager=EXTENSIBLE_CLASS, load_average=0.5)
+    running = ExtensibleAhead(ShedStart((measured,), AT_ONCE, load_manager="extensible"))
+    running.next(1)
+    assert running.published["b:0"].average.load == pytest.approx(0.1 + 0.4 * 0.9**12, abs=1e-9)
+    assert running.published_loads == {"b:0": 0.5}
+    running.next(20)
+    published = running.published["b:0"].load
+    assert published is not None
+    assert published.updated_at_ms == 15 * 60_000 + 5_000
