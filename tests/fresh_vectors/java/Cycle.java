@@ -21,7 +21,6 @@ import org.apache.pulsar.policies.data.loadbalancer.BrokerData;
 import org.apache.pulsar.policies.data.loadbalancer.BundleData;
 import org.apache.pulsar.policies.data.loadbalancer.LocalBrokerData;
 import org.apache.pulsar.policies.data.loadbalancer.NamespaceBundleStats;
-import org.apache.pulsar.policies.data.loadbalancer.SystemResourceUsage;
 
 /** The modular manager as a whole: reports, look-ups, cycles of shedding, and time that passes. */
 final class Cycle {
@@ -100,16 +99,10 @@ final class Cycle {
     }
 
     private LocalBrokerData report(JsonNode entry) {
-        var usage = new SystemResourceUsage();
-        usage.setCpu(Leader.usage(entry, "cpu"));
-        usage.setMemory(Leader.usage(entry, "memory"));
-        usage.setDirectMemory(Leader.usage(entry, "directMemory"));
-        usage.setBandwidthIn(Leader.usage(entry, "bandwidthIn"));
-        usage.setBandwidthOut(Leader.usage(entry, "bandwidthOut"));
         Map<String, NamespaceBundleStats> stats = new LinkedHashMap<>();
         entry.get("stats").fields().forEachRemaining(each -> stats.put(each.getKey(), stats(each.getValue())));
         var local = new LocalBrokerData();
-        local.update(usage, stats);
+        local.update(Leader.system(entry), stats);
         local.setBrokerVersionString(entry.path("version").asText(null));
         local.setLoadManagerClassName(
                 entry.has("loadManager") ? entry.get("loadManager").asText(null) : settings.getLoadManagerClassName());

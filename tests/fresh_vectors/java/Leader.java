@@ -7,6 +7,7 @@ import org.apache.pulsar.policies.data.loadbalancer.BundleData;
 import org.apache.pulsar.policies.data.loadbalancer.LocalBrokerData;
 import org.apache.pulsar.policies.data.loadbalancer.NamespaceBundleStats;
 import org.apache.pulsar.policies.data.loadbalancer.ResourceUsage;
+import org.apache.pulsar.policies.data.loadbalancer.SystemResourceUsage;
 import org.apache.pulsar.policies.data.loadbalancer.TimeAverageBrokerData;
 import org.apache.pulsar.policies.data.loadbalancer.TimeAverageMessageData;
 
@@ -77,7 +78,17 @@ final class Leader {
         return known;
     }
 
-    static ResourceUsage usage(JsonNode entry, String name) {
+    static SystemResourceUsage system(JsonNode entry) {
+        var usage = new SystemResourceUsage();
+        usage.setCpu(usage(entry, "cpu"));
+        usage.setMemory(usage(entry, "memory"));
+        usage.setDirectMemory(usage(entry, "directMemory"));
+        usage.setBandwidthIn(usage(entry, "bandwidthIn"));
+        usage.setBandwidthOut(usage(entry, "bandwidthOut"));
+        return usage;
+    }
+
+    private static ResourceUsage usage(JsonNode entry, String name) {
         JsonNode pair = entry.path(name);
         return pair.isArray() ? new ResourceUsage(Json.number(pair.get(0)), Json.number(pair.get(1))) : new ResourceUsage();
     }

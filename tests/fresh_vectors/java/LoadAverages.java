@@ -2,7 +2,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.pulsar.broker.loadbalance.extensions.data.BrokerLoadData;
 import org.apache.pulsar.broker.loadbalance.extensions.reporter.BrokerLoadDataReporter;
-import org.apache.pulsar.policies.data.loadbalancer.SystemResourceUsage;
 
 /** The figures of a broker of the extensible manager, and when they are reported. */
 final class LoadAverages {
@@ -20,14 +19,8 @@ final class LoadAverages {
             if (step.path("clear").asBoolean()) {
                 data.clear();
             } else {
-                var usage = new SystemResourceUsage();
-                usage.setCpu(Leader.usage(step, "cpu"));
-                usage.setMemory(Leader.usage(step, "memory"));
-                usage.setDirectMemory(Leader.usage(step, "directMemory"));
-                usage.setBandwidthIn(Leader.usage(step, "bandwidthIn"));
-                usage.setBandwidthOut(Leader.usage(step, "bandwidthOut"));
-                data.update(usage, Json.number(step, "thrIn"), Json.number(step, "thrOut"), Json.number(step, "rateIn"),
-                        Json.number(step, "rateOut"), 1, 1, settings);
+                data.update(Leader.system(step), Json.number(step, "thrIn"), Json.number(step, "thrOut"),
+                        Json.number(step, "rateIn"), Json.number(step, "rateOut"), 1, 1, settings);
             }
             var answer = Json.MAPPER.createObjectNode();
             answer.set("max", Json.number(data.getMaxResourceUsage()));
