@@ -214,7 +214,7 @@ def _left_out(allowed: tuple[str, ...], filtered: Mapping[str, tuple[str, ...]])
             found, before = {}, set(kept)
             continue
         found.update(dict.fromkeys(before - set(kept), name))
-        before &= set(kept)
+        before = set(kept)
     return found
 
 

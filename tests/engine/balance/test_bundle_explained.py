@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from engine.balance.ahead import bundle_explained, forecast
 from engine.balance.ahead.broker_changes import BrokerDeath, broker_dies, broker_joins
 from engine.balance.ahead.bundle_explained import BundleExplained, explain_bundle
 from engine.balance.ahead.extensible import candidates_of
@@ -15,7 +16,9 @@ from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings
+from engine.bundles.plan import LoadManager
 from engine.errors import Rejection
+from engine.load_rules import CURRENT_LOAD_RULES
 from tests.engine.balance.shedding_world import broker, name, stats
 
 BUNDLE = name(1)
@@ -106,6 +109,171 @@ def test_the_extensible_manager_compares_what_brokers_publish() -> None:
     assert found.broker_verdict == "moves"
     assert (found.figure, found.limit) == pytest.approx((0.9, 0.2), abs=1e-6)
     assert found.unload is None
+
+
+def _verdict(found: BundleExplained) -> tuple[object, ...]:
+    """Everything that a cycle makes of the owner and of the bundle."""
+    return (
+        found.broker_verdict, found.measure, found.figure, found.limit, found.need, found.need_measure, found.least,
+        found.verdict, found.unload, found.destination,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("manager", ["modular", "extensible"])
+def test_nothing_comes_of_a_cycle_that_does_not_run(manager: LoadManager) -> None:
+    off = LoadSettings(loadBalancerSheddingEnabled=False)
+    found = explained(ShedStart(loads(), off, load_manager=manager))
+    assert found.skipped == "switched-off"
+    assert _verdict(found) == (None,) * 10
+
+
+def test_the_traffic_that_a_shedder_moves_is_said_with_its_least_and_what_it_counts() -> None:
+    found = explained(ShedStart(loads()))
+    # 90 % - 56.7 % + 5 % of 150 MB/s, at least 10 MiB/s.
+    assert (found.need, found.need_measure, found.least) == (pytest.approx(57.5e6), "bytes", 10 * 2**20)
+    assert found.measure == "usage-average"
+    pairs = LoadSettings(
+        loadBalancerLoadSheddingStrategy="AvgShedder",
+        loadBalancerAvgShedderHitCountLowThreshold=1,
+        maxUnloadPercentage=0.5,
+        minUnloadMessage=10,
+    )
+    found = explained(ShedStart(loads(), pairs))
+    # Half of what the fullest broker has more than the emptiest: (150 - 5) / 2 messages/s.
+    assert _verdict(found) == (
+        "sheds", "usage-difference", pytest.approx(70.0), 15.0, 72.5, "messages", 0.0, "too-large", None, None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("manager", ["modular", "extensible"])
+def test_usage_takes_heap_memory_in_where_the_release_does(manager: LoadManager) -> None:
+    rules = replace(CURRENT_LOAD_RULES, heap_memory_counts=True)
+    hot = tuple(replace(load, memory=ResourceUsage(95.0, 100.0)) for load in loads())
+    settings = LoadSettings(loadBalancerMemoryResourceWeight=1.0)
+    found = explained(ShedStart(hot, settings, rules, load_manager=manager))
+    assert [each.usage for each in found.brokers] == pytest.approx([0.95] * 3)
+
+
+@pytest.mark.parametrize("manager", ["modular", "extensible"])
+def test_each_broker_has_its_bundles_of_the_namespace_and_one_of_them_owns_the_bundle(manager: LoadManager) -> None:
+    found = explained(ShedStart(loads(), load_manager=manager))
+    assert [(each.of_namespace, each.owns) for each in found.brokers] == [(2, True), (1, False), (0, False)]
+
+
+def test_the_first_filter_that_leaves_a_broker_out_is_the_one_that_is_named() -> None:
+    one, two, three = loads()
+    few = LoadSettings(loadBalancerBrokerMaxTopics=1)
+    # b:1 has too many topics, and b:2 more bundles of the namespace than b:3.
+    start = ShedStart((one, two, three), few)
+    assert outcomes(explained(start)) == {
+        "b:1": ("filtered", "topics"), "b:2": ("filtered", "fewest-bundles"), "b:3": ("candidate", ""),
+    }  # fmt: skip
+    mixed = (replace(one, load_manager=EXTENSIBLE_CLASS), two, replace(three, load_manager=EXTENSIBLE_CLASS))
+    below = LoadSettings(loadBalancerBrokerMaxTopics=2)  # this manager wants fewer than the maximum
+    found = explained(ShedStart(mixed, below, load_manager="extensible"))
+    assert outcomes(found) == {
+        "b:1": ("filtered", "topics"), "b:2": ("filtered", "load-manager"), "b:3": ("candidate", ""),
+    }  # fmt: skip
+    # Only candidates are compared, and the limit is ten percent points below the mean of them: of one, its own load.
+    assert [each.compared for each in found.brokers] == [None, None, pytest.approx(0.2)]
+    assert found.compared_limit == pytest.approx(0.1)
+
+
+def test_the_extensible_manager_compares_nothing_of_a_namespace_that_goes_in_turn_or_nowhere() -> None:
+    apart = LoadSettings(loadBalancerSheddingExcludedNamespaces=("t/n",))
+    found = explained(ShedStart(loads(), apart, load_manager="extensible"))
+    assert (found.reason, found.compared_limit) == ("in-turn", None)
+    assert [each.compared for each in found.brokers] == [None] * 3
+    nowhere = ClusterPolicies(isolation=(IsolationPolicy(("t/n",), ("x",), (), 1),))
+    found = explained(ShedStart(loads(), policies=nowhere, load_manager="extensible"))
+    assert {each.outcome for each in found.brokers} == {"not-permitted"}
+    assert (found.compared_limit, [each.chance for each in found.brokers]) == (None, [0.0] * 3)
+
+
+@pytest.mark.parametrize(
+    ("hits", "interval_minutes", "cycle"),
+    [
+        (-1, 1, 1),
+        (0, 1, 1),
+        (3, 1, 4),  # one more than the threshold
+        (19, 1, 20),
+        (4, 9, 2),  # within the longest forecast
+        (4, 20, 1),
+    ],
+)
+def test_the_cycle_of_the_extensible_manager_is_the_first_that_acts(
+    hits: int, interval_minutes: int, cycle: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (forecast, bundle_explained):
+        monkeypatch.setattr(module, "MAX_MINUTES", 20)
+    settings = LoadSettings(
+        loadBalancerSheddingConditionHitCountThreshold=hits, loadBalancerSheddingIntervalMinutes=interval_minutes
+    )
+    found = explained(ShedStart(loads(), settings, load_manager="extensible"))
+    assert found.cycle == cycle
+    acts = cycle == max(1, hits + 1)
+    assert (found.skipped, found.broker_verdict) == ((None, "moves") if acts else ("HitCount", None))
+
+
+def test_a_leader_that_acts_after_many_hits_is_looked_at_twenty_cycles_ahead() -> None:
+    settings = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=30)
+    found = explained(ShedStart(loads(), settings, load_manager="extensible"))
+    assert (found.cycle, found.skipped) == (20, "HitCount")
+
+
+def test_a_pair_says_both_loads_and_which_bundles_move() -> None:
+    start = ShedStart(loads(), load_manager="extensible")
+    full = ("moves", "load", pytest.approx(0.9), pytest.approx(0.2), None, None, None)
+    assert _verdict(explained(start, name(2))) == (*full, "moved", None, "b:3")
+    assert _verdict(explained(start, name(1))) == (*full, "last-one", None, None)
+    assert _verdict(explained(start, name(3))) == ("not-paired", *(None,) * 9)
+    assert _verdict(explained(start, name(9, "t/other"))) == ("takes", *(None,) * 9)
+
+
+def test_every_pair_of_a_cycle_is_looked_at() -> None:
+    four = (
+        broker("b:1", 95.0, [stats(name(1), 9.0, 9e7), stats(name(2), 5.0, 5e7), stats(name(7), 0.1, 1e3)]),
+        broker("b:2", 90.0, [stats(name(3), 9.0, 9e7), stats(name(4), 5.0, 5e7)]),
+        broker("b:3", 10.0, [stats(name(5), 1.0, 1e4)]),
+        broker("b:4", 12.0, [stats(name(6), 1.0, 1e4)]),
+    )
+    start = ShedStart(four, load_manager="extensible")
+    second = ("moves", "load", pytest.approx(0.9), pytest.approx(0.12), None, None, None, "moved", None, "b:4")
+    assert _verdict(explained(start, name(4))) == second
+    for bundle in (name(5), name(6)):
+        assert _verdict(explained(start, bundle)) == ("takes", *(None,) * 9)
+    # A broker reports its two largest bundles only: of the third one nothing is known to the leader.
+    two = LoadSettings(loadBalancerMaxNumberOfBundlesInBundleLoadReport=2)
+    found = explained(replace(start, settings=two), name(7))
+    assert (found.broker_verdict, found.verdict, found.destination) == ("moves", "not-reported", None)
+    # Of a broker with one bundle none is looked at.
+    found = explained(replace(start, loads=(replace(four[2], cpu=ResourceUsage(99.0, 100.0)), four[3])), name(5))
+    assert (found.broker_verdict, found.verdict, found.destination) == ("one-bundle", None, None)
+
+
+@pytest.mark.parametrize(("hits", "cycle"), [(0, 1), (3, 4)])
+def test_even_brokers_are_looked_at_as_long_as_uneven_ones(hits: int, cycle: int) -> None:
+    even = (broker("b:1", 30.0, [stats(name(1), 5.0, 1e5)]), broker("b:2", 30.0, [stats(name(2), 5.0, 1e5)]))
+    settings = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=hits)
+    found = explained(ShedStart(even, settings, load_manager="extensible"))
+    assert (found.cycle, found.skipped) == (cycle, "HitCount")
+
+
+@pytest.mark.parametrize("manager", ["modular", "extensible"])
+def test_one_cycle_is_explained_however_long_it_takes(manager: LoadManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (forecast, bundle_explained):
+        monkeypatch.setattr(module, "MAX_MINUTES", 20)
+    settings = LoadSettings(loadBalancerSheddingIntervalMinutes=20)
+    assert explained(ShedStart(loads(), settings, load_manager=manager)).cycle == 1
+
+
+def test_a_strategy_that_draws_by_planned_destinations_compares_nothing() -> None:
+    settings = LoadSettings(
+        loadBalancerLoadSheddingStrategy="AvgShedder", loadBalancerLoadPlacementStrategy="AvgShedder"
+    )
+    found = explained(ShedStart(loads(), settings))
+    assert (found.reason, found.compared_limit) == ("random", None)
+    assert [each.compared for each in found.brokers] == [None] * 3
 
 
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
