@@ -18,6 +18,7 @@ import msgspec
 
 from engine.admin.facts import BrokerStats, Decoded, TopicFacts, WrittenLoad
 from engine.admin.files import moment_ms
+from engine.admin.mended_reports import quoted_numbers
 from engine.admin.requests import request_of_path
 from engine.admin.text import malformed, value_problem
 from engine.errors import Problem
@@ -29,7 +30,7 @@ METRICS: Final = "metrics"
 """What is asked of a broker's statistics for its usage."""
 TOPICS: Final = "broker-stats-topics"
 _OWN_ADDRESS: Final = re.compile(r"(?:^|/)brokers/([^/]+)/admin/v2/")
-_HUNDRED: Final = 100.0
+_FULL_PERCENT: Final = 100.0
 _Percent = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 
 
@@ -56,7 +57,7 @@ class _Values(msgspec.Struct):
 
 class _Metric(msgspec.Struct):
     metrics: msgspec.Raw
-    dimensions: dict[str, Any] = {}
+    dimensions: dict[str, Any] | None = None
 
 
 _CPU: Final = b'"brk_lb_cpu_usage"'
@@ -87,7 +88,7 @@ def decode_usage(data: bytes, source: str = "") -> Decoded[MeasuredUsage | None]
     for place, metric in enumerate(metrics):
         members = bytes(metric.metrics)
         # The leader prints statistics of all averages as well, with the same feature and another name.
-        is_average = metric.dimensions.get("feature") == _AVERAGE and _LOAD in members
+        is_average = (metric.dimensions or {}).get("feature") == _AVERAGE and _LOAD in members
         if not is_average and _CPU not in members:
             continue
         try:
@@ -131,22 +132,26 @@ class _Answers:
     """What one broker answered at one moment; ``loaded`` decodes its list of topics."""
 
     metrics: tuple[str, bytes] | None = None
-    loaded: Callable[[], BrokerStats] = lambda: BrokerStats({}, {})
+    loaded: Callable[[], Decoded[BrokerStats]] = lambda: Decoded(BrokerStats({}, {}))
 
 
 @dataclass(slots=True)
 class MeasuredLoads:
     """Collects what brokers answer that refuse to report their load, by its place in a mirror of the admin API."""
 
-    problems: list[Problem] = field(default_factory=list)
     _answers: dict[tuple[str, str], _Answers] = field(default_factory=lambda: defaultdict(_Answers))
     _owned: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=lambda: defaultdict(dict))
 
-    def take_metrics(self, name: str, data: bytes) -> None:
-        if names_usage(data):
-            self._answers[_moment_and_broker(name)].metrics = (name, data)
+    def take_metrics(self, name: str, data: bytes) -> bool:
+        """Take an answer with metrics; False for those of a broker with another load manager."""
+        data = quoted_numbers(data)
+        if not names_usage(data):
+            return False
+        self._answers[_moment_and_broker(name)].metrics = (name, data)
+        return True
 
-    def take_loaded(self, name: str, loaded: Callable[[], BrokerStats]) -> None:
+    def take_loaded(self, name: str, loaded: Callable[[], Decoded[BrokerStats]]) -> None:
+        """Take a list of loaded topics, decoded only where metrics go with it."""
         request = request_of_path(name)
         if request is not None and request.what == TOPICS:
             self._answers[_moment_and_broker(name)].loaded = loaded
@@ -155,45 +160,59 @@ class MeasuredLoads:
         """Take the bundles that a broker said it owns, with or without a loaded topic."""
         self._owned[_moment_and_broker(name)[0]][broker] = tuple(bundles)
 
-    def written(self) -> tuple[tuple[str, WrittenLoad], ...]:
+    def written(self, reports: Iterable[tuple[str, WrittenLoad]]) -> Decoded[tuple[tuple[str, WrittenLoad], ...]]:
         """The loads with the files of the metrics, in the order of the answers. O(topics).
 
-        The time is that of the moment's folder, 0 without one. The only broker of a cluster may be without a name in
-        its place; it is the one that said what it owns.
+        ``reports``: load reports with their files; a broker that has one of the same moment is not measured. The time
+        is that of the moment's folder, 0 without one. The only broker of a cluster may be without a name in its place;
+        it is the one that said what it owns.
         """
-        return tuple(
-            load
+        problems: list[Problem] = []
+        reported = {(_moment_and_broker(name)[0], report.load.broker) for name, report in reports}
+        loads = [
+            (moment, load)
             for (moment, broker), answers in self._answers.items()
-            if (load := self._load_of(moment, broker, answers)) is not None
-        )
+            if (load := self._load_of(moment, broker, answers, problems)) is not None
+        ]
+        good = tuple(load for moment, load in loads if (moment, load[1].load.broker) not in reported)
+        return Decoded(good, tuple(problems))
 
-    def _load_of(self, moment: str, broker: str, answers: _Answers) -> tuple[str, WrittenLoad] | None:
+    def _load_of(
+        self, moment: str, place: str, answers: _Answers, problems: list[Problem]
+    ) -> tuple[str, WrittenLoad] | None:
         if answers.metrics is None:
             return None
+        from engine.admin.load_reports import broker_id
         from engine.balance.brokers import ResourceUsage, report_of
         from engine.balance.settings import EXTENSIBLE_CLASS
 
         name, data = answers.metrics
         usage = decode_usage(data, name)
-        self.problems += usage.problems
+        problems += usage.problems
         if usage.good is None:
             return None
         owned = self._owned.get(moment, {})
-        if not broker and len(owned) != 1:
+        broker = broker_id(place) if place else next(iter(owned)) if len(owned) == 1 else ""
+        if not broker:
             reason = "no broker is named for these metrics"
             advice = "keep them below brokers/HOST:PORT/, as ringside record does"
-            self.problems.append(Problem(name, "$", reason, advice))
+            problems.append(Problem(name, "$", reason, advice))
             return None
-        broker = broker or next(iter(owned))
-        measured, stats = usage.good, bundle_stats_of(answers.loaded())
+        loaded = answers.loaded()
+        problems += loaded.problems
+        measured = usage.good
+
+        def share(percent: float) -> ResourceUsage:
+            return ResourceUsage(percent, _FULL_PERCENT)
+
         load = report_of(
             broker,
-            stats,
-            cpu=ResourceUsage(measured.cpu_percent, _HUNDRED),
-            memory=ResourceUsage(measured.memory_percent, _HUNDRED),
-            direct_memory=ResourceUsage(measured.direct_memory_percent, _HUNDRED),
-            bandwidth_in=ResourceUsage(measured.bandwidth_in_percent, _HUNDRED),
-            bandwidth_out=ResourceUsage(measured.bandwidth_out_percent, _HUNDRED),
+            bundle_stats_of(loaded.good),
+            cpu=share(measured.cpu_percent),
+            memory=share(measured.memory_percent),
+            direct_memory=share(measured.direct_memory_percent),
+            bandwidth_in=share(measured.bandwidth_in_percent),
+            bandwidth_out=share(measured.bandwidth_out_percent),
             load_manager=EXTENSIBLE_CLASS,
             load_average=measured.load_average,
         )

@@ -17,6 +17,7 @@ from engine.admin.requests import (
 )
 from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error, read_answers
 from engine.errors import Problem
+from engine.text import natural_key
 
 _NUMBERED: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d{1,9})?Z?|\d{1,9})[-_.]")
 
@@ -85,6 +86,13 @@ def read_moments(
         every = (*problems, *left_out, *first.snapshot.problems)
         moments[0] = replace(first, snapshot=replace(first.snapshot, problems=every))
     return _in_order(moments, are_numbered=any(map(_NUMBERED.match, groups)))
+
+
+def files_of_last_moment(files: Sequence[AnswerFile]) -> tuple[AnswerFile, ...]:
+    """The answers of the last moment among these, and those that belong to all moments."""
+    moments = {moment for file in files if (moment := _moment_of(file.name))}
+    last = max(moments, key=lambda moment: (moment_ms(moment) or 0, natural_key(moment)), default="")
+    return tuple(file for file in files if _moment_of(file.name) in ("", last))
 
 
 def _in_order(moments: list[Moment], *, are_numbered: bool) -> tuple[Moment, ...]:

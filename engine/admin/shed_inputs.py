@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -148,7 +149,7 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
     A bundle in the last reports of two brokers belongs to the newer one. Repeated reports are left out.
     """
     read = read_files(Path(path), Intake(limit_bytes))
-    inputs = shed_inputs_of_answers(read.files, read.problems)
+    inputs = shed_inputs_of_answers(read.files, read.problems, limit_bytes=limit_bytes)
     if not inputs.written:
         why = without_reports(inputs.settings, refused=inputs.refused)
         raise InputError(f"{path}: no answer is a load report; {why}", inputs.problems)
@@ -161,18 +162,21 @@ def without_reports(settings: Mapping[str, str], *, refused: bool = False) -> st
     return EXTENSIBLE_REPORTS_NOTHING if is_extensible else NO_LOAD_REPORT
 
 
-def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Problem] = ()) -> ShedInputs:
+def shed_inputs_of_answers(
+    files: Iterable[AnswerFile], problems: Iterable[Problem] = (), *, limit_bytes: int = MAX_INPUT_BYTES
+) -> ShedInputs:
     """The same for answers that are read already, in the order of the files; ``written`` is empty without a report.
 
     ``problems``: those of the reading.
     """
+    from engine.admin.moments import files_of_last_moment
+
     collector, answers = _Collector(list(problems)), tuple(files)
     for file in answers:
         collector.take(file)
-    reported = {report.load.broker for _, report in collector.written}
-    measured = collector.measured.written()
-    collector.written += [(name, report) for name, report in measured if report.load.broker not in reported]
-    collector.problems += collector.measured.problems
+    measured = collector.measured.written(collector.written)
+    collector.written += measured.good
+    collector.problems += measured.problems
     collector.problems += series_problems(collector.written, report_interval_ms(collector.settings))
     reports = sorted((report for _, report in collector.written), key=lambda written: written.updated_at_ms)
     reports = _of_living_brokers(reports, collector.alive, collector.problems)
@@ -186,15 +190,15 @@ def shed_inputs_of_answers(files: Iterable[AnswerFile], problems: Iterable[Probl
         versions[-1] if versions else collector.version,
         tuple(collector.problems),
         collector.refused,
-        Interruptions(lambda: _snapshot_of(answers)),
+        Interruptions(partial(_snapshot_of, files_of_last_moment(answers), limit_bytes)),
     )
 
 
-def _snapshot_of(files: tuple[AnswerFile, ...]) -> Snapshot | None:
+def _snapshot_of(files: tuple[AnswerFile, ...], limit_bytes: int) -> Snapshot | None:
     """What the same answers say of topics."""
     from engine.admin.snapshot import AnswerCollector
 
-    collector = AnswerCollector(MAX_INPUT_BYTES)
+    collector = AnswerCollector(limit_bytes)
     collector.add(FilesRead(files, (), ()))
     return collector.snapshot("") if collector.understood else None
 
@@ -274,9 +278,11 @@ class _Collector:
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:
             self._take_settings(_object(data))
         elif kind is AnswerKind.BROKER_STATS_TOPICS:
-            self.measured.take_loaded(file.name, lambda: decode_broker_stats_topics(data, file.name).good)
+            self.measured.take_loaded(file.name, lambda: decode_broker_stats_topics(data, file.name))
         elif kind is AnswerKind.OWNED_NAMESPACES and request is not None and request.broker:
-            self.measured.take_owned(file.name, request.broker, decode_owned(data).good)
+            owned = decode_owned(data, file.name)
+            self.problems += owned.problems
+            self.measured.take_owned(file.name, request.broker, owned.good)
 
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):
@@ -311,7 +317,7 @@ def series_problems(written: Iterable[tuple[str, WrittenLoad]], longest_ms: int)
     problems: list[Problem] = []
     times: dict[str, list[tuple[int, str]]] = {}
     for file, report in written:
-        if report.updated_at_ms > 0:
+        if report.updated_at_ms > 0 and report.load.load_average is None:  # metrics are read, not written
             times.setdefault(report.load.broker, []).append((report.updated_at_ms, file))
     for broker, known in times.items():
         for (before_ms, _), (at_ms, file) in pairwise(known):

@@ -166,12 +166,14 @@ class AnswerCollector:
         """Take an answer that only its place in a mirror of the admin API tells from others."""
         if request.what == "version":
             self.version = release_text(file.data) or self.version
-        elif request.what == METRICS:
+        elif request.what == METRICS and self._measures(file):
             self.understood += 1
-            self.measured.take_metrics(file.name, plain_json(file.data, file.name, limit=self._limit_bytes)[0])
         else:
             return bool(request.fault) or request.what in _PLAIN_TEXT
         return True
+
+    def _measures(self, file: AnswerFile) -> bool:
+        return self.measured.take_metrics(file.name, plain_json(file.data, file.name, limit=self._limit_bytes)[0])
 
     def _is_policy(self, request: AdminRequest | None, file: AnswerFile) -> bool:
         """Take the answer about one policy of a topic, which can be a bare number or empty."""
@@ -206,7 +208,7 @@ class AnswerCollector:
                 self.asked_loaded |= bool(loaded.good.topics)
                 self.loaded.update(loaded.good.topics)
                 self.bundle_of_topic.update((topic, place.bundle) for topic, place in loaded.good.places.items())
-                self.measured.take_loaded(name, lambda: loaded.good)
+                self.measured.take_loaded(name, lambda: Decoded(loaded.good))
             case AnswerKind.HASH_POSITIONS:
                 positions = decode_hash_positions(data, name)
                 self.problems += positions.problems
@@ -232,8 +234,9 @@ class AnswerCollector:
         if written is not None:
             self._take_load(name, written)
         if written is None or decoded is None or decoded.problems:
-            report = decode_load_report(data, name)
-            self.problems += report.problems
+            report, faults = decode_load_report(data, name), decoded.problems if decoded is not None else ()
+            named = {problem.path for problem in faults}
+            self.problems += (*faults, *(problem for problem in report.problems if problem.path not in named))
             version = report.good.broker_version if report.good is not None else version
         self.version = self.version or version or None
 
@@ -241,9 +244,12 @@ class AnswerCollector:
         from engine.admin.load_reports import all_bundles
 
         load = written.load
-        self.broker_loads[load.broker] = written
         self.written_loads.append((name, written))
-        self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
+        known = self.broker_loads.get(load.broker)
+        if load.load_average is None or known is None or known.updated_at_ms <= written.updated_at_ms:
+            # Of reports the later file counts; metrics are taken after all of them.
+            self.broker_loads[load.broker] = written
+            self.owners.update(dict.fromkeys(all_bundles(load), load.broker))
 
     def _take_owners(self, kind: AnswerKind, name: str, data: bytes, request: AdminRequest | None) -> None:
         """Take the owner of a topic from a look-up, or of bundles from a broker's list, as the request says whose it
@@ -305,9 +311,9 @@ class AnswerCollector:
             self.bundles[namespace] = decoded.good
 
     def snapshot(self, title: str) -> Snapshot:
-        for name, written in self.measured.written():
-            if written.load.broker not in self.broker_loads:
-                self._take_load(name, written)
+        measured = self.measured.written(self.written_loads)
+        for name, written in measured.good:
+            self._take_load(name, written)
         topics: Mapping[str, TopicFacts] = self.loaded | self.stats
         counts = Counts(
             self.files_read, self.passed_over, self.bytes_read, len(topics), self.set_aside, self.superseded
@@ -320,7 +326,7 @@ class AnswerCollector:
             frozenset(self.known_names),
             self.settings,
             self.version,
-            (*self.problems, *self.ownership.problems, *self.measured.problems),
+            (*self.problems, *self.ownership.problems, *measured.problems),
             counts,
             self.ledgers,
             self.topic_policies,

@@ -9,7 +9,7 @@ from engine.text import counted
 
 
 def anew_parts(interruptions: Iterable[Interruption]) -> list[str]:
-    """What becomes of active consumers, draining slots and unacknowledged messages; nothing of what there is none of.
+    """What becomes of active consumers, draining slots and unacknowledged messages; counts of 0 are left out.
 
     >>> anew_parts([Interruption(2, 1, 3, 1, 0, 5), Interruption(1, 0, 1, 1, 0, 0)])
     ['2 active consumers chosen anew', '5 unacknowledged messages may come twice']

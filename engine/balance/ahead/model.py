@@ -35,7 +35,7 @@ Assumption = Literal[
     "usage-moves-with-traffic",
     "averages-from-one-report",  # so they are the reported rates
     "averages-from-reports",  # of the series given, which may not be all there were
-    "loads-from-metrics",  # no broker reported its load: usage of metrics, traffic of loaded topics
+    "loads-from-metrics",  # the load of a broker was read from its metrics, its traffic from loaded topics
     "history-empty",  # hits, usage averages and recent unloads live in the leader's memory only
     "policies-unknown",  # of no kind anything is known
     "isolation-unknown",
@@ -51,7 +51,7 @@ class ShedStart:
     """Where a forecast begins: load reports in the order in which the leader met the brokers, and the rules.
 
     ``state`` is the leader's memory as far as it is known (modular), None to start from these reports alone.
-    ``from_metrics``: no broker reported its load, which was read from metrics.
+    ``from_metrics``: the load of a broker was read from its metrics.
     """
 
     loads: tuple[BrokerLoad, ...]

@@ -32,7 +32,7 @@ from engine.balance.placement.strategies import (
 )
 from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shedding import strategies as shedders
-from engine.balance.shedding.average import AverageMemory, destination_key
+from engine.balance.shedding.average import AverageMemory, destination_key, put_destination
 from engine.balance.shedding.model import RankedAverages, ShedView
 from engine.balance.shedding.strategies import AVERAGE
 from engine.balance.top_bundles import SYSTEM_NAMESPACE
@@ -352,9 +352,7 @@ class BulkShedding:
         rules = self._leader.rules
         if placement.reason == "random" and rules.avg_destinations != "attempt":
             key = destination_key(bundle, self._averages[bundle], rules)
-            if key not in self._destinations:
-                self._owners[key] = bundle
-            self._destinations[key] = picked
+            put_destination(self._destinations, self._owners, key, bundle, picked)
 
 
 def can_shed_in_bulk(leader: Leader, state: LeaderState) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ PolicyKind = Literal["isolation", "groups", "domains"]
 POLICY_KINDS: Final[tuple[PolicyKind, ...]] = ("isolation", "groups", "domains")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: they leave no room for what is computed once
 class ClusterPolicies:
     """What the metadata says about who may own what.
 
@@ -35,11 +36,17 @@ class ClusterPolicies:
         >>> sorted(policies.same_group("shop/bills"))
         ['shop/bills', 'shop/orders']
         """
-        group = self.groups.get(namespace)
-        if group is None:
-            return None
-        folded = _folded(group)
-        return frozenset(name for name, other in self.groups.items() if _folded(other) == folded)
+        return self._group_of.get(namespace)
+
+    @cached_property
+    def _group_of(self) -> Mapping[str, frozenset[str]]:
+        """The namespaces of each namespace's group. Computed once: every bundle that is placed asks. O(namespaces)."""
+        folded = {group: _folded(group) for group in set(self.groups.values())}
+        members: dict[str, list[str]] = {}
+        for name, group in self.groups.items():
+            members.setdefault(folded[group], []).append(name)
+        same = {group: frozenset(names) for group, names in members.items()}
+        return {name: same[folded[group]] for name, group in self.groups.items()}
 
 
 def _folded(text: str) -> str:

@@ -109,6 +109,7 @@ def reports_read(
         }
         usage = overload_usage(alive[broker], leader.settings, leader.rules)
         known_brokers[broker] = KnownBroker(alive[broker], long_term[broker], still, usage)
+    kept_data = {bundle: data[bundle] for bundle in reported}
     return replace(
         state,
         brokers=brokers,
@@ -118,20 +119,26 @@ def reports_read(
         bundles=state.bundles.updated(reported).replaced(
             [bundle for bundle in (*state.bundles, *reported) if bundle in reported]
         ),
-        data={bundle: data[bundle] for bundle in reported},
+        data=kept_data,
         served={
             broker: _same_or_new(state.served.get(broker), (*alive[broker].bundles, *kept[broker]))
             for broker in brokers
         },
         # They leave this table even where they stay with their broker.
         preallocations={},
-        shedder=_sampled(leader, shedder, {bundle: data[bundle] for bundle in reported if bundle in state.data}),
+        shedder=_sampled(leader, shedder, state.data, kept_data),
         placement=placement,
     )
 
 
-def _sampled(leader: Leader, shedder: shedders.ShedderMemory, data: Mapping[str, BundleData]) -> shedders.ShedderMemory:
-    return shedder.sampled(data, leader.rules) if isinstance(shedder, AverageMemory) else shedder
+def _sampled(
+    leader: Leader, shedder: shedders.ShedderMemory, before: Collection[str], data: Mapping[str, BundleData]
+) -> shedders.ShedderMemory:
+    """The shedder's memory after a reading; ``before``: the bundles that the leader had a record of already."""
+    if not isinstance(shedder, AverageMemory):
+        return shedder
+    records = {bundle: data[bundle] for bundle in shedder.owners.values() if bundle in before and bundle in data}
+    return shedder.sampled(records, leader.rules)
 
 
 def _same_or_new(before: frozenset[str] | None, bundles: Sequence[str]) -> frozenset[str]:
@@ -170,7 +177,7 @@ def broker_gone(
         bundles=sampled.bundles.updated(remove=lost),
         data=data,
         served={broker: sampled.served[broker] for broker in brokers},
-        shedder=_sampled(leader, shedder, data),
+        shedder=_sampled(leader, shedder, data, data),
         placement=placements.with_active(state.placement, alive, leader.rules),
     )
 

@@ -69,10 +69,19 @@ class AverageMemory:
         )
 
     def with_destination(self, bundle: str, data: BundleData | None, broker: str, rules: LoadRules) -> AverageMemory:
-        """The memory with the planned or drawn destination of a bundle; an equal record stays the key."""
-        key = destination_key(bundle, data, rules)
-        owners = self.owners if key in self.destinations else {**self.owners, key: bundle}
-        return replace(self, destinations={**self.destinations, key: broker}, owners=owners)
+        """The memory with the planned or drawn destination of a bundle."""
+        destinations, owners = dict(self.destinations), dict(self.owners)
+        put_destination(destinations, owners, destination_key(bundle, data, rules), bundle, broker)
+        return replace(self, destinations=destinations, owners=owners)
+
+
+def put_destination(
+    destinations: dict[str | bytes, str], owners: dict[str | bytes, str], key: str | bytes, bundle: str, broker: str
+) -> None:
+    """Keep where a bundle is to go; a record that is equal already stays the key, with its owner."""
+    if key not in destinations:
+        owners[key] = bundle
+    destinations[key] = broker
 
 
 def destination_key(bundle: str, data: BundleData | None, rules: LoadRules = CURRENT_LOAD_RULES) -> str | bytes:
@@ -238,9 +247,7 @@ class _Cycle:
                 left -= traffic
                 bundles.append(BundleVerdict(bundle, "unloaded", traffic))
                 key = destination_key(bundle, self.view.bundles[bundle], self.rules)
-                if key not in self.destinations:
-                    self.owners[key] = bundle
-                self.destinations[key] = bottom.broker
+                put_destination(self.destinations, self.owners, key, bundle, bottom.broker)
                 self.planned[bundle] = bottom.broker
             else:
                 bundles.append(BundleVerdict(bundle, "too-large" if traffic > left else "idle", traffic))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
-from engine.admin.interruptions import Interruption, bundle_at, interruption_of
+from engine.admin.interruptions import Interruption, bundle_at, interruption_of, usable
 from engine.bundles.boundaries import BundleRange, parse_range
 from engine.hashing import crc32_hash
 from engine.views.failover.model import BundleNode, DashboardView, NamespaceNode
@@ -130,4 +130,5 @@ def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | Non
     >>> reported_bundle(known, "persistent://t/n/x", "t/n"), reported_bundle(known, "persistent://t/m/x", "t/m")
     ('0x00000000_0x80000000', None)
     """
-    return snapshot.bundle_of_topic.get(topic) or bundle_at(snapshot, namespace, topic)
+    listed = snapshot.bundles.get(namespace)
+    return snapshot.bundle_of_topic.get(topic) or bundle_at(listed if listed and usable(listed) else None, topic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from zlib import crc32
 
@@ -66,11 +67,19 @@ def test_a_topic_is_where_its_broker_lists_it() -> None:
     assert Interruptions(lambda: listed).of(other) == Interruption(1, 0, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("boundaries", [(), (0,)])
-def test_bundles_of_which_nothing_is_known_are_none(boundaries: tuple[int, ...]) -> None:
-    name, facts = topic(0)
-    unknown = Snapshot("here", {name: facts}, bundles={"t/n": BundleList(boundaries)})
-    assert Interruptions(lambda: unknown).of_all([LOWER, UPPER]) == {}
+@pytest.mark.parametrize("boundaries", [(), (0,), (0, 0xFFFFFFFF, 0x10000000), (0xF0000000, 0xFFFFFFFF)])
+def test_without_usable_boundaries_a_topic_is_where_its_hash_is(boundaries: tuple[int, ...]) -> None:
+    names = [topic(number) for number in range(20)]
+    unknown = Snapshot("here", dict(names), bundles={"t/n": BundleList(boundaries)} if boundaries else {})
+    found = Interruptions(lambda: unknown).of_all([LOWER, UPPER, "t/m/0x00000000_0xffffffff", "t/n/no-range"])
+    here = [bundle_of(name) for name, _ in names]
+    if boundaries != (0xF0000000, 0xFFFFFFFF):
+        assert {bundle: known.topics for bundle, known in found.items()} == {
+            bundle: here.count(bundle) for bundle in (LOWER, UPPER)
+        }
+    else:
+        last = sum(crc32(name.encode()) >= 0xF0000000 for name, _ in names)
+        assert sum(known.topics for known in found.values()) == len(names) - last
     assert NOTHING_REPORTED.of(LOWER) is None
 
 
@@ -122,6 +131,21 @@ def test_a_brokers_own_bundles_land_nowhere() -> None:
     assert {landing.destination for landing in death.landings} == {SURVIVOR}
     assert [landing.bundle for landing in death.landings if DEAD in landing.bundle] == []
     assert len(death.landings) == 7
+
+
+def test_of_several_moments_the_last_counts(tmp_path: Path) -> None:
+    shutil.copytree(PAIR, tmp_path, dirs_exist_ok=True)
+    (before,) = tmp_path.iterdir()
+    later = shutil.copytree(before, tmp_path / "2026-11-26T18-40-24.903Z")
+    for topics in later.rglob("topics.json"):
+        topics.write_text("{}")
+    seen = shed_inputs_of(moment.snapshot for moment in read_moments(tmp_path))
+    read = read_shed_inputs(tmp_path)
+    assert seen is not None
+    bundles = [bundle for load in read.loads for bundle in load.bundles]
+    assert read.interruptions.of_all(bundles) == seen.interruptions.of_all(bundles) == {}
+    assert [load.bytes_per_sec for load in read.loads] == [load.bytes_per_sec for load in seen.loads] == [0.0, 0.0]
+    assert read.problems == seen.problems == ()
 
 
 def test_snapshots_and_files_count_the_same() -> None:

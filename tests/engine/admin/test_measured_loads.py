@@ -17,6 +17,7 @@ from engine.balance.ahead.forecast import shed_ahead
 from engine.balance.ahead.model import ShedAhead, ShedStart
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.transfer import TransferCycle
+from engine.errors import InputError
 
 PAIR = Path(__file__).parents[2] / "samples" / "extensible-pair"
 MOMENT = "2026-11-26T17-40-24.903Z"
@@ -155,3 +156,90 @@ def test_answers_about_single_policies_are_no_problem_of_shedding(pair: Path) ->
     (topic / "maxUnackedMessagesOnConsumer@applied=true.json").write_text("50000")
     (topic / "dispatchRate@applied=true.json").write_text("")
     assert read_shed_inputs(pair).problems == ()
+
+
+def report_file(folder: Path, broker: str, at_ms: int) -> Path:
+    """A load report of a broker that had the modular manager then."""
+    full = {"usage": 10.0, "limit": 100.0}
+    written = {
+        "loadReportType": "LocalBrokerData", "webServiceUrl": f"http://{broker}", "lastUpdate": at_ms, "cpu": full,
+        "lastStats": {}, "bundles": [],
+    }  # fmt: skip
+    file = folder / "brokers" / broker / "admin/v2/broker-stats/load-report.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(written))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("moment", "at_ms"), [("2023-01-01T00-00-00Z", 1672531200000), ("2027-01-01T00-00-00Z", 1798761600000)]
+)
+def test_the_later_of_a_report_and_of_metrics_counts(pair: Path, moment: str, at_ms: int) -> None:
+    """A cluster that changed its load manager between two moments."""
+    report_file(pair / moment, LEADER, at_ms)
+    averages = {load.broker: load.load_average for load in read_shed_inputs(pair).loads}
+    seen = shed_inputs_of(dump.snapshot for dump in read_moments(pair))
+    assert seen is not None
+    assert {load.broker: load.load_average for load in seen.loads} == averages
+    assert averages == {LEADER: 0.940105209350586 if moment < MOMENT else None, OTHER: 0.91440530469946}
+
+
+def test_a_report_of_the_same_moment_counts_more_than_metrics(pair: Path) -> None:
+    report_file(pair / MOMENT, LEADER, 1795714824000)
+    loads = {load.broker: load for load in read_shed_inputs(pair).loads}
+    assert (loads[LEADER].load_average, loads[LEADER].cpu.percent) == (None, pytest.approx(10.0))
+
+
+def test_metrics_read_an_hour_apart_lack_no_report(pair: Path) -> None:
+    shutil.copytree(pair / MOMENT, pair / "2026-11-26T18-40-24.903Z")
+    inputs = read_shed_inputs(pair)
+    assert len(inputs.written) == 4
+    assert inputs.problems == ()
+
+
+def test_a_broker_is_named_by_its_place_only_if_one_can_be_called_so(pair: Path) -> None:
+    of_other = pair / MOMENT / "brokers" / OTHER
+    of_other.rename(of_other.with_name("%1b%5b2J"))
+    inputs = read_shed_inputs(pair)
+    assert [load.broker for load in inputs.loads] == [LEADER]
+    assert [problem.path for problem in inputs.problems] == ["$"]
+
+
+def test_metrics_about_other_things_may_be_odd(pair: Path) -> None:
+    file = metrics_file(pair, LEADER)
+    whole = json.loads(file.read_text())
+    odd = [{"metrics": {"x": 1}, "dimensions": None}, {"metrics": {"y": float("nan")}, "dimensions": {"feature": 7}}]
+    file.write_text(json.dumps([*odd, *whole]))
+    inputs = read_shed_inputs(pair)
+    assert [load.load_average for load in inputs.loads] == [0.940105209350586, 0.91440530469946]
+    assert inputs.problems == ()
+
+
+def test_faults_of_the_loaded_topics_are_named(pair: Path) -> None:
+    file = metrics_file(pair, LEADER).with_name("topics.json")
+    answer = json.loads(file.read_text())
+    namespace, bundle = BUSY.rsplit("/", 1)
+    next(iter(answer[namespace][bundle]["persistent"].values()))["msgRateIn"] = "oops"
+    file.write_text(json.dumps(answer))
+    inputs = read_shed_inputs(pair)
+    assert [problem.source.rpartition("/")[2] for problem in inputs.problems] == ["topics.json"]
+    snapshot = read_moments(pair)[0].snapshot
+    assert [problem.reason for problem in snapshot.problems] == [problem.reason for problem in inputs.problems]
+
+
+@pytest.mark.parametrize("text", ["not json at all", '[{"metrics":{"brk_ml_count":1},"dimensions":{}}]'])
+def test_metrics_without_usage_alone_are_no_answer(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "admin/v2/broker-stats/metrics.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    with pytest.raises(InputError):
+        read_moments(tmp_path)
+
+
+def test_a_load_report_of_nobody_is_named_in_the_dashboard_as_well(tmp_path: Path) -> None:
+    report_file(tmp_path, LEADER, 1)
+    report_file(tmp_path, OTHER, 1).write_text('{"lastStats": {}, "pulsarServiceUrl": "", "webServiceUrl": "bro ker"}')
+    snapshot = read_moments(tmp_path)[0].snapshot
+    assert list(snapshot.broker_loads) == [LEADER]
+    (problem,) = snapshot.problems
+    assert (problem.source.rpartition("/")[2], problem.path) == ("load-report.json", "$")

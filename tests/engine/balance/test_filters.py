@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import ItemsView, ValuesView
 
 import pytest
 
@@ -76,6 +77,27 @@ def test_groups_are_the_same_as_java_compares_them_without_regard_to_case(one: s
     policies = ClusterPolicies(groups={"t/a": one, "t/b": other})
     assert policies.same_group("t/a") == ({"t/a", "t/b"} if same else {"t/a"})
     assert policies.same_group("t/c") is None
+
+
+class _CountedReads(dict[str, str]):
+    reads = 0
+
+    def items(self) -> ItemsView[str, str]:
+        self.reads += 1
+        return super().items()
+
+    def values(self) -> ValuesView[str]:
+        self.reads += 1
+        return super().values()
+
+
+def test_all_groups_are_read_for_the_first_question_only() -> None:
+    groups = _CountedReads({f"t/{at}": f"{'Gg'[at % 2]}{at // 4}" for at in range(40)})
+    policies = ClusterPolicies(groups=groups)
+    assert policies.same_group("t/0") == {"t/0", "t/1", "t/2", "t/3"}
+    reads = groups.reads
+    assert all(len(policies.same_group(namespace) or ()) == 4 for namespace in list(groups))
+    assert groups.reads == reads
 
 
 def test_topics_placed_since_the_report_count_and_exactly_the_maximum_is_allowed() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from engine.balance.ahead.extensible import candidates_of
+from engine.balance.brokers import BrokerLoad
 from engine.balance.filters import (
     anti_affinity,
     below_max_topics,
@@ -14,6 +16,8 @@ from engine.balance.filters import (
     same_load_manager,
     unload_is_useful,
 )
+from engine.balance.leadership.policies import ClusterPolicies
+from engine.balance.settings import LoadSettings
 from engine.errors import Rejection
 from tests.golden.harness import Line, checks
 from tests.golden.load_lines import known_of
@@ -58,20 +62,31 @@ def class_filter(line: Line) -> None:
 
 
 @checks("filters", kind="version_filter")
-@checks("filters", kind="version_filter_extensible")
 def version_filter(line: Line) -> None:
     given = line["in"]
-    versions = {entry["broker"]: entry.get("version") for entry in given["brokers"]}
-    if not given["config"]["preferLaterVersions"] or (
-        line["kind"] == "version_filter_extensible" and not given["candidates"]
-    ):
+    if not given["config"]["preferLaterVersions"]:
         assert _answer(given["candidates"]) == line["out"]
         return
-    newest = newest_version(given["candidates"], versions)
+    newest = newest_version(given["candidates"], _versions(line))
     if isinstance(newest, Rejection):
         assert {**_answer(given["candidates"]), "error": newest.error} == line["out"]
     else:
         assert _answer(newest) == line["out"]
+
+
+@checks("filters", kind="version_filter_extensible")
+def version_filter_extensible(line: Line) -> None:
+    given, versions = line["in"], _versions(line)
+    settings = LoadSettings(preferLaterVersions=given["config"]["preferLaterVersions"])
+    loads = {name: BrokerLoad(name, version=versions.get(name)) for name in given["candidates"]}
+    assert sorted(candidates_of("t/n/0x0_0x1", loads, settings, ClusterPolicies()).brokers) == line["out"]["candidates"]
+    asks = settings.preferLaterVersions and given["candidates"]
+    newest = newest_version(given["candidates"], versions) if asks else None
+    assert line["out"].get("error") == (newest.error if isinstance(newest, Rejection) else None)
+
+
+def _versions(line: Line) -> dict[str, str | None]:
+    return {entry["broker"]: entry.get("version") for entry in line["in"]["brokers"]}
 
 
 @checks("filters", kind="anti_affinity")

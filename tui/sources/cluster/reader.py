@@ -71,7 +71,7 @@ class Earlier:
     for them, for the topics that have more to say than their lists. ``read_ms`` is when each request was last made, in
     epoch milliseconds, and ``gaps`` which of those for statistics had no answer then. ``changed`` are topics, without
     partitions, whose consumers are others by the brokers' lists than by the statistics that were read.
-    ``without_report`` are brokers whose load manager refuses to report their load.
+    ``measures``: whether a broker that refused to report its load has it in its metrics.
     """
 
     answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Earlier:
     read_ms: dict[Key, int] = field(default_factory=dict)
     gaps: dict[Key, Gap] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
-    without_report: set[str] = field(default_factory=set)
+    measures: dict[str, bool] = field(default_factory=dict)
 
     @property
     def is_large(self) -> bool:
@@ -368,19 +368,24 @@ class _Reading:
 
     async def _load_of(self, broker: str, in_view: bool) -> None:
         """A broker's load report, or its metrics if its load manager refuses to report: they have the usage as well."""
-        refusing = self._earlier.without_report
-        if self._is_extensible or broker in refusing:
-            metrics = await self._ask_in_turn(paths.METRICS, broker, in_view, self._lists_every_ms)
-            if isinstance(metrics, Answer) and names_usage(metrics.data):
-                return
-            refusing.discard(broker)
-        report = await self._ask_in_turn(paths.LOAD_REPORT, broker, in_view, self._lists_every_ms)
-        if self._is_extensible or not isinstance(report, Gap) or report.fault is not Fault.SERVER:
+        known = self._earlier.measures
+        if known.get(broker, self._is_extensible) and await self._measures(broker, in_view) is not False:
             return
-        metrics = await self._ask(paths.METRICS, broker=broker)
-        if isinstance(metrics, Answer) and names_usage(metrics.data):
-            refusing.add(broker)
+        report = await self._ask_in_turn(paths.LOAD_REPORT, broker, in_view, self._lists_every_ms)
+        if not isinstance(report, Gap) or report.fault is not Fault.SERVER or broker in known:
+            return
+        if await self._measures(broker, in_view):
             self._gaps.remove(report)
+
+    async def _measures(self, broker: str, in_view: bool) -> bool | None:
+        """Whether a broker's metrics have its usage; None without an answer. Those without are not asked for again."""
+        metrics = await self._ask_in_turn(paths.METRICS, broker, in_view, self._lists_every_ms)
+        if isinstance(metrics, Gap):
+            return None
+        has_usage = self._earlier.measures[broker] = names_usage(metrics.data)
+        if not has_usage:
+            self._answers.remove(metrics)
+        return has_usage
 
     def _topics_in(self, loaded: Answer, broker: str) -> BrokerStats:
         before = self._earlier.loaded.get(broker)

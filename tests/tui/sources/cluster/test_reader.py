@@ -273,7 +273,7 @@ def test_a_broker_that_refuses_to_report_its_load_is_asked_for_its_metrics(clock
         reading, again = read_twice(server, clock, earlier)
         assert faults(reading) == {}
         assert set(paths_asked(server)) == {METRICS, REPORT}
-        assert earlier.without_report == {""}
+        assert earlier.measures == {"": True}
         assert faults(again) == {}
         third, _ = read_twice(server, clock, earlier)
         assert set(paths_asked(server)) == {METRICS}
@@ -290,9 +290,25 @@ def test_settings_that_name_the_load_manager_spare_a_refused_request(read: Read)
         assert paths_asked(server) == [METRICS]
 
 
-def test_a_refused_report_without_usage_in_the_metrics_is_a_gap(read: Read) -> None:
+def test_a_refused_report_without_usage_in_the_metrics_is_a_gap_and_metrics_are_asked_for_once(
+    clock: CountingClock,
+) -> None:
     with playing(REFUSED, answers={**recorded(), METRICS: b"[]"}) as server:
-        assert faults(read(server)) == {"server-error": 1}
+        earlier = Earlier()
+        for reading in read_twice(server, clock, earlier):
+            assert faults(reading) == {"server-error": 1}
+            assert METRICS not in {answer.path for answer in reading.answers}
+        assert paths_asked(server).count(METRICS) == 1
+
+
+def test_metrics_that_fail_once_are_asked_for_again(clock: CountingClock) -> None:
+    answers = {**recorded(), METRICS: json.dumps(USAGE).encode()}
+    away = failing(f"{METRICS}$", status(404), times=1)
+    with playing(REFUSED, away, answers=answers) as server:
+        earlier = Earlier()
+        first, second = read_twice(server, clock, earlier)
+        assert sum(faults(first).values()) == 2
+        assert faults(second) == {}
 
 
 def read_twice(server: PlayingServer, clock: CountingClock, earlier: Earlier) -> tuple[ClusterReading, ClusterReading]:
