@@ -59,6 +59,11 @@ def screen_of(kind: Kind) -> type[AnyScreen]:
 
 def import_the_rest() -> None:
     """Have every other screen loaded before somebody asks for it, and what the first key of the main screen needs."""
+    import engine.cluster.journal.file
+    import engine.cluster.keys.decide
+    import engine.cluster.producers.decide
+    import engine.views.keys.view
+    import engine.views.producers.view  # noqa: F401
     import tui.brokers.screen
     import tui.bundles.screen
     import tui.bundles.split_preview

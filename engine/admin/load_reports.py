@@ -112,12 +112,22 @@ class _ResourceWire(msgspec.Struct, frozen=True):
 _UNUSED: Final = _ResourceWire()
 
 
-class _LoadWire(msgspec.Struct):
-    lastStats: dict[str, BundleStatsWire]
+class _BrokerWire(msgspec.Struct, kw_only=True):
+    """Whose report it is: older releases write no id, and a broker may have an address with TLS only."""
+
     brokerId: str | None = None
     webServiceUrl: str | None = None
     webServiceUrlTls: str | None = None
     pulsarServiceUrl: str | None = None
+    name: str | None = None
+
+    def broker(self) -> str:
+        addresses = (self.webServiceUrl, self.webServiceUrlTls, self.pulsarServiceUrl, self.name)
+        return broker_id(self.brokerId, next(filter(None, addresses), ""))
+
+
+class _LoadWire(_BrokerWire):
+    lastStats: dict[str, BundleStatsWire]
     cpu: _ResourceWire = _UNUSED
     memory: _ResourceWire = _UNUSED
     directMemory: _ResourceWire = _UNUSED
@@ -155,9 +165,7 @@ def decode_broker_load(
             return Decoded(None, (value_problem(source, path, fault),))
         wire = _mended(members, mending := Mending(source), path)
         problems += mending.problems
-    name = broker or broker_id(
-        wire.brokerId, wire.webServiceUrl or wire.webServiceUrlTls or wire.pulsarServiceUrl or ""
-    )
+    name = broker or wire.broker()
     if not name:
         advice = "only a report with brokerId, or an address in webServiceUrl, says whose it is"
         return Decoded(None, (*problems, Problem(source, path, "no broker is named in this load report", advice)))
@@ -231,7 +239,8 @@ def _mended(members: Mapping[str, Any], mending: Mending, path: str) -> _LoadWir
 
 _RATES: Final = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut")
 _TEXTS: Final = (
-    "brokerId", "webServiceUrl", "webServiceUrlTls", "pulsarServiceUrl", "brokerVersionString", "loadManagerClassName"
+    "brokerId", "webServiceUrl", "webServiceUrlTls", "pulsarServiceUrl", "name", "brokerVersionString",
+    "loadManagerClassName",
 )  # fmt: skip
 
 
@@ -255,12 +264,9 @@ def all_bundles(load: BrokerLoad) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*load.bundles, *(stats.bundle for stats in load.stats))))
 
 
-class _LoadReportWire(msgspec.Struct):
+class _LoadReportWire(_BrokerWire):
     """``LocalBrokerData`` (lastStats; older ones repeat it as bundleStats) or the simple manager's ``LoadReport``."""
 
-    brokerId: str | None = None
-    webServiceUrl: str | None = None
-    name: str | None = None
     brokerVersionString: str | None = None
     lastUpdate: Count | None = None
     timestamp: Count | None = None
@@ -294,7 +300,7 @@ def decode_load_report(data: bytes, source: str = "") -> Decoded[LoadReport | No
     read = [_reported_bundle(name, raw, source, child(inside, name)) for name, raw in (reported | listed).items()]
     faults = tuple(bundle for bundle in read if isinstance(bundle, Problem))
     report = LoadReport(
-        broker_id(wire.brokerId, wire.webServiceUrl or wire.name or ""),
+        wire.broker(),
         wire.brokerVersionString or "",
         wire.lastUpdate or wire.timestamp or 0,
         tuple(bundle for bundle in read if isinstance(bundle, BundleStats)),
@@ -308,9 +314,16 @@ def _reported_bundle(name: str, raw: msgspec.Raw, source: str, path: str) -> Bun
     if refusal is not None:
         return Problem(source, path, refusal.message, "this one is set aside; the rest is kept")
     try:
-        return _bundle(name, _BUNDLE.decode(raw))
+        return _bundle(name, _stats_of(raw))
+    except msgspec.ValidationError as fault:
+        return value_problem(source, path, fault)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return malformed(bytes(raw), source, fault, path)
+
+
+def _stats_of(raw: msgspec.Raw) -> BundleStatsWire:
+    try:
+        return _BUNDLE.decode(raw)
     except msgspec.ValidationError:
-        try:
-            return _bundle(name, msgspec.convert(without_nulls(msgspec.json.decode(raw)), type=BundleStatsWire))
-        except msgspec.ValidationError as fault:
-            return value_problem(source, path, fault)
+        # What follows the wrong value was not read before, and may not be JSON, or nested very deep.
+        return msgspec.convert(without_nulls(msgspec.json.decode(raw)), type=BundleStatsWire)

@@ -124,5 +124,8 @@ def members_of(data: bytes) -> dict[str, Any] | None:
 
 
 def _shortened(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:  # its depth was just still read
+        return "nested too deep to be shown"
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -45,7 +45,7 @@ from pipeline.schemas import (
 from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, place_of, settings_of_session
-from pipeline.tables import check_folder, load
+from pipeline.tables import check_folder, load, need_tables
 from pipeline.writing import Draft, replacing, write_json, write_rows
 
 if TYPE_CHECKING:
@@ -119,9 +119,11 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     """Fold the key traces at or below ``source`` (Parquet, CSV, JSON lines; ``pipeline.reading.trace_rows``).
 
     Key_Shared subscriptions of an import that have no trace get only their shares of the slots. Raises ``InputError``
-    when there is neither a trace nor such a subscription, or for a bad option.
+    when there is neither a trace nor such a subscription, for half an import, or for a bad option.
     """
     asked = read_options(options.settings, target, settings_of_session(spark))
+    if has_table(asked.tables / SUBSCRIPTIONS.name):
+        need_tables(asked.tables, (SUBSCRIPTIONS, CONSUMER_SETS))
     pieces: list[TracePiece] = []
     problems: list[Problem] = []
     if not (any(subscription for _, subscription in asked.given) or has_key_shared(asked.tables)) or has_traces(source):
@@ -164,9 +166,11 @@ class _Keys:
             read = ReadTraces(folding.parts, asked.behaviour.keyless_messages == "spread")
             fold = FoldTraces(functions, asked.top, spaces)
             blocks.append(read_by_engine(self.spark, shares, read, folding.count).mapInArrow(fold, BLOCKS))
-        rows = reduce(type(blocks[0]).unionByName, blocks).repartition(judging.count, "part")
-        judge = Judge(asked.policies, asked.settings, asked.behaviour, functions)
-        accounts = write_by_engine(rows, self.draft, JudgeWork(judge, asked.given, asked.top), JudgeAccount)
+        accounts: list[JudgeAccount] = []
+        if blocks:
+            rows = reduce(type(blocks[0]).unionByName, blocks).repartition(judging.count, "part")
+            judge = Judge(asked.policies, asked.settings, asked.behaviour, functions)
+            accounts = write_by_engine(rows, self.draft, JudgeWork(judge, asked.given, asked.top), JudgeAccount)
         self._take(accounts, len(shares))
         write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine, self.draft.stamp)
         self.draft.fill(*_WRITTEN)

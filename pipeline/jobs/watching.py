@@ -252,7 +252,8 @@ class _Watch:
                 before = merged
             for table, frames in histories.items():
                 if frames:
-                    draft.write_frame(table, reduce(type(frames[0]).unionByName, frames).coalesce(1))
+                    rows = reduce(type(frames[0]).unionByName, frames).coalesce(1)
+                    draft.write_frame(table, rows.sortWithinPartitions("snapshot_time", *table.names))
                 carry(table, earlier, draft.table(table))
                 draft.fill(table)
             self._report(draft, assigned, folder / "report")

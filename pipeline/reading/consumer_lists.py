@@ -182,10 +182,25 @@ def _json_entries(
                 yield Problem(source, where, str(fault), "this one is set aside; the rest is kept")
 
 
+_KEY_SHARED: Final = "Key_Shared"
+
+
 def has_key_shared(folder: Place) -> bool:
-    """Whether an import under ``folder`` has a Key_Shared subscription. Reads up to the first one."""
-    return any(
-        pc.any(pc.equal(batch["type"], "Key_Shared")).as_py()
-        for part in parts_of(folder / SUBSCRIPTIONS.name)
-        for batch in pq.ParquetFile(for_arrow(part)).iter_batches(columns=["type"])
-    )
+    """Whether an import under ``folder`` has a Key_Shared subscription.
+
+    Mostly the footers say so; else reads batch by batch up to the first one.
+    """
+    return any(_has_key_shared(pq.ParquetFile(for_arrow(part))) for part in parts_of(folder / SUBSCRIPTIONS.name))
+
+
+def _has_key_shared(part: pq.ParquetFile) -> bool:
+    place = part.schema.names.index("type")
+    unsure = []
+    for group in range(part.metadata.num_row_groups):
+        known = part.metadata.row_group(group).column(place).statistics
+        if known is None or not known.has_min_max or known.min < _KEY_SHARED < known.max:
+            unsure.append(group)
+        elif _KEY_SHARED in (known.min, known.max):
+            return True
+    batches = part.iter_batches(columns=["type"], row_groups=unsure)
+    return any(pc.any(pc.equal(batch["type"], _KEY_SHARED)).as_py() for batch in batches)

@@ -275,7 +275,7 @@ def _read_stored(path: StorePath, name: str, limit_bytes: int) -> tuple[AnswerFi
             file, problems = read_file(Path(copy.name), name, Intake(limit_bytes))
         after = path.size_and_time()
     except OSError as fault:
-        return None, (Problem(name, "$", f"cannot be read: {first_line(fault)}", "look at its permissions"),)
+        return None, (Problem(name, "$", f"cannot be read: {first_line(fault)}", "check its permissions"),)
     if before != after:
         reason = "changed while it was being read"
         problems += (Problem(name, "$", reason, "read it again when nobody writes to it"),)
@@ -299,6 +299,6 @@ def unpack_zstd(data: bytes, name: str, *, limit_bytes: int = MAX_INPUT_BYTES) -
     out = collected_if_small(pieces, limit_bytes)
     if out is None:
         reason = f"unpacks to more than {size_text(limit_bytes)}, which is all that is read of a file (--max-input)"
-        return b"", (Problem(name, "$", reason, "look what this file really is, or give a larger --max-input"),)
+        return b"", (Problem(name, "$", reason, "check what this file really is, or give a larger --max-input"),)
     reason = f"the zstd data is damaged or stops in the middle: {faults[-1]}" if faults else ""
     return out, (Problem(name, "$", reason, "copy the file again"),) if reason else ()

@@ -164,3 +164,12 @@ def test_the_first_picture_loads_nothing_else(first_picture: set[str], room: str
     if not FIRST_PICTURE[room]:
         inside |= {name for name in first_picture if name == room}
     assert inside <= FIRST_PICTURE[room]
+
+
+@pytest.mark.xdist_group("imports")
+def test_rules_of_other_screens_are_loaded_behind_the_first_picture() -> None:
+    later = {"engine.cluster.journal.file", "engine.cluster.keys.decide", "engine.cluster.producers.decide"}
+    later |= {"engine.views.keys.view", "engine.views.producers.view", "tui.brokers.screen", "tui.bundles.screen"}
+    program = "import sys, tui.navigator; tui.navigator.import_the_rest(); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert later <= set(ran.stdout.split())

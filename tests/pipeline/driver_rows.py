@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -26,6 +27,14 @@ def rows_of_driver(spark: SparkSession, patch: pytest.MonkeyPatch) -> list[int]:
 
         patch.setattr(owner, name, count)
 
+    batches_of = pq.ParquetFile.iter_batches
+
+    def counted_batches(*args: Any, **options: Any) -> Iterator[Any]:
+        for batch in batches_of(*args, **options):
+            rows.append(batch.num_rows)
+            yield batch
+
+    patch.setattr(pq.ParquetFile, "iter_batches", counted_batches)
     for owner, names in ((type(spark.range(1)), _COLLECTORS), (pq, ("read_table",)), (pq.ParquetFile, _READERS)):
         for name in names:
             counted(owner, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import product
@@ -27,6 +28,7 @@ from pipeline.jobs import job_called
 from pipeline.jobs.keys import read_options
 from pipeline.jobs.keys_judging import EXACT_SPACES
 from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.reading.consumer_lists import has_key_shared
 from pipeline.schemas import (
     BROKERS,
     CONSUMER_SETS,
@@ -38,7 +40,7 @@ from pipeline.schemas import (
     KEY_SPREADS,
     SUBSCRIPTIONS,
 )
-from pipeline.writing import replacing, write_rows
+from pipeline.writing import replacing, write_part, write_rows
 from tests.pipeline.driver_rows import rows_of_driver
 
 LISTS = {
@@ -250,6 +252,8 @@ def test_what_the_driver_reads_does_not_depend_on_keys_and_subscriptions(
         folder = tmp_path / str(subscriptions)
         names = [f"s-{number}" for number in range(subscriptions)]
         tables = imported(folder / "in", {"t-0": ("a", "b")}, names[1:])
+        (tables / BROKERS.name).mkdir()
+        write_rows(BROKERS, tables / BROKERS.name, [("b1:8080", "3.2.3", 0, 0, "f.json")])
         lines = [f"a/b,{name},key-{number}" for name in names[:-1] for number in range(subscriptions)]
         (folder / "t.csv").write_text("\n".join(["namespace,subscription,key", *lines]) + "\n")
         with monkeypatch.context() as patch:
@@ -262,4 +266,52 @@ def test_what_the_driver_reads_does_not_depend_on_keys_and_subscriptions(
             name: 0 if name == names[-1] else subscriptions for name in names[1:]
         }
         assert {row["exact"] for row in spreads} == {subscriptions <= EXACT_SPACES}
-    assert collected[0] == collected[1]
+    assert collected[0] == collected[1] and any(collected[0])
+
+
+@pytest.mark.parametrize(
+    ("parts", "found", "read"),
+    [
+        ([], False, []),
+        ([["Failover"] * 9], False, []),
+        ([["Failover", "Key_Shared"], ["Failover", "Shared"]], True, []),
+        ([["Failover", "Shared", "Shared"], ["Exclusive", "Failover"]], False, [3]),
+        ([["Exclusive", "Key_Shared", "Shared"], ["Failover", "Shared"]], True, [3]),
+    ],
+)
+def test_key_shared_subscriptions_are_looked_for_in_footers_first(
+    parts: list[list[str]], found: bool, read: list[int], spark: SparkSession, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for number, types in enumerate(parts):
+        columns: dict[str, list[object]] = {name: [0] * len(types) for name in SUBSCRIPTIONS.names}
+        columns |= {field.name: [""] * len(types) for field in SUBSCRIPTIONS.arrow if field.type == pa.string()}
+        (folder := tmp_path / SUBSCRIPTIONS.name).mkdir(exist_ok=True)
+        rows = pa.table(columns | {"type": types}, schema=SUBSCRIPTIONS.arrow)
+        write_part(SUBSCRIPTIONS, folder, [rows], number)
+    counted = rows_of_driver(spark, monkeypatch)
+    assert has_key_shared(tmp_path) is found
+    assert counted == read
+
+
+@pytest.mark.parametrize(("name", "told"), [("events.jsonl", 0), ("events.parquet", 1)])
+def test_a_trace_with_nothing_in_it_gives_empty_tables_and_keeps_the_quarantine(
+    name: str, told: int, spark: SparkSession, tmp_path: Path
+) -> None:
+    """An empty file has no piece; as Parquet it cannot be opened."""
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / name).touch()
+    summary = run(spark, source, tmp_path / "out", consumers="3").summary
+    assert (summary["rows_in"], summary["quarantined"], summary["keys"]) == (0, 0, 0)
+    for table in (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
+        assert rows_of(tmp_path / "out", table) == []
+    assert [row["file"] for row in rows_of(tmp_path / "out", KEY_QUARANTINE)] == [name] * told
+
+
+def test_half_an_import_is_refused_in_a_sentence(spark: SparkSession, tmp_path: Path) -> None:
+    tables = imported(tmp_path / "in", {"t-0": ("a", "b")})
+    shutil.rmtree(tables / CONSUMER_SETS.name)
+    with pytest.raises(InputError, match=f"no table {CONSUMER_SETS.name}; run the job import"):
+        run_without_trace(spark, tables, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

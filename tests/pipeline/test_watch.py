@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -165,6 +166,19 @@ def test_what_the_driver_collects_does_not_depend_on_the_number_of_topics(
         assert query(out, "count(*)", "topics") == [(3 * (topics - 1),)]
         collected.append(rows.copy())
     assert collected[0] == collected[1] and any(rows)
+
+
+def test_a_part_of_the_history_is_the_same_in_every_run(spark: SparkSession, tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    brokers = [f"b{number}" for number in range(8)]
+    for moment in ("T06", "T07"):
+        for name in brokers:
+            arrive(source, f"{name}/2026-11-24{moment}-00-00Z/broker-stats-topics.json", stats([name], 1.0, 1))
+    watch(spark, source, out)
+    (part,) = (out / "broker_history").glob("*.parquet")
+    rows = pq.read_table(part, columns=["snapshot_time", "broker"])
+    assert rows["broker"].to_pylist() == brokers * 2
+    assert rows["snapshot_time"].to_pylist() == sorted(rows["snapshot_time"].to_pylist())
 
 
 def test_rounds_are_in_the_order_of_moments_and_late_dumps_are_by_themselves() -> None:

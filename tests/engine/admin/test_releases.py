@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.load_reports import decode_load_report
+from engine.admin.load_reports import decode_broker_load, decode_load_report
 from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_topic_list
 from engine.admin.snapshot import read_answers
 from engine.admin.topics import (
@@ -244,3 +244,51 @@ def test_publishers_are_kept_only_where_they_are_asked_for(nested: bool) -> None
     assert [json.loads(bytes(entry)) for entry in kept.publisher_entries] == publishers and kept.publishers == 2
     (without,) = decode_named_stats(answer).good.values()
     assert without.publisher_entries == () and without == kept
+
+
+@pytest.mark.parametrize(
+    "deep", ['{"topics": null, "junk": NESTED}', '{"topics": NESTED}', '{"topics": null, "junk": {"a": NESTED}}']
+)
+def test_a_bundle_that_is_nested_too_deep_costs_only_itself(deep: str) -> None:
+    bundle = "t/n/0x00000000_0x80000000"
+    sound = '"t/n/0x80000000_0xffffffff": {"msgRateIn": 2}'
+    whole = f'{{"brokerId": "a:1", "cpu": CPU, "lastStats": {{"{bundle}": {deep}, {sound}}}}}'
+
+    def report(levels: int, cpu: str = "{}") -> bytes:
+        return whole.replace("CPU", cpu).replace("NESTED", "[" * levels + "]" * levels).encode()
+
+    decoded = decode_load_report(report(700), "a.json")
+    assert decoded.good is not None and decoded.set_aside == 1
+    assert [each.bundle for each in decoded.good.bundles] == ["t/n/0x80000000_0xffffffff"]
+    assert [(each.source, each.path) for each in decoded.problems] == [("a.json", f'$.lastStats["{bundle}"]')]
+    for levels in range(800, 1_100):  # where Python's stack ends depends on the caller
+        for data in (report(levels), report(1, "[" * levels + "]" * levels)):
+            for read in (decode_load_report, decode_broker_load):
+                assert read(data).good is not None or read(data).problems
+
+
+def test_a_bundle_that_is_not_text_costs_only_itself() -> None:
+    text = b'{"brokerId": "a:1", "lastStats": {"t/n/0x00000000_0x80000000": {"topics": null, "x": "\xff"}}}'
+    decoded = decode_load_report(text)
+    assert decoded.good is not None and decoded.set_aside == 1
+    assert [each.path for each in decoded.problems] == ['$.lastStats["t/n/0x00000000_0x80000000"]']
+
+
+@pytest.mark.parametrize(
+    ("members", "broker"),
+    [
+        ({"brokerId": "id:1", "webServiceUrl": "http://a:8080"}, "id:1"),
+        ({"webServiceUrl": "http://a:8080", "webServiceUrlTls": "https://b:8443"}, "a:8080"),
+        (
+            {"webServiceUrl": None, "webServiceUrlTls": "https://b:8443", "pulsarServiceUrl": "c"},
+            "b:8443",
+        ),
+        ({"pulsarServiceUrl": "pulsar://c:6650", "name": "d:8080"}, "c:6650"),
+        ({"name": "d:8080"}, "d:8080"),
+    ],
+)
+def test_tables_and_dashboard_call_a_broker_by_the_same_name(members: dict[str, str | None], broker: str) -> None:
+    data = json.dumps(members | {"lastStats": {}}).encode()
+    for_tables, for_dashboard = decode_load_report(data).good, decode_broker_load(data).good
+    assert for_tables is not None and for_dashboard is not None
+    assert (for_tables.broker, for_dashboard.load.broker) == (broker, broker)

@@ -266,6 +266,21 @@ def test_a_bundle_whose_numbers_cannot_be_read_costs_only_itself(tmp_path: Path)
     assert adds_up(rows)
 
 
+def test_a_bundle_that_is_nested_too_deep_costs_only_itself(tmp_path: Path) -> None:
+    junk = "[" * 700 + "]" * 700
+    report = f"""{{"webServiceUrl": "http://b1:8080", "pulsarServiceUrl": "pulsar://b1:6650", "lastStats": {{
+        "t/n/0x00000000_0x80000000": {{"topics": null, "junk": {junk}}}, "t/n/0x80000000_0xffffffff": {{}}}}}}"""
+    (tmp_path / "b1").mkdir()
+    (tmp_path / "b1" / "load-report.json").write_text(report)
+    files = find_answers(tmp_path).files
+    (told,) = contexts_of(files).values()
+    assert told.broker == "b1:8080"
+    rows, _ = taken(tmp_path / "b1" / "load-report.json", told)
+    assert [row[0] for row in rows.bundle_reports] == ["t/n/0x80000000_0xffffffff"]
+    assert aside(rows) == {"bundle_reports": 1}
+    assert adds_up(rows)
+
+
 @pytest.mark.parametrize("sample_name", ["keyshared-draining-a", "failover-standby-a", "producer-side-a"])
 def test_a_mirror_of_the_admin_api_gives_the_topics_that_the_engine_reads(sample_name: str, tmp_path: Path) -> None:
     folder = dump(sample_name, tmp_path, moments=1)

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from engine.admin.kinds import AnswerKind
+from engine.admin.text import plain_json
 from engine.errors import InputError
 from pipeline.reading.contexts import contexts_of, subjects_of
-from pipeline.reading.files import BYTES_PER_TASK, FILES_PER_TASK, FoundFile, deal, find_answers, time_of_files
+from pipeline.reading.files import (
+    BYTES_PER_TASK,
+    FILES_PER_TASK,
+    FoundFile,
+    deal,
+    find_answers,
+    time_of_files,
+    unpack_zstd,
+)
 from pipeline.reading.traces import find_traces, has_traces
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -157,3 +168,10 @@ def test_a_moment_is_that_of_the_folder_else_that_of_the_file(tmp_path: Path) ->
     assert time_of_files(tmp_path, [written, named]) == NOON
     assert time_of_files(tmp_path / written, ["topics.json"]) == datetime(2026, 11, 22, 11, 59, 55, tzinfo=UTC)
     assert time_of_files(tmp_path, ["gone.json"]) is None
+
+
+def test_what_unpacks_to_too_much_is_advised_the_same_however_it_is_packed() -> None:
+    whole = b" " * 10_000
+    _, of_gzip = plain_json(gzip.compress(whole), "x", limit=1_000)
+    _, of_zstd = unpack_zstd(pa.compress(whole, "zstd", asbytes=True), "x", limit_bytes=1_000)
+    assert [problem.advice for problem in of_gzip] == [problem.advice for problem in of_zstd]
