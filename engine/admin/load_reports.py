@@ -151,8 +151,8 @@ def decode_broker_load(
 ) -> Decoded[WrittenLoad | None]:
     """Decode a whole ``LocalBrokerData``; None for another form. O(length).
 
-    ``broker`` is its id where the place of the report shows it; else that in the report, which are host and port of its
-    web address, where it has none of its own.
+    ``broker`` is its id where the place of the report shows it; default: the id in the report, or else host and port of
+    its web address.
     Invalid bundle names are set aside, and negative usages and rates count as 0; what is not a number (``"NaN"``) stays
     so, since load managers go on with it. A member of another form costs itself alone.
     """

@@ -123,7 +123,7 @@ class AnswerCollector:
                 requests[file.name] = mirrored
                 if mirrored.fault:
                     self.problems.append(Problem(file.name, "$", mirrored.fault, "what it answered is set aside"))
-            if mirrored is not None and self._is_of_one_place(mirrored, file):
+            if mirrored is not None and self._take_by_place(mirrored, file):
                 continue
             if not (self.ownership.take(file.name, file.data) or self._is_policy(requests.get(file.name), file)):
                 answers += self._opened(file)
@@ -162,8 +162,8 @@ class AnswerCollector:
         self.problems += problems
         return answers
 
-    def _is_of_one_place(self, request: AdminRequest, file: AnswerFile) -> bool:
-        """Take an answer that only its place in a mirror of the admin API tells from others."""
+    def _take_by_place(self, request: AdminRequest, file: AnswerFile) -> bool:
+        """Take an answer that is recognised by its place in a mirror of the admin API; False for any other."""
         if request.what == "version":
             self.version = release_text(file.data) or self.version
         elif request.what == METRICS and self._measures(file):

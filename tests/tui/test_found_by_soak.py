@@ -41,6 +41,13 @@ from tui.kit.themed_app import ParsedOnce, theme_name
             "fleet 81x25 ctrl+p up enter ~ enter enter ~", id="enter twice at once on the first theme of the list"
         ),
         pytest.param("small 80x24 enter k 3 1 2 escape ~", id="a dialog that is closed before it was mounted"),
+        pytest.param(
+            "producers+ascii 60x20 colon ~ escape paste=topic%20remove%20persistent://public/default/topic-0 enter ~",
+            id="a key for a screen that is not mounted yet",
+        ),
+        pytest.param(
+            "demo-keys-autosplit-skew 80x24 m ~ size@1x1 ~ pageup ~", id="a page of modes where there is no room"
+        ),
         pytest.param("small 80x24 f ~ slash paste:digits ~ enter ~300 =", id="an error that quotes a very long text"),
         pytest.param("small 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers, none listed"),
         pytest.param("keys 80x24 slash ~ paste=zz enter ~ x ~ =", id="the number of consumers of keys, none listed"),

@@ -126,8 +126,8 @@ def move_text(coming: NextMove) -> str:
     drawn = f" (drawn: {chances_text(move.chances)})" if len(move.chances) > 1 else ""
     if coming.planned and coming.planned != move.destination:
         drawn += f"; the shedder planned {safe_name(coming.planned)}"
-    anew = [] if coming.interruption is None else [coming.interruption]
-    carries = f"{counted(move.topics, 'topic')}{clients_text([move], anew)}, {msgs_per_sec(move.msgs_per_sec)}"
+    known = {} if coming.interruption is None else {move.bundle: coming.interruption}
+    carries = f"{counted(move.topics, 'topic')}{clients_text([move], known)}, {msgs_per_sec(move.msgs_per_sec)}"
     return f"{safe_name(move.bundle)} to {target}{drawn}{back}: {carries}"
 
 
@@ -140,20 +140,24 @@ class HasClients(Protocol):
     """A bundle, or its unload."""
 
     @property
+    def bundle(self) -> str: ...
+    @property
     def producers(self) -> int: ...
     @property
     def consumers(self) -> int: ...
 
 
-def clients_text(interrupted: Iterable[HasClients], anew: Iterable[Interruption] = ()) -> str:
+def clients_text(interrupted: Iterable[HasClients], interruptions: Mapping[str, Interruption] | None = None) -> str:
     """Who connects again after unloads, to be put after the topics; "" where the reports name nobody.
 
-    ``anew``: what was reported of the topics of these bundles.
+    ``interruptions``: by bundle, what else an unload interrupts; once for each time that a bundle is unloaded.
     """
     bundles = tuple(interrupted)
     producers, consumers = sum(bundle.producers for bundle in bundles), sum(bundle.consumers for bundle in bundles)
     clients = [counted(producers, "producer"), counted(consumers, "consumer")] if producers or consumers else []
-    return "".join(f", {part}" for part in [*clients, *anew_parts(anew)])
+    known = interruptions or {}
+    parts = anew_parts(known[bundle.bundle] for bundle in bundles if bundle.bundle in known)
+    return "".join(f", {part}" for part in (*clients, *parts))
 
 
 def left_texts(left_alone: Iterable[LeftAlone], shedder: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engine.admin.interruptions import Interruption
@@ -159,7 +159,7 @@ def change_lines(change: ChangeDone, cycles: int, interruptions: Mapping[str, In
     interrupted = [landing.stats for landing in change.landings]
     topics = counted(sum(stats.topics for stats in interrupted), "topic")
     bundles = counted(len(interrupted), "bundle")
-    clients = clients_text(interrupted, known_of(interruptions, (landing.bundle for landing in change.landings)))
+    clients = clients_text(interrupted, interruptions)
     lines: list[Line] = [(f"{broker} dies, which interrupts {bundles}: {topics}{clients}", "head")]
     usages = [f"{safe_name(name)} {percent(was)} to {percent(now)}" for name, was, now in change.usages[:USAGES_SHOWN]]
     lines.append((f"usage of the others, by one of the possible draws: {', '.join(usages)}", "text"))
@@ -177,11 +177,6 @@ def change_lines(change: ChangeDone, cycles: int, interruptions: Mapping[str, In
             (f"and {counted(len(change.landings) - LANDINGS_SHOWN, 'bundle')} more (--json has them all)", "dim")
         )
     return lines
-
-
-def known_of(interruptions: Mapping[str, Interruption], bundles: Iterable[str]) -> list[Interruption]:
-    """The interruptions by these bundles, each as often as it is named, without those of which nothing is known."""
-    return [interruptions[bundle] for bundle in bundles if bundle in interruptions]
 
 
 def fault_lines(frame: BrokersFrame) -> list[Line]:

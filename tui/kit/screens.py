@@ -35,7 +35,7 @@ from tui.kit.line_table import LineTable
 REPORTED_BY: Final = ("textual.widgets.", "tui.")
 """Modules whose messages report what was done to a widget."""
 CLOSING: Final = frozenset({"close", "cancel", "dismiss"})
-"""Actions that a dialog allows before it is mounted."""
+"""Actions that a screen allows before it is mounted."""
 POSTPONED_AT_MOST: Final = 3
 """How often in a row a paint is put off for something to arrange: a screen that arranges for ever must be seen."""
 STYLES_KEPT: Final = 8192
@@ -55,9 +55,10 @@ class LeavesOnce(Screen[ScreenResultType], Generic[ScreenResultType]):
         return super().dismiss(result)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow a dialog only to close before it has its parts, and nothing while it leaves or when it is gone."""
-        is_there = self.is_mounted or action in CLOSING
-        if self.is_modal and (self._leaving or not self.is_attached or not is_there):
+        """Allow a screen only to close before it has its parts, and a dialog nothing while it leaves or is gone."""
+        if not self.is_mounted and action not in CLOSING:
+            return False
+        if self.is_modal and (self._leaving or not self.is_attached):
             return False
         return super().check_action(action, parameters)
 

@@ -138,8 +138,7 @@ def compared_shedder(view: BrokersView, shedder: str) -> Compared:
     if not in_force:
         manager: LoadManager = "extensible" if shedder == TRANSFER else "modular"
         question = replace(view.question, load_manager=manager, shedder=shedder, placement=None)
-        begun_cluster = begun(view.given, question)
-        ahead = begun_cluster if isinstance(begun_cluster, Rejection) else shed_ahead(begun_cluster[0], question.cycles)
+        ahead = forecast_of(view.given, question)
     if isinstance(ahead, Rejection):
         return Compared(shedder, in_force, refused=ahead.message)
     moves = ahead.moves
@@ -153,6 +152,12 @@ def compared_shedder(view: BrokersView, shedder: str) -> Compared:
         ahead.quiet_after,
         ahead.after,
     )
+
+
+def forecast_of(given: BrokersInput, question: BrokersQuestion) -> ShedAhead | Rejection:
+    """The forecast alone. Refused as in :func:`brokers_view`."""
+    cluster = begun(given, question)
+    return cluster if isinstance(cluster, Rejection) else shed_ahead(cluster[0], question.cycles)
 
 
 def begun(given: BrokersInput, question: BrokersQuestion) -> tuple[ShedStart, list[ChangeDone]] | Rejection:
@@ -296,11 +301,8 @@ def brokers_frame(view: BrokersView, cycle: int) -> BrokersFrame:
     )
     at_ms = done.at_ms if done is not None else 0
     even = done.evenness if done is not None else ahead.before
-    return BrokersFrame(cycle, at_ms, rows, _coming(view, coming), even)
-
-
-def _coming(view: BrokersView, coming: AheadCycle | None) -> NextCycle | None:
-    return None if coming is None else next_cycle(coming, view.interruptions)
+    following = None if coming is None else next_cycle(coming, view.interruptions)
+    return BrokersFrame(cycle, at_ms, rows, following, even)
 
 
 def _kept_blocks(view: BrokersView, load: BrokerLoad, places: Mapping[str, int]) -> tuple[Block, ...]:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from engine.admin.facts import Snapshot, TopicFacts, WrittenLoad
-from engine.admin.interruptions import Interruption, bundle_at, interruption_of, usable
-from engine.bundles.boundaries import BundleRange, parse_range
-from engine.hashing import crc32_hash
+from engine.admin.facts import Snapshot, WrittenLoad
+from engine.admin.interruptions import Interruption, Interruptions
+from engine.bundles.boundaries import namespace_bundles, parse_range
+from engine.bundles.loads import bundle_of_topic
+from engine.errors import Rejection
 from engine.views.failover.model import BundleNode, DashboardView, NamespaceNode
 from engine.views.reported.model import ReportedBroker, ReportedLoad
 from engine.views.reported.view import Reported
@@ -108,18 +109,12 @@ class Whereabouts:
 
 
 def whereabouts_of(snapshot: Snapshot, topic: str, namespace: str, bundle: str) -> Whereabouts | None:
-    """Who owns a topic, and what unloading its bundle interrupts. None without a bundle. O(topics of the namespace)."""
-    piece = parse_range(bundle)
-    if not isinstance(piece, BundleRange):
+    """Who owns a topic, and what unloading its bundle interrupts. None without a bundle. O(topics)."""
+    if isinstance(parse_range(bundle), Rejection):
         return None
-    looked_up = snapshot.owners.get(topic)
-    broker = looked_up or snapshot.owners.get(f"{namespace}/{bundle}", "")
-    return Whereabouts(broker, looked_up is not None, interruption_of(_topics_of(snapshot, namespace, piece)))
-
-
-def _topics_of(snapshot: Snapshot, namespace: str, piece: BundleRange) -> list[TopicFacts]:
-    topics = snapshot.topics.items()
-    return [facts for name, facts in topics if facts.namespace == namespace and piece.includes(crc32_hash(name))]
+    looked_up, name = snapshot.owners.get(topic), f"{namespace}/{bundle}"
+    unload = Interruptions(lambda: snapshot).of(name) or Interruption()
+    return Whereabouts(looked_up or snapshot.owners.get(name, ""), looked_up is not None, unload)
 
 
 def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | None:
@@ -130,5 +125,9 @@ def reported_bundle(snapshot: Snapshot, topic: str, namespace: str) -> str | Non
     >>> reported_bundle(known, "persistent://t/n/x", "t/n"), reported_bundle(known, "persistent://t/m/x", "t/m")
     ('0x00000000_0x80000000', None)
     """
-    listed = snapshot.bundles.get(namespace)
-    return snapshot.bundle_of_topic.get(topic) or bundle_at(listed if listed and usable(listed) else None, topic)
+    listed = snapshot.bundle_of_topic.get(topic)
+    if listed is not None or namespace not in snapshot.bundles:
+        return listed
+    bundles = namespace_bundles(namespace, snapshot.bundles[namespace].boundaries)
+    bundle = None if isinstance(bundles, Rejection) else bundle_of_topic(bundles, topic)
+    return None if bundle is None else str(bundle)

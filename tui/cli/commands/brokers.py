@@ -129,7 +129,6 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         RESOURCE_TEXTS,
         compare_lines,
         hint_text,
-        known_of,
         next_lines,
         status_text,
         strip_words,
@@ -156,7 +155,7 @@ def brokers_lines(view: BrokersView, compared: Sequence[Compared]) -> list[str]:
         lines += wrapped(text, rest="  ") if role == "head" else wrapped(text, first="  ", rest="    ")
     busy = [cell for cell in view.strip if cell.unloads]
     unloads, topics, msgs = strip_words(view)
-    clients = clients_text(view.ahead.moves, known_of(view.interruptions, (move.bundle for move in view.ahead.moves)))
+    clients = clients_text(view.ahead.moves, view.interruptions)
     interrupted = f"{unloads} unloads, {topics} topics{clients} interrupted, {msgs} msg/s moved"
     lines += ["", *wrapped(f"all cycles: {interrupted}", rest="  ")]
     lines += [

@@ -97,11 +97,11 @@ def explain_bundle(
     explanation = explained(view.ahead.start, _bundle_named(bundle, [load.bundles for load in inputs.loads]))
     if isinstance(explanation, Rejection):
         raise InputError(explanation.message)
-    unload = inputs.interruptions.of(explanation.bundle)
+    interruption = inputs.interruptions.of(explanation.bundle)
     if as_json:
-        write_out(json_text(bundle_document(explanation, unload)))
+        write_out(json_text(bundle_document(explanation, interruption)))
     else:
-        write_page(bundle_lines(explanation, view.ahead.start.settings, unload), ascii_only=ascii_only)
+        write_page(bundle_lines(explanation, view.ahead.start.settings, interruption), ascii_only=ascii_only)
     return FINE
 
 
@@ -116,7 +116,9 @@ def _bundle_named(text: str, reported: Sequence[Sequence[str]]) -> str:
     return matches[0] if matches else text
 
 
-def bundle_lines(explanation: BundleExplained, settings: LoadSettings, unload: Interruption | None = None) -> list[str]:
+def bundle_lines(
+    explanation: BundleExplained, settings: LoadSettings, interruption: Interruption | None = None
+) -> list[str]:
     """The brokers in the order of their reports, why some may not own it, what becomes of it, what that interrupts."""
     lines = wrapped(f"{safe_name(explanation.bundle)}, owned by {safe_name(explanation.owner or 'nobody')}", rest="  ")
     lines += wrapped(f"looked up now, {explanation.strategy} answers: {_reason(explanation, settings)}", rest="  ")
@@ -133,7 +135,7 @@ def bundle_lines(explanation: BundleExplained, settings: LoadSettings, unload: I
     for name, brokers in without.items():
         lines += wrapped(f"{listed(brokers, LISTED)}: {_FILTERS.get(name, name)}", rest="  ")
     lines += ["", *wrapped(_stays(explanation) if modular else _stays_extensible(explanation), rest="  ")]
-    return [*lines, *wrapped(_interrupts(explanation.stats, unload), rest="  ")]
+    return [*lines, *wrapped(_interrupts(explanation.stats, interruption), rest="  ")]
 
 
 def _reason(explanation: BundleExplained, settings: LoadSettings) -> str:
@@ -148,26 +150,26 @@ def _reason(explanation: BundleExplained, settings: LoadSettings) -> str:
     return f"one that is {below}, with {what} up to {percent(limit)}"
 
 
-def _interrupts(stats: BundleStats, unload: Interruption | None) -> str:
+def _interrupts(stats: BundleStats, interruption: Interruption | None) -> str:
     from tui.brokers.cycle_words import clients_text
 
     topics = counted(stats.topics, "topic")
     text = f"unloading it interrupts {topics}{clients_text([stats])}, by the load report"
-    if unload is None:
+    if interruption is None:
         return text
-    said = ", ".join(anew_parts([unload])) or "no active consumer is chosen anew and nothing is draining"
-    return f"{text}; by statistics of {counted(unload.topics, 'topic')}: {said}"
+    said = ", ".join(anew_parts([interruption])) or "no active consumer is chosen anew and nothing is draining"
+    return f"{text}; by statistics of {counted(interruption.topics, 'topic')}: {said}"
 
 
-def bundle_document(explanation: BundleExplained, unload: Interruption | None = None) -> dict[str, Any]:
+def bundle_document(explanation: BundleExplained, interruption: Interruption | None = None) -> dict[str, Any]:
     from tui.cli.printers.explanation import FORMAT
 
     values = plain_values(explanation)
     stats = values.pop("stats")
     interrupts = {name: stats[name] for name in ("topics", "producers", "consumers")}
     more = dict.fromkeys(("handovers", "draining_slots", "unacked_messages"))
-    if unload is not None:
-        more = {name: getattr(unload, name) for name in more}
+    if interruption is not None:
+        more = {name: getattr(interruption, name) for name in more}
     return {"format": FORMAT, "kind": "bundle", **values, "interrupts": {**interrupts, **more}}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from engine.admin.shed_inputs import ShedInputs
     from engine.balance.ahead.model import AheadCycle, Evenness, ShedAhead
     from engine.balance.settings import LoadSettings
-    from engine.bundles.plan import LoadManager
-    from engine.load_rules import LoadRules
     from engine.scenarios.broker_scenes import BrokerScene
 
 SHEDDERS: Final = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder")
@@ -74,35 +72,28 @@ def shed_command(
     Examples: ringside shed reports/ --compare --set loadBalancerBrokerThresholdShedderPercentage=20;
     ringside shed --scene endless --cycles 600 --json
     """
-    from engine.balance.settings import default_load_settings
-    from engine.config import CURRENT, ReleaseBehaviour, behaviour_of
-    from engine.views.brokers.view import interruptions_of
+    from engine.views.brokers.model import BrokersQuestion
+    from engine.views.brokers.view import brokers_input, forecast_of, interruptions_of
 
     if scene == SCENES_LISTED:
         write_page(scene_lines(), ascii_only=ascii_only)
         return FINE
     inputs, _ = inputs_of(path, scene, max_input)
-    behaviour = behaviour_of(pulsar or inputs.version or CURRENT.label)
-    rules = (behaviour if isinstance(behaviour, ReleaseBehaviour) else CURRENT).load
-    in_force, problems = inputs.settings_over(default_load_settings(rules))
-    say_problems((*inputs.problems, *problems))
+    given = brokers_input(inputs, pulsar)
+    say_problems(given.problems)
     for name, text in settings:
-        changed = in_force.with_setting(name, text)
+        changed = given.settings.with_setting(name, text)
         if isinstance(changed, Rejection):
             raise InputError(f"--set: {changed}")
-        in_force = changed
-    own = in_force.loadBalancerLoadSheddingStrategy
-    own = rules.default_shedder if own == TRANSFER else own  # which only the extensible manager has
-    chosen = shedder or (TRANSFER if inputs.is_extensible else own)
-    ask = _Question(inputs, in_force, rules, placement, seed, cycles)
-    forecast = ask.ahead(chosen)
+    question = BrokersQuestion(None, shedder, placement, settings, (), cycles, seed)
+    forecast = forecast_of(given, question)
     if isinstance(forecast, Rejection):
         option = {"cycles": "--cycles", "loadBalancerLoadPlacementStrategy": "--placement"}
         asked = shedder or placement or (forecast.field if forecast.field in dict(settings) else None)
         raise InputError(refused_text(forecast, option.get(forecast.field, "--shedder"), inputs, asked))
     compared: list[ShedAhead] = []
     for name in SHEDDERS if compare else ():
-        other = ask.ahead(name)
+        other = forecast_of(given, replace(question, shedder=name))
         if not isinstance(other, Rejection):  # this release does not have it
             compared.append(other)
     interruptions = interruptions_of(inputs, forecast)
@@ -153,41 +144,6 @@ def scene_lines() -> list[str]:
     for scene in BROKER_SCENES:
         lines += wrapped(scene.about, first=f"{scene.name:<{widest}}  ", rest=" " * (widest + 2))
     return lines
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """One cluster, to be asked about under one shedder after the other."""
-
-    inputs: ShedInputs
-    settings: LoadSettings
-    rules: LoadRules
-    placement: str | None
-    seed: int
-    cycles: int
-
-    def ahead(self, shedder: str) -> ShedAhead | Rejection:
-        """The forecast under this shedder; refused where no broker of the release starts with it."""
-        from engine.balance.ahead.forecast import shed_ahead
-        from engine.balance.ahead.model import ShedStart
-        from engine.balance.leadership.policies import ClusterPolicies
-        from engine.balance.leadership.state import Leader
-
-        settings, policies = self._with(shedder), self.inputs.policies
-        modular = shedder != TRANSFER
-        leader = Leader(settings, policies or ClusterPolicies(), self.rules)
-        state = self.inputs.leader_state(leader) if modular else None
-        manager: LoadManager = "modular" if modular else "extensible"
-        inputs = self.inputs
-        start = ShedStart(
-            inputs.loads, settings, self.rules, policies, manager, state, self.seed, from_metrics=inputs.from_metrics
-        )
-        return shed_ahead(start, self.cycles)
-
-    def _with(self, shedder: str) -> LoadSettings:
-        from engine.views.brokers.view import with_strategies
-
-        return with_strategies(self.settings, shedder, self.placement)
 
 
 def shed_lines(
@@ -247,14 +203,13 @@ def _even(even: Evenness) -> str:
 
 def _total_lines(forecast: ShedAhead, interruptions: Mapping[str, Interruption]) -> list[str]:
     from tui.brokers.cycle_words import clients_text
-    from tui.brokers.words import known_of
 
     topics = sum(move.topics for move in forecast.moves)
     returned = sum(move.returns for move in forecast.moves)
     quiet = forecast.quiet_after
     ends = "not quiet by then" if quiet is None else f"quiet after {counted(quiet, 'cycle')}"
     back = f", {counted(returned, 'bundle')} back where they were" if returned else ""
-    clients = clients_text(forecast.moves, known_of(interruptions, (move.bundle for move in forecast.moves)))
+    clients = clients_text(forecast.moves, interruptions)
     return wrapped(
         f"{counted(len(forecast.moves), 'unload')} ({forecast.unloads_per_hour:.1f} an hour),"
         f" {counted(topics, 'topic')}{clients} interrupted{back}; {ends}; {_even(forecast.after)}",
