@@ -225,8 +225,8 @@ BROKER_SCENES: Final = (
     ),
     BrokerScene(
         "endless",
-        "brokers with heavy bundles have the fewest, so they get what the others of them shed: over 400 unloads in ten"
-        " hours, and 12 without loadBalancerDistributeBundlesEvenlyEnabled (pulsar#16059)",
+        "brokers with heavy bundles have the fewest bundles, so what one of them sheds goes to another of them: over"
+        " 400 unloads in ten hours; 12 without loadBalancerDistributeBundlesEvenlyEnabled (pulsar#16059)",
         "2.11.0",
         _endless,
         cycles=60,  # a bundle is not unloaded again within half an hour

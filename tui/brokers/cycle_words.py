@@ -59,7 +59,7 @@ BUNDLE_TEXTS: Final[dict[BundleOutcome | TopBundleOutcome, str]] = {
     "moved": "moved",
     "swapped": "moved back to make room",
     "recently-unloaded": "unloaded within the grace period",
-    "no-averages": "in no report that the leader has averages of, or a broker's own for heartbeats",
+    "no-averages": "the leader has no averages of it, or it is a broker's own, for heartbeats",
     "enough-taken": "enough was taken before",
     "too-large": "larger than what should move",
     "idle": "without traffic",

@@ -26,8 +26,8 @@ ASSUMED_TEXTS: Final[dict[Assumption, str]] = {
     "usage-moves-with-traffic": "cpu, direct memory and bandwidth move with a bundle's share of its broker's bytes",
     "averages-from-one-report": "the leader's averages are the reported rates, since each broker has one report only",
     "averages-from-reports": "the leader's averages come from the reports given, which may not be all there were",
-    "loads-from-metrics": "usage comes from the brokers' metrics, traffic from the topics they have loaded, and their"
-    " average throughput, which nothing shows, is that of now",
+    "loads-from-metrics": "usage comes from the brokers' metrics and traffic from their loaded topics; the average"
+    " throughput, which no metric shows, is taken as that of now",
     "history-empty": "hit counts and recent unloads, which only the leader knows, are empty",
     "policies-unknown": "no policy is known, so every broker may own every bundle",
     "isolation-unknown": "no isolation policy is known, so every broker may own every bundle",
