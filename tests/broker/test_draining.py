@@ -19,7 +19,8 @@ KEYS = 40
 PERMITS = 1_000
 MOST = 5
 LEAST = 20
-"""Changes after which something drained and something waited."""
+"""Changes of each run; more, up to ``LIMIT``, until something drained and something waited: the draws decide when."""
+LIMIT = 400
 SETTLED_MS = 1_000
 Held = dict[str, tuple[int, dict[int, int]]]
 """Of each consumer how many messages it holds, and how many of each slot that drains."""
@@ -129,7 +130,9 @@ def test_what_drains_and_what_waits(
         messages.join(driving.new_name())
         driving.seen()
         timeline = driving.opened()
-        for _ in range(max(LEAST, 2 * steps)):
+        for number in range(LIMIT):
+            if number >= max(LEAST, 2 * steps) and drained and waited:
+                break
             before = driving.reading()
             line = step(driving, messages, predicted(timeline.state, name)[0], draw)
             timeline = driving.submitted(timeline, line, f"wait {SETTLED_MS}")
