@@ -208,13 +208,21 @@ def test_a_report_is_written_once_it_has_changed_enough_since_the_last_one_or_is
     assert reports.write(reports.last.copy(), 10**9) == 0, "nobody has another load"
 
 
+def test_the_first_report_of_a_forecast_is_as_old_as_the_forecast() -> None:
+    load = BrokerLoad("b:1", msg_rate_in=100.0)
+    now = {"b:1": replace(load, msg_rate_in=101.0)}
+    for at_ms, written in ((900_000, 0), (900_001, 1)):
+        assert WrittenReports(LoadSettings(), CURRENT_LOAD_RULES, {"b:1": load}).write(now, at_ms) == written
+
+
 def test_a_report_is_written_for_the_usage_that_the_release_looks_at() -> None:
     """The weighted one gives direct memory no weight; the plain one is the highest of all."""
     before = BrokerLoad("b:1", ResourceUsage(10, 100), direct_memory=ResourceUsage(10, 100))
     after = replace(before, direct_memory=ResourceUsage(60, 100))
-    written = []
-    for rules in (LoadRules(overload_usage="weighted"), LoadRules(overload_usage="unweighted")):
-        written.append(WrittenReports(LoadSettings(), rules, {"b:1": before}).write({"b:1": after}, 60_000))
+    written = [
+        WrittenReports(LoadSettings(), rules, {"b:1": before}).write({"b:1": after}, 60_000)
+        for rules in (LoadRules(overload_usage="weighted"), LoadRules(overload_usage="unweighted"))
+    ]
     assert written == [0, 1]
 
 
