@@ -77,7 +77,7 @@ def test_unloads_an_hour_are_those_of_all_cycles_by_their_time(
 ) -> None:
     found = forecast(cycles, moves, interval_ms)
     assert len(found.moves) == len(moves)
-    assert found.unloads_per_hour == pytest.approx(expected)
+    assert found.unloads_per_hour == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_evenness_at_the_end_is_that_of_the_last_cycle_and_without_one_that_of_before() -> None:
