@@ -123,6 +123,7 @@ class _Player:
             self._outcome.failure = self._outcome.failure or failure_of(error)
 
     async def run(self, launcher: Launcher, size: tuple[int, int], following: Next) -> None:
+        self._loop.player = asyncio.current_task()
         launched: Launched | None = launcher.first()
         while launched is not None:
             goes_on = await self._run_app(launched, size, following)
