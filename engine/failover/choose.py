@@ -125,8 +125,11 @@ def choose(
     *,
     consistent_hashing: bool,
     behaviour: ReleaseBehaviour = CURRENT,
+    listed: bool = False,
 ) -> Choice | None:
     """The active consumer of one topic among ``consumers`` (in connect order); None when there is none.
+
+    ``listed``: they are the dispatcher's list as it was after its last choice, with who joined since then at its end.
 
     ``topic`` is the full name, with scheme and ``-partition-N``; the ring hashes its UTF-8 bytes. O(n log n) for n
     consumers.
@@ -138,7 +141,7 @@ def choose(
     'b'
     """
     choices = choose_many(
-        consumers, [(topic, partition_index)], consistent_hashing=consistent_hashing, behaviour=behaviour
+        consumers, [(topic, partition_index)], consistent_hashing=consistent_hashing, behaviour=behaviour, listed=listed
     )
     return choices[0] if choices else None
 
@@ -149,6 +152,7 @@ def choose_many(
     *,
     consistent_hashing: bool,
     behaviour: ReleaseBehaviour = CURRENT,
+    listed: bool = False,
 ) -> list[Choice]:
     """``choose`` for many topics (full name, partition index) with the same consumers; empty when there is none.
 
@@ -157,7 +161,7 @@ def choose_many(
     if not consumers:
         return []
     connected = tuple(consumers)
-    order = sort_consumers(connected)
+    order = sort_once(connected) if listed else sort_consumers(connected)
     leading = cohort(order)
     size = len(leading)
     ring: FailoverRing | None = None

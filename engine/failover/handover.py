@@ -270,6 +270,7 @@ def _choose_again(state: DispatcherState, now_ms: int) -> Outcome:
         terms.partition_index,
         consistent_hashing=terms.consistent_hashing,
         behaviour=terms.behaviour,
+        listed=True,
     )
     assert choice is not None, "somebody is connected"
     by_id = {connection.consumer_id: connection for connection in state.connections}

@@ -14,7 +14,7 @@ from engine.config import behaviour_of
 from engine.errors import Rejection
 from tests.broker.jars import RELEASE_VARIABLE, RELEASES, NoBrokerError, release
 from tests.fresh_vectors.checking import Checked, check
-from tests.fresh_vectors.inputs import ANSWERED
+from tests.fresh_vectors.families import FAMILIES, families_of
 from tests.fresh_vectors.pulsar import Pulsar
 from tests.golden.load_lines import judged_by
 
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fresh_vectors", description=__doc__)
     parser.add_argument("--lines", type=int, default=1_000, help="how many of each family")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--family", choices=list(ANSWERED), action="append", help="only this one; repeatable")
+    parser.add_argument("--family", choices=FAMILIES, action="append", help="only this one; repeatable")
     parser.add_argument("--release", help="classes and rules of another release, such as 3.0.7")
     parser.add_argument("--into", type=Path, default=Path("build/fresh_vectors"), help="folder for lines that differ")
     options = parser.parse_args(arguments)
@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory() as folder, judged_by(behaviour.load):
             pulsar = Pulsar(Path(folder), version)
-            for family, found in check(pulsar, options.family or ANSWERED, options.lines, options.seed).items():
+            families = options.family or families_of(behaviour)
+            for family, found in check(pulsar, families, options.lines, options.seed, behaviour).items():
                 differing += len(found.differing)
                 _say(f"{version} {family}: {found.lines:,} lines, {len(found.differing):,} differ")
                 _keep(found, options.into / f"{version}-{family}.jsonl")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.fresh_vectors.inputs import Case, fresh, seeds
+from engine.config import CURRENT, ReleaseBehaviour
+from tests.fresh_vectors.families import DRAWN
+from tests.fresh_vectors.inputs import ANSWERED, Case, fresh, seeds
 from tests.fresh_vectors.pulsar import POLICIES, Pulsar
 from tests.golden.harness import HERE as KEPT
 from tests.golden.harness import checker_of, load_families
@@ -24,29 +26,42 @@ class Checked:
     differing: list[tuple[Case, str]] = field(default_factory=list)
 
 
-def check(pulsar: Pulsar, families: Iterable[str], lines: int, seed: int) -> dict[str, Checked]:
+def check(
+    pulsar: Pulsar, families: Iterable[str], lines: int, seed: int, behaviour: ReleaseBehaviour = CURRENT
+) -> dict[str, Checked]:
     """Check so many new lines of each family, of the kinds that the release can answer; none where it has none."""
     load_families()
     every = seeds(KEPT, with_clusters=pulsar.has_clusters_in_names, with_policies=POLICIES not in pulsar.lacking)
-    kept = {family: [case for case in every[family] if case["kind"] not in pulsar.lacking] for family in families}
-    draws = {family: random.Random(f"{seed} {family}") for family in kept}
-    results = {family: Checked() for family in kept}
+    results = {family: Checked() for family in families}
+    draws = {family: random.Random(f"{seed} {family}") for family in results}
+    kept = {
+        family: [case for case in every[family] if case["kind"] not in pulsar.lacking]
+        for family in results
+        if family in ANSWERED
+    }
+
+    def cases_of(family: str, count: int) -> Iterator[Case]:
+        draw = draws[family]
+        if family in DRAWN:
+            drawn = (DRAWN[family].draw(draw, behaviour) for _ in range(count))
+            return (case for case in drawn if case["kind"] not in pulsar.lacking)
+        return fresh(kept[family], count, draw) if kept[family] else iter(())
+
     for begin in range(0, lines, AT_ONCE):
         count = min(AT_ONCE, lines - begin)
-        drawn = [
-            (family, case) for family, cases in kept.items() if cases for case in fresh(cases, count, draws[family])
-        ]
+        drawn = [(family, case) for family in results for case in cases_of(family, count)]
         answered = pulsar.answered([case for _, case in drawn])
-        for (family, _), line in zip(drawn, answered, strict=True):
-            if line["kind"] not in pulsar.lacking:
+        for (family, _), case in zip(drawn, answered, strict=True):
+            if case["kind"] not in pulsar.lacking:
+                line = DRAWN[family].line(case, behaviour) if family in DRAWN else case
                 _check(family, line, results[family])
     return results
 
 
 def _check(family: str, line: Case, result: Checked) -> None:
     result.lines += 1
-    checker = checker_of(family, line["kind"])
-    assert checker is not None, line["kind"]
+    checker = checker_of(family, str(line.get("kind")))
+    assert checker is not None, family
     try:
         checker(line)
     except Exception as error:  # a checker that breaks has found something, as much as one that asserts

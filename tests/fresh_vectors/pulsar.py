@@ -33,6 +33,10 @@ APART: Final = {
     "Service Cluster TopBundles LargestBundles": ("top_bundles",),
     "Service Cluster Context TransferPolicies": (POLICIES,),
     "LoadAverages": ("broker_load_update", "report_extensible"),
+    "Stand Consumers Selectors": ("keyshared_consistent", "keyshared_autosplit", "keyshared_sticky"),
+    "Stand Consumers Dispatcher": ("failover_sequences",),
+    "Splits": ("split_range", "split_topic_count", "split_specified"),
+    "Splits FlowSplits": ("split_flow_qps",),
 }
 """What not every release has: sources that are compiled by themselves, and the kinds that they answer."""
 

@@ -92,8 +92,12 @@ final class Json {
     }
 
     static void set(Object of, String name, Object value) {
+        set(of, of.getClass(), name, value);
+    }
+
+    static void set(Object of, Class<?> type, String name, Object value) {
         try {
-            declared(of.getClass(), name).set(of, value);
+            declared(type, name).set(of, value);
         } catch (IllegalAccessException error) {
             throw new IllegalStateException(error);
         }

@@ -39,7 +39,15 @@ public class Vectors {
             Map.entry("report_modular", "Figures"),
             Map.entry("broker_load_update", "LoadAverages"),
             Map.entry("report_extensible", "LoadAverages"),
-            Map.entry("modular_cycle", "Cycle"));
+            Map.entry("modular_cycle", "Cycle"),
+            Map.entry("failover_sequences", "Dispatcher"),
+            Map.entry("keyshared_consistent", "Selectors"),
+            Map.entry("keyshared_autosplit", "Selectors"),
+            Map.entry("keyshared_sticky", "Selectors"),
+            Map.entry("split_range", "Splits"),
+            Map.entry("split_topic_count", "Splits"),
+            Map.entry("split_specified", "Splits"),
+            Map.entry("split_flow_qps", "FlowSplits"));
 
     public static void main(String[] arguments) {
         int status = 0;
