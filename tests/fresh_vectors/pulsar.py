@@ -33,8 +33,8 @@ APART: Final = {
     "Service Cluster TopBundles LargestBundles": ("top_bundles",),
     "Service Cluster Context TransferPolicies": (POLICIES,),
     "LoadAverages": ("broker_load_update", "report_extensible"),
-    "Stand Consumers Selectors": ("keyshared_consistent", "keyshared_autosplit", "keyshared_sticky"),
-    "Stand Consumers Dispatcher": ("failover_sequences",),
+    "PositionImpl Stand Consumers Selectors": ("keyshared_consistent", "keyshared_autosplit", "keyshared_sticky"),
+    "PositionImpl Stand Consumers Dispatcher": ("failover_sequences",),
     "Splits": ("split_range", "split_topic_count", "split_specified"),
     "Splits FlowSplits": ("split_flow_qps",),
 }

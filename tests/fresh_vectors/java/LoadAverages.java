@@ -47,7 +47,13 @@ final class LoadAverages {
         Json.set(made, "msgRateOut", Json.number(entry, "rateOut"));
         Json.set(made, "msgThroughputIn", Json.number(entry, "thrIn"));
         Json.set(made, "msgThroughputOut", Json.number(entry, "thrOut"));
-        Json.set(made, "bundleCount", entry.get("numBundles").asLong());
+        Json.set(made, "bundleCount", bundles(entry.get("numBundles").asLong()));
         return made;
+    }
+
+    /** A number of bundles, which earlier releases keep as an int. */
+    private static Object bundles(long count) {
+        boolean isInt = Json.declared(BrokerLoadData.class, "bundleCount").getType() == int.class;
+        return isInt ? (Object) (int) count : (Object) count;
     }
 }
