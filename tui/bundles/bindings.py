@@ -10,7 +10,6 @@ from engine.config import SPLIT_ALGORITHMS
 from tui.bundles.words import SHORT_NAMES
 from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED
 
-
 TIME: Final = (
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", tooltip="One cycle back"),
     Binding("right_square_bracket", "step(1)", "Forward", key_display="]", tooltip="One cycle forward"),
