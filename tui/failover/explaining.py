@@ -137,11 +137,13 @@ def _takeover(answer: TopicExplanation, *, moments: bool) -> list[Remark]:
     remarks = [Remark(label, text)]
     if moments:
         by_time = groupby(takeover.steps, lambda step: step.at_ms)
-        remarks += [Remark("", f"+{at_ms:,} ms: {'; '.join(map(_takeover_step, steps))}") for at_ms, steps in by_time]
+        for at_ms, steps in by_time:
+            done = "; ".join(_takeover_step(step, answer) for step in steps)
+            remarks.append(Remark("", f"+{at_ms:,} ms: {done}"))
     return remarks
 
 
-def _takeover_step(step: TakeoverStep) -> str:
+def _takeover_step(step: TakeoverStep, answer: TopicExplanation) -> str:
     name = safe_name(step.consumer.name) if step.consumer is not None else "nobody"
     match step.event:
         case TakeoverEvent.CHOSEN:
@@ -152,6 +154,9 @@ def _takeover_step(step: TakeoverStep) -> str:
             return f"nothing is read for {step.count:,} ms ({DELAY})"
         case TakeoverEvent.REWOUND if step.count:
             return f"{counted(step.count, 'unacknowledged message')} will be sent again"
+        case TakeoverEvent.REWOUND if answer.sent_again_at_most:
+            backlog = counted(answer.sent_again_at_most, "message")
+            return f"of the backlog of {backlog}, what is not acknowledged will be sent again (how much, no broker says)"
         case TakeoverEvent.REWOUND:
             return "nothing has to be sent again"
         case TakeoverEvent.NOTIFIED:
