@@ -11,7 +11,7 @@ from typing import Final
 
 from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
-from engine.errors import InputError, Problem
+from engine.errors import InputError, Problem, system_reason
 from engine.text import natural_key
 
 STANDARD_INPUT: Final = "standard input"
@@ -134,7 +134,7 @@ def _listed(path: Path) -> tuple[list[str], list[str]]:
         with os.scandir(path) as entries:
             listed = [(entry.name, *_kinds(entry)) for entry in entries]
     except OSError as fault:
-        raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
+        raise InputError(f"{path} cannot be read: {system_reason(fault)}") from fault
     names = sorted((name for name, is_file, _ in listed if is_file), key=natural_key)
     return names, sorted(name for name, _, is_dir in listed if is_dir)
 
@@ -163,7 +163,7 @@ def read_file(path: Path, name: str, intake: Intake | None = None) -> tuple[Answ
     except InputError as fault:
         return None, (Problem(name, "$", str(fault), "name a file with a recorded answer"),)
     except OSError as fault:
-        return None, (Problem(name, "$", f"cannot be read: {fault.strerror or fault}", "check its permissions"),)
+        return None, (Problem(name, "$", f"cannot be read: {system_reason(fault)}", "check its permissions"),)
     if data is None:
         return None, problems
     intake.take(len(data))
