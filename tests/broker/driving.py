@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
@@ -32,7 +32,7 @@ from tui.sources.cluster.source import Source
 
 T = TypeVar("T")
 SETTLE_S: Final = 10.0
-"""How long a broker may take to deliver what it may; statistics are asked for until then."""
+"""How long a broker may take to become what is expected; statistics are asked for until then."""
 NAMESPACE: Final = "public/default"
 FOUND: Final = Path(__file__).parents[2] / "build" / "broker"
 SETTINGS_RECORDED: Final = (
@@ -63,6 +63,7 @@ class Driven:
         self.subscription = subscription
         self.predictions = 0
         self.found = FOUND
+        self.settle_s = SETTLE_S
         self._broker = broker
         self._kind = kind
         self._draw = random.Random(seed)
@@ -133,10 +134,17 @@ class Driven:
 
     def seen_as(self, observe: Callable[[SubscriptionFacts], T], expected: T) -> T:
         """What is observed of the only dispatcher once it is as expected, else what it is in the end."""
-        until = time.monotonic() + SETTLE_S
+        (topic,) = self.dispatchers
+        return self.all_seen_as(observe, {topic: expected})[topic]
+
+    def all_seen_as(self, observe: Callable[[SubscriptionFacts], T], expected: Mapping[str, T]) -> dict[str, T]:
+        """What is observed of each dispatcher once all is as expected, else what it is in the end.
+
+        A broker may answer between taking a consumer off its list and choosing the next active one.
+        """
+        until = time.monotonic() + self.settle_s
         while True:
-            (facts,) = self.seen().values()
-            found = observe(facts)
+            found = {name: observe(facts) for name, facts in self.seen().items()}
             if found == expected or time.monotonic() > until:
                 return found
             time.sleep(0.02)
@@ -185,7 +193,7 @@ class Driven:
             assert refused is None, f"{line}: {refused}"
             predicted = predict(timeline.state)
             act()
-            observed = {name: observe(facts) for name, facts in self.seen().items()}
+            observed = self.all_seen_as(observe, predicted)
             self.predictions += len(observed)
             if predicted != observed:
                 place = self._kept(before, line)

@@ -109,6 +109,7 @@ def test_a_prediction_that_fails_is_kept_for_the_readers(
     name = f"wrong-{kind}-{seed}"
     with driven(broker, name, kind, {name: partitions}, seed) as driving:
         driving.found = tmp_path / "found"
+        driving.settle_s = 0.0
         with pytest.raises(AssertionError, match="model and broker differ"):
             driving.drive(1, lambda state: {}, active)
     (folder,) = (tmp_path / "found").iterdir()

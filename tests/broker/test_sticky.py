@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from engine.admin.facts import SubscriptionFacts
 from engine.cluster.commands import Command
 from engine.cluster.grammar.reading import parse_command
 from engine.keyshared.ownership import owned_ranges
@@ -18,6 +19,10 @@ SETTINGS = {
 }
 SLOTS = 65_536
 PIECE = SLOTS // 16
+
+
+def declared(facts: SubscriptionFacts) -> dict[str, list[tuple[int, int]]]:
+    return {each.name: sorted(each.key_hash_ranges) for each in facts.consumers}
 
 
 def test_who_may_declare_which_ranges(brokers: Brokers, steps: int, seed: int) -> None:
@@ -54,11 +59,10 @@ def test_who_may_declare_which_ranges(brokers: Brokers, steps: int, seed: int) -
                     refusals += 1
                 else:
                     assert refused is None, f"the model refuses {line!r} (seed {seed}): {refused}"
-            (facts,) = driving.seen().values()
             (subscription,) = (each for each in timeline.state.key_subscriptions if each.name == name)
             names = {consumer.consumer_id: consumer.name for consumer in subscription.consumers}
             owned = owned_ranges(subscription.delivery.selector)
             predicted = {names[owner]: [(each.start, each.end) for each in pieces] for owner, pieces in owned.items()}
-            assert {each.name: sorted(each.key_hash_ranges) for each in facts.consumers} == predicted, line
+            assert driving.seen_as(declared, predicted) == predicted, line
     assert refusals
     assert topic in driving.dispatchers

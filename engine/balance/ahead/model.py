@@ -159,8 +159,7 @@ class ShedAhead:
     @property
     def unloads_per_hour(self) -> float:
         """Over the time of all cycles."""
-        length = self.cycles[-1].at_ms if self.cycles else 0
-        return len(self.moves) * HOUR_MS / length if length else 0.0
+        return len(self.moves) * HOUR_MS / self.cycles[-1].at_ms if self.cycles else 0.0
 
 
 def evenness(loads: Sequence[BrokerLoad], settings: LoadSettings, rules: LoadRules) -> Evenness:

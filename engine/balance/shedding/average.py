@@ -209,7 +209,7 @@ class _Cycle:
         """The verdict on a pair that was uneven in too few cycles: by the count that is nearer to its limit."""
         settings = self.settings
         low = max(self.low[bottom], self.low[top])
-        high = max(self.high.get(bottom, 0), self.high.get(top, 0))
+        high = max(self.high[bottom], self.high[top])
         low_needed = settings.loadBalancerAvgShedderHitCountLowThreshold
         high_needed = settings.loadBalancerAvgShedderHitCountHighThreshold
         if high and high_needed - high <= low_needed - low:

@@ -52,6 +52,15 @@ class TopicExplanation:
         """The name of the active consumer, "" for nobody (and for a consumer without a name)."""
         return self.why.active.name if self.why else ""
 
+    @property
+    def sent_again_at_most(self) -> int:
+        """Messages that a hand-over may deliver a second time.
+
+        Brokers count no unacknowledged messages of Failover consumers and print 0. What was sent and is not
+        acknowledged is part of the backlog then, so the backlog is the bound.
+        """
+        return self.unacked_messages or self.backlog_entries
+
 
 CANDIDATES_SHOWN = 4
 SEARCHED_TOPICS = 20_000

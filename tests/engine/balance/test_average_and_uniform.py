@@ -13,7 +13,7 @@ from engine.balance.java_maps import MapOrder
 from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, shed_average
-from engine.balance.shedding.model import ShedPlan
+from engine.balance.shedding.model import BrokerVerdict, ShedPlan
 from engine.balance.shedding.uniform import shed_uniform
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 from tests.engine.balance.shedding_world import broker, name, stats, view
@@ -136,12 +136,48 @@ def test_a_broker_without_traffic_counts_as_one() -> None:
     assert {verdict.figure for verdict in shed_uniform(MapOrder("hash"), loads, SETTINGS)[1].verdicts} == {100.0}
 
 
+def waiting_pair(memory: AverageMemory, usages: tuple[float, float], settings: LoadSettings) -> BrokerVerdict:
+    _, plan = shed_average(memory, view([broker("b:1", usages[0]), broker("b:2", usages[1])]), settings)
+    (waiting,) = [verdict for verdict in plan.verdicts if verdict.outcome == "hits-too-few"]
+    return waiting
+
+
 def test_a_pair_that_waits_is_judged_by_the_count_that_is_nearer_to_its_end() -> None:
     """40 points apart count for both thresholds; two hits of the high one come before eight of the low one."""
     for usage, expected in ((60, ("high-hits", 1.0, 2.0)), (30, ("low-hits", 1.0, 8.0))):
-        _, plan = shed_average(AverageMemory(), view([broker("b:1", usage), broker("b:2", 10)]), LoadSettings())
-        (waiting,) = [verdict for verdict in plan.verdicts if verdict.outcome == "hits-too-few"]
+        waiting = waiting_pair(AverageMemory(), (usage, 10), LoadSettings())
         assert (waiting.measure, waiting.figure, waiting.limit) == expected
+
+
+@pytest.mark.parametrize(
+    ("high_needed", "high", "low", "expected"),
+    [
+        (2, {}, {"b:1": 5, "b:2": 5}, ("high-hits", 1.0, 2.0)),  # 1 and 2 cycles to go
+        (2, {}, {"b:1": 6, "b:2": 6}, ("high-hits", 1.0, 2.0)),  # 1 and 1
+        (4, {}, {"b:1": 5, "b:2": 5}, ("low-hits", 6.0, 8.0)),  # 3 and 2
+        (4, {}, {"b:1": 5, "b:2": 1}, ("low-hits", 6.0, 8.0)),
+        (4, {}, {"b:1": 1, "b:2": 5}, ("low-hits", 6.0, 8.0)),
+        (4, {"b:1": 2}, {"b:1": 2, "b:2": 2}, ("high-hits", 3.0, 4.0)),
+        (4, {"b:2": 2}, {"b:1": 2, "b:2": 2}, ("high-hits", 3.0, 4.0)),
+    ],
+)
+def test_a_pair_waits_for_the_broker_of_it_that_was_hit_more_often(
+    high_needed: int, high: dict[str, int], low: dict[str, int], expected: tuple[str, float, float]
+) -> None:
+    """Counts go by broker, and the one met before in another pair may have more; this cycle adds one to each."""
+    settings = LoadSettings(loadBalancerAvgShedderHitCountHighThreshold=high_needed)
+    waiting = waiting_pair(AverageMemory(high, low), (60, 10), settings)
+    assert (waiting.measure, waiting.figure, waiting.limit) == expected
+
+
+def test_a_pair_that_differs_by_too_little_traffic_says_how_much_and_how_much_it_takes() -> None:
+    """A fifth of 100,000 and of 5,242,875 bytes/s: each is less than a MiB/s, the second by one byte."""
+    for octets in (100_000.0, 5_242_875.0):
+        plan = shed(broker("b:1", 90, [stats(name(0), 10.0, octets)]), broker("b:2", 10))
+        (busy,) = [verdict for verdict in plan.verdicts if verdict.broker == "b:1"]
+        assert (busy.outcome, busy.need, busy.least, busy.need_measure) == (
+            "below-minimum-traffic", octets / 5, 1_048_576.0, "bytes",
+        )  # fmt: skip
 
 
 def test_too_little_to_move_says_how_much_and_of_what() -> None:

@@ -89,6 +89,8 @@ def test_what_was_drawn_is_lost_once_the_record_it_is_kept_by_gets_a_sample() ->
     assert answers(leader, unreported, name(2)) == ("b:3",), "nobody changes the record any more"
     later = reports_read(leader, unreported, [broker("b:1", 10, [stats(name(1), 1.0)]), *empty[1:]])
     assert answers(leader, later, name(2)) == ("b:3",), "what is reported later has another record"
+    again = reports_read(leader, later, [broker("b:1", 10, [stats(name(1), 2.0)]), *empty[1:]])
+    assert answers(leader, again, name(2)) == ("b:3",), "which is changed alone by the samples after it"
     reported = reports_read(leader, state, [broker("b:1", 10, [stats(name(1), 1.0)]), *empty[1:]])
     assert answers(leader, reported, name(2)) == ("b:1", "b:2", "b:3")
     assert answers(leader, reported, name(1)) == ("b:1", "b:2", "b:3")
