@@ -48,7 +48,7 @@ def test_a_hash_has_32_bits() -> None:
 
 
 def test_keys_of_one_bucket_may_have_come_in_any_order() -> None:
-    """The upper bits differ: with 16 buckets "a", "q" and "A" lie in one, "b" and "R" in the next, "c" alone after that."""
+    """The upper bits differ: with 16 buckets "a", "q" and "A" lie in one, "b" and "R" in the next, "c" alone behind."""
     keys = ("a", "q", "A", "b", "R", "c", "x")
     order = hash_order(keys)
     assert order.doubtful == (("a", "q", "A"), ("b", "R"))
