@@ -53,10 +53,10 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
     if not path.exists():
         raise InputError(f"{path} does not exist; name a folder of recorded answers, or one .json file")
     if not path.is_dir():
-        one, problems = read_file(path, path.name, intake)
-        if one is None:
+        file, problems = read_file(path, path.name, intake)
+        if file is None:
             raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
-        return FilesRead((one,), problems, ())
+        return FilesRead((file,), problems, ())
     names, folders = _listed(path)
     answers = [name for name in names if is_answer_name(name)]
     mirrored, more = _mirrored(path, folders)
@@ -71,9 +71,9 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
             reason = f"{len(answers) - at:,} files from here on are not read, since --max-input is used up"
             faults.append(Problem(name, "$", reason, "name fewer files, or give a larger --max-input"))
             break
-        one, problems = read_file(path / name, name, intake)
+        file, problems = read_file(path / name, name, intake)
         faults += problems
-        files += [one] if one is not None else []
+        files += [file] if file is not None else []
     return FilesRead(tuple(files), tuple(faults), (*(name for name in names if not is_answer_name(name)), *more))
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.admin.facts import BundleList, ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.admin.text import SET_ASIDE
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import InputError, Problem, Rejection
@@ -55,10 +56,7 @@ def part_of(
     faults = {name: fault for name in facts if (fault := topic_fault(name))}
     if faults:
         facts = {name: topic_facts for name, topic_facts in facts.items() if name not in faults}
-    problems = tuple(
-        Problem(f"{folder.name}/topics", "$", fault, "this one is set aside; the rest is kept")
-        for fault in faults.values()
-    )
+    problems = tuple(Problem(f"{folder.name}/topics", "$", fault, SET_ASIDE) for fault in faults.values())
     snapshot = Snapshot(
         source=f"{folder.name}: {where}",
         topics=facts,
