@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engine.balance.limits import BundleStats
 
 METRICS: Final = "metrics"
-"""What is asked of a broker's statistics for its usage."""
+"""The resource of broker-stats that has a broker's usage."""
 TOPICS: Final = "broker-stats-topics"
 _OWN_ADDRESS: Final = re.compile(r"(?:^|/)brokers/([^/]+)/admin/v2/")
 _FULL_PERCENT: Final = 100.0
@@ -137,7 +137,7 @@ class _Answers:
 
 @dataclass(slots=True)
 class MeasuredLoads:
-    """Collects what brokers answer that refuse to report their load, by its place in a mirror of the admin API."""
+    """Collects the answers of brokers that refuse to report their load, by their places in a mirror of the API."""
 
     _answers: dict[tuple[str, str], _Answers] = field(default_factory=lambda: defaultdict(_Answers))
     _owned: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=lambda: defaultdict(dict))

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.living_brokers import living_brokers
 from engine.admin.load_reports import decode_load_report
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import (
@@ -17,12 +16,13 @@ from engine.admin.namespaces import (
     decode_policies,
     decode_runtime_configuration,
     decode_topic_list,
+    living_brokers,
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, scenario_facts
-from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
+from engine.admin.text import SET_ASIDE, WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
@@ -234,7 +234,7 @@ def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: F
         parsed = parse_topic_name(text)
         if isinstance(parsed, Rejection) or "://" not in text:
             reason = parsed.message if isinstance(parsed, Rejection) else f"{text!r} is no full topic name"
-            problem = Problem(name, "$", reason, "this one is set aside; the rest is kept")
+            problem = Problem(name, "$", reason, SET_ASIDE)
             rows.quarantine.append(quarantine_row(problem, "listed", 1, BAD))
         else:
             rows.listed.append((text, parsed.domain, parsed.namespace, is_parent, name))

@@ -24,7 +24,7 @@ from tests.process.faults import DONE, Saver, Say
 from tui.sources import sessions
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing
-from tui.sources.sessions import Keeping
+from tui.sources.sessions import SessionSaver
 
 STEPS: Final = 3
 BEFORE: Final = 2
@@ -52,7 +52,7 @@ def unsaid(_: str) -> None:
 def save_session(place: Path, say: Say) -> None:
     """Each step is said once the status line says that it is saved, and tried again with the next one if not."""
     sessions.session_folder = lambda: place / "ringside" / "sessions"
-    keeping = Keeping(sessions.prepare_session_file)
+    keeping = SessionSaver(sessions.prepare_session_file)
     timeline = Timeline.start(cluster([]))
     for _ in range(STEPS):
         timeline = add(timeline)

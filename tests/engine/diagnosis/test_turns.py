@@ -37,7 +37,7 @@ def test_who_has_permits_and_is_not_stopped_can_be_next() -> None:
         msgBacklog=9,
     )
     assert [turn.why_not for turn in found.turns] == [None, WhyNot.NO_PERMITS, WhyNot.NO_PERMITS, WhyNot.UNACKED]
-    assert [turn.consumer for turn in found.next_ones] == ["a"]
+    assert [turn.consumer for turn in found.possible] == ["a"]
     assert (found.backlog, found.batch, found.type) == (9, 20, "Shared")
 
 

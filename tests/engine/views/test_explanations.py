@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.cluster.state import ClusterState
+from engine.cluster.tables.topics import Load
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.failover.choose import Rule
@@ -41,6 +42,7 @@ SEVERAL = cluster(["a", "b"], {"orders": 3, "single": 1, "plain": 0, "plain-eu":
         ("t/n/single", topic_name("single-partition-0"), "topic"),
         ("plain", topic_name("plain"), "local name"),
         ("single", topic_name("single-partition-0"), "local name"),
+        ("orders-partition-0", topic_name("orders-partition-0"), "local name"),
         ("orders-partition-1", topic_name("orders-partition-1"), "local name"),
         ("ingle", topic_name("single-partition-0"), "part"),
         ("  plain-eu ", topic_name("plain-eu"), "local name"),
@@ -103,3 +105,14 @@ def test_a_topic_of_another_subscription_names_that_subscription() -> None:
         subscriptions=(*here.subscriptions, replace(there.subscriptions[0], key="other", name="other")),
     )
     assert "subscription 'other' has it" in refused(Timeline.start(both), "bills-partition-1").message
+
+
+def test_a_hand_over_without_reported_unacknowledged_messages_is_bounded_by_the_backlog() -> None:
+    state = cluster(["a", "b"], {"orders": 1})
+    name = topic_name("orders-partition-0")
+    backlog = replace(state, loads={name: Load(msg_rate_out=5.0, unacked_messages=0, backlog_entries=40)})
+    found = explained(Timeline.start(backlog), name)
+    assert found.sent_again_at_most == 40
+    nothing = explained(Timeline.start(replace(state, loads={name: Load(msg_rate_out=5.0)})), name)
+    assert nothing.sent_again_at_most == 0
+    assert explained(Timeline.start(state), name).sent_again_at_most == 1

@@ -157,7 +157,7 @@ def test_bundles_over_time_take_typed_commands() -> None:
     async def story(pilot: Pilot[int]) -> None:
         screen = await opened(pilot)
         await command(pilot, "algorithm topic")
-        assert screen.projected.algorithm == "topic_count_equally_divide"
+        assert screen.shown_tree.algorithm == "topic_count_equally_divide"
         await command(pilot, "manager ext")
         assert screen.question.load_manager == "extensible"
         await command(pilot, "brokers 5")
