@@ -42,6 +42,7 @@ SEVERAL = cluster(["a", "b"], {"orders": 3, "single": 1, "plain": 0, "plain-eu":
         ("t/n/single", topic_name("single-partition-0"), "topic"),
         ("plain", topic_name("plain"), "local name"),
         ("single", topic_name("single-partition-0"), "local name"),
+        ("orders-partition-0", topic_name("orders-partition-0"), "local name"),
         ("orders-partition-1", topic_name("orders-partition-1"), "local name"),
         ("ingle", topic_name("single-partition-0"), "part"),
         ("  plain-eu ", topic_name("plain-eu"), "local name"),
