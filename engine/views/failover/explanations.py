@@ -150,10 +150,9 @@ def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
                 return _ambiguous(text, _partitions_of(now, complete), "has several partitions")
             return candidate, matched
     names = _names_like(now, typed)
-    exact = [name for name in names if _local(name) == typed]
-    if len(exact) == 1:
-        return exact[0], "local name"
-    by_local = exact or [name for name in names if _local(name) == f"{typed}-partition-0"]
+    by_local = [name for name in names if _local(name) in (typed, f"{typed}-partition-0")]
+    if [_local(name) for name in by_local] == [typed]:
+        return by_local[0], "local name"
     several = _partitions_of(now, by_local[0].removesuffix("-partition-0")) if len(by_local) == 1 else by_local
     if by_local and len(several) <= 1:
         return by_local[0], "local name"
