@@ -201,7 +201,7 @@ class _Comparison:
 
     def _go_on(self, step: Step) -> None:
         statistics = (self._decoded[id(answer)] for answer in step.answers)
-        topics = [topic for one in statistics if one is not None for topic in one.topics.values()]
+        topics = [topic for statistic in statistics if statistic is not None for topic in statistic.topics.values()]
         if self._key_shared is not None:
             self._key_shared.go_on(step, topics)
         self._producers.go_on(step)

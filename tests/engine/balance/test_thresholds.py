@@ -9,10 +9,10 @@ from engine.balance.thresholds import Threshold, threshold_of, thresholds_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
 
 EVERY = {
-    each.name: each
+    threshold.name: threshold
     for shedder in SHEDDERS
     for placement in (None, *PLACEMENTS)
-    for each in thresholds_of(shedder, placement)
+    for threshold in thresholds_of(shedder, placement)
 }
 
 
