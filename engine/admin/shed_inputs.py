@@ -14,7 +14,7 @@ import msgspec
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
-from engine.admin.kinds import AnswerKind, recognise
+from engine.admin.kinds import AnswerKind, is_scalar, recognise
 from engine.admin.load_reports import decode_broker_load
 from engine.admin.measured_loads import METRICS, TOPICS, MeasuredLoads
 from engine.admin.mended_reports import quoted_numbers
@@ -272,7 +272,7 @@ class _Collector:
             self.alive = (file.name, listed)
         elif kind is AnswerKind.ERROR:
             self.refused |= _EXTENSIBLE_REFUSAL in data
-        elif kind is AnswerKind.NO_JSON and what in _READ_HERE:
+        elif kind is AnswerKind.NO_JSON and what in _READ_HERE and not is_scalar(data):
             self.problems += raw_object(data, file.name)[1]
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:
             self._take_settings(_object(data))

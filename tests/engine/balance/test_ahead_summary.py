@@ -29,7 +29,7 @@ from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 from tests.engine.balance.shedding_world import broker, name, stats
 
 NAN = math.nan
-MOVE = AheadMove(name(1), "b:1", "b:2", {"b:2": 1.0}, 1, 10.0, 10.0)
+MOVE = AheadMove(name(1), "b:1", "b:2", {"b:2": 1.0}, 1, 10.0, 10.0, returns=False, producers=0, consumers=0)
 BEFORE = Evenness(Spread(9.0, 9.0), Spread(9.0, 9.0), Spread(9.0, 9.0))
 
 
@@ -50,6 +50,13 @@ def forecast(cycles: int, moves: Collection[int], interval_ms: int = 60_000) -> 
         BEFORE,
         (),
     )
+
+
+def test_a_start_draws_by_seed_0_from_the_reports_of_a_modular_leader_unless_others_are_given() -> None:
+    start = ShedStart(())
+    assert (start.seed, start.load_manager, start.from_metrics, start.policies, start.state) == (
+        0, "modular", False, None, None,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

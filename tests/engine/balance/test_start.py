@@ -111,6 +111,12 @@ def test_change_events_comes_once_and_only_when_asked_for() -> None:
         assert len(result.topics) == count
 
 
+def test_a_topic_of_which_only_traffic_is_known_has_no_sessions_and_stays_as_it_is() -> None:
+    found = balance_start(WHOLE, [GOOD], ["b:1"], BrokerSettings(), change_events=False)
+    assert isinstance(found, BalanceStart)
+    assert list(found.topics) == [BalancedTopic(GOOD, 0, 0, 1.0, ())]
+
+
 def test_a_start_has_pulsars_intervals_no_owners_and_true_first_rates_unless_others_are_given() -> None:
     assert BalanceSettings() == BalanceSettings(5000, 10, 15, 15, 1)
     plain = BalanceStart(WHOLE, (), ("b:1",), BrokerSettings(), BalanceSettings())

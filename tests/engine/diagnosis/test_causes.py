@@ -334,4 +334,13 @@ def test_a_consumer_that_holds_messages_has_keys_whoever_got_the_last_ones() -> 
                      topic={"msgInCounter": 40 + out})  # fmt: skip
 
     assert first(of_stats(at(10, 0), at(60, 0))) == ("keyshared_few_keys", "uneven")
-    assert "keyshared_few_keys" not in [cause.id for cause in of_stats(at(10, 1), at(60, 1)).causes]
+    assert "keyshared_few_keys" not in [each.id for each in of_stats(at(10, 1), at(60, 1)).causes]
+
+
+def test_a_finding_about_several_topics_has_what_waits_in_all_of_them() -> None:
+    answers = {stats_path(at): stats("Failover", [], msgBacklog=500 + at) for at in range(3)}
+    (finding,) = findings_of([diagnosed(answers)])
+    assert (finding.rule, finding.where.topics) == ("no_consumers", 3)
+    assert {"502", "1,503"} <= set(finding.what.split())
+    (alone,) = findings_of([of_stats(stats("Failover", [], msgBacklog=500))])
+    assert [word for word in alone.what.split() if word[0].isdigit()] == ["500"]

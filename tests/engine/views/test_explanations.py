@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.cluster.state import ClusterState
-from engine.cluster.tables.topics import Load
+from engine.cluster.tables.topics import Load, Topic
 from engine.cluster.timeline import Timeline
 from engine.errors import Rejection
 from engine.failover.choose import Rule
@@ -42,6 +42,7 @@ SEVERAL = cluster(["a", "b"], {"orders": 3, "single": 1, "plain": 0, "plain-eu":
         ("t/n/single", topic_name("single-partition-0"), "topic"),
         ("plain", topic_name("plain"), "local name"),
         ("single", topic_name("single-partition-0"), "local name"),
+        ("orders-partition-0", topic_name("orders-partition-0"), "local name"),
         ("orders-partition-1", topic_name("orders-partition-1"), "local name"),
         ("ingle", topic_name("single-partition-0"), "part"),
         ("  plain-eu ", topic_name("plain-eu"), "local name"),
@@ -56,6 +57,18 @@ def test_a_name_is_understood_as_people_type_it(text: str, topic: str, matched: 
 def test_a_text_that_means_several_partitions_names_them(text: str) -> None:
     result = refused(Timeline.start(SEVERAL), text)
     assert result.error == "Ambiguous" and "persistent://t/n/" in result.message
+
+
+def test_a_local_name_with_and_without_partitions_means_neither() -> None:
+    state = cluster(["a", "b"], {"orders": 1})
+    other = "non-persistent://t/n/orders"
+    both = replace(
+        state,
+        topics={**state.topics, other: Topic(other, 0)},
+        subscriptions=(replace(state.subscriptions[0], topics=(topic_name("orders"), other)),),
+    )
+    assert refused(Timeline.start(both), "orders").error == "Ambiguous"
+    assert explained(Timeline.start(both), "orders-partition-0").topic == topic_name("orders-partition-0")
 
 
 def test_a_name_with_a_slip_gets_the_nearest() -> None:

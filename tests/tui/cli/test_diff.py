@@ -44,6 +44,16 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
     assert "as brokers reported: nothing differs" in run("diff", before, before).out
 
 
+def test_a_hand_over_between_namesakes_is_named_and_no_count_is_made_up(run: Run, answers: Answers) -> None:
+    dump = str(answers(["same", "same"], [f"persistent://t/n/orders-partition-{at}" for at in range(2)], "monday.json"))
+    rows = told(run, f"{dump}", "rule:ring")["subscriptions"][0]["handovers"]
+    assert [(row["before"], row["after"]) for row in rows] == [("same", "same")]
+    text = run("diff", dump, "rule:ring").out
+    [line] = [line for line in text.splitlines() if line.lstrip().startswith("t/n/orders-partition-")]
+    assert line.split()[1:3] == ["same", "same"] and "another" in line
+    assert "unacknowledged" not in text
+
+
 def test_a_change_was_not_reported_by_anybody(run: Run, answers: Answers) -> None:
     dump = str(answers(["c-a", "c-b"], ["persistent://t/n/x"], "monday.json"))
     assert document_of(run, dump, "rule:ring")["reported"] is None

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.engine.scenarios.recordings import RECORDINGS
-from tests.tui.cli.conftest import Run
+from tests.tui.cli.conftest import Answers, Run
 from tui.bundles.words import SENTENCES
 
 MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.output", "tui.sources.sessions")
@@ -82,6 +82,12 @@ def test_explain_goes_on_to_the_broker_and_to_what_an_unload_interrupts(run: Run
     assert document["broker"] in run("explain", "topic-7", folder).out
     planned = json.loads(run("explain", "persistent://t/n/x", "--consumers", "a,b", "--json").out)
     assert (planned["broker"], planned["unload"]) == (None, None)
+
+
+def test_names_in_order_are_not_the_order_of_a_dispatcher_that_keeps_who_came_first(run: Run, answers: Answers) -> None:
+    dump = str(answers(["c-b", "c-a"], ["persistent://t/n/plain"]))
+    assert "dispatcher's order" not in run(dump, "--once", "--pulsar", "2.11").out
+    assert "dispatcher's order" in run(dump, "--once", "--pulsar", "4.2.4").out
 
 
 def test_explain_gives_the_numbers_to_check_by_hand(run: Run) -> None:
