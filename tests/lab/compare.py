@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from engine.admin.facts import Decoded
-from engine.admin.kinds import AnswerKind
+from engine.admin.kinds import AnswerKind, is_scalar
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import (
     decode_bundles,
@@ -23,7 +23,6 @@ from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
 from engine.hashing import crc32_hash
-from engine.verify.answers import is_scalar
 from engine.verify.bundles import IN_RANGE_RULE
 from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_for, score
 from engine.verify.consumers import infer_levels, observed_actives

@@ -158,9 +158,9 @@ def test_rates_between_the_limit_and_the_flow_algorithm_s_own_are_only_to_be_kno
 def test_sessions_count_where_they_are_reported() -> None:
     two = [topic(0), topic(100)]
     where = tight(FLOW, topics=1000, loadBalancerNamespaceBundleMaxSessions=5)
-    (one,) = found(VAIN, namespace(two, where, sessions=(3, 3)))
+    (one,) = findings_by(VAIN, namespace(two, where, sessions=(3, 3)))
     assert "limit of sessions" in one.what
-    assert found(VAIN, namespace(two, where, sessions=(5, 0))) == []
+    assert findings_by(VAIN, namespace(two, where, sessions=(5, 0))) == []
 
 
 @pytest.mark.parametrize("algorithm", [BY_COUNT, FLOW, "range_equally_divide"])

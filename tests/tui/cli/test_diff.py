@@ -46,7 +46,7 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
 
 def test_a_hand_over_between_namesakes_is_named_and_no_count_is_made_up(run: Run, answers: Answers) -> None:
     dump = str(answers(["same", "same"], [f"persistent://t/n/orders-partition-{at}" for at in range(2)], "monday.json"))
-    rows = told(run, f"{dump}", "rule:ring")["subscriptions"][0]["handovers"]
+    rows = document_of(run, f"{dump}", "rule:ring")["subscriptions"][0]["handovers"]
     assert [(row["before"], row["after"]) for row in rows] == [("same", "same")]
     text = run("diff", dump, "rule:ring").out
     [line] = [line for line in text.splitlines() if line.lstrip().startswith("t/n/orders-partition-")]
