@@ -32,10 +32,10 @@ EVERYTHING = len(recorded())
 
 def faults(reading: ClusterReading) -> dict[str, int]:
     """How many gaps of which kind."""
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for gap in reading.gaps:
-        found[gap.fault.value] = found.get(gap.fault.value, 0) + 1
-    return found
+        results[gap.fault.value] = results.get(gap.fault.value, 0) + 1
+    return results
 
 
 def without_loaded(names: str) -> bytes:
