@@ -23,7 +23,7 @@ from typing import IO, Final
 
 import msgspec
 
-from engine.errors import InputError
+from engine.errors import InputError, system_reason
 from engine.text import visible
 
 try:
@@ -264,7 +264,7 @@ def saved(path: Path, write: Callable[[IO[bytes]], int]) -> int:
     except FileExistsError as error:
         raise InputError(f"{path} is there already; choose another name") from error
     except (OSError, ValueError) as error:  # a name with NUL is a ValueError
-        raise InputError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{path} cannot be written: {system_reason(error)}") from error
 
 
 def neutral(text: str) -> str:

@@ -65,3 +65,8 @@ class Rejection:
     def __str__(self) -> str:
         place = f"{self.field}: " if self.field else ""
         return f"{place}{self.message}"
+
+
+def system_reason(error: Exception) -> str:
+    """Why the system refused something, without its number and the path, which the caller names itself."""
+    return getattr(error, "strerror", None) or str(error)

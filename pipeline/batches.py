@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.bulk_hashing import ByteColumn
+from engine.memo import Computed
 
 ROWS_TOGETHER: Final = 1 << 18
 
@@ -102,6 +103,26 @@ def by_part(rows: Any, part: NDArray[np.int64]) -> Iterator[tuple[int, Any]]:
 def same_text(text: str, count: int) -> Any:
     """A column with one text, as a dictionary."""
     return pa.DictionaryArray.from_arrays(np.zeros(count, dtype=np.int32), pa.array([text], pa.string()))
+
+
+class Texts(Computed[str]):
+    """An Arrow column of texts without nulls as a sequence; only those that are asked for become objects."""
+
+    __slots__ = ("_column",)
+
+    def __init__(self, column: Any) -> None:
+        self._column = column
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def item(self, at: int) -> str:
+        """The text at a place."""
+        text: str = self._column[at].as_py()
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._column.to_pylist())
 
 
 def byte_column(strings: Any) -> ByteColumn:

@@ -140,8 +140,10 @@ ANSWERS: Final = Table("answers", ("namespace string", "body binary", "file stri
 empty one those that hold for all."""
 
 LOAD_ANSWERS: Final = Table("load_answers", ("broker string", "body binary", "file string"))
-"""Answers as brokers printed them, which the job ``balance`` computes from: load reports with the id of their broker,
-and with an empty one what rules shedding: policies of ownership, failure domains and configurations."""
+"""Answers as brokers printed them, which the job ``balance`` computes from: load reports and metrics with the id of
+their broker, and with an empty one what rules shedding (policies of ownership, failure domains, configurations) and
+the loaded topics and owned bundles of brokers that give metrics. So a task of that job holds the lists of topics of one
+cluster."""
 
 FILES: Final = Table("files", ("file string", "position int", "kind string", "bytes bigint", "outcome string"))
 """Every file that was looked into; ``outcome``: ``read``, ``of no use here`` or ``quarantined``."""

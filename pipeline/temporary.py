@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from engine.errors import RingsideError
+from engine.errors import RingsideError, system_reason
 
 PREFIX: Final = "ringside-spark-"
 _LOCK: Final = ".in-use"
@@ -37,7 +37,7 @@ def temporary_folder() -> Iterator[Path]:
     except OSError as fault:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-        reason = f"cannot write to the temporary folder {place}: {fault.strerror or fault}"
+        reason = f"cannot write to the temporary folder {place}: {system_reason(fault)}"
         raise RingsideError(f"{reason}; make room, or name another folder in TMPDIR") from fault
     try:
         with lock:

@@ -18,7 +18,8 @@ Grouping = Literal["by-bundles", "folders", "one"]
 GROUPINGS: Final[tuple[Grouping, ...]] = ("by-bundles", "folders", "one")
 """How folders are grouped: by the rule above, one cluster per folder, or all in one cluster."""
 _SYSTEM: Final = ("pulsar/", "sla-monitor/")
-_MIRRORED: Final = re.compile(r"(?:^|/)(?:admin|lookup)/v2/")
+_MIRRORED: Final = re.compile(r"(?:^|/)(?:brokers/[^/]+/)?(?:admin|lookup)/v2/")
+"""Answers that one broker was asked for are below its address, in the same dump."""
 
 
 def root_of(name: str) -> str:
@@ -26,6 +27,8 @@ def root_of(name: str) -> str:
 
     >>> root_of("eu/2026-11-22T09-48-07Z/admin/v2/brokers/version.json"), root_of("eu/b/topics.json"), root_of("x.json")
     ('eu/', 'eu/b/', '')
+    >>> root_of("eu/2026-11-22T09-48-07Z/brokers/b-1:8080/admin/v2/broker-stats/metrics.json")
+    'eu/'
     """
     path = _MIRRORED.split(name)[0] if _MIRRORED.search(name) else name.rpartition("/")[0]
     parts = [part for part in path.split("/") if part]

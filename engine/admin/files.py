@@ -11,7 +11,7 @@ from typing import Final
 
 from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
-from engine.errors import InputError, Problem
+from engine.errors import InputError, Problem, system_reason
 from engine.text import natural_key
 
 STANDARD_INPUT: Final = "standard input"
@@ -53,10 +53,10 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
     if not path.exists():
         raise InputError(f"{path} does not exist; name a folder of recorded answers, or one .json file")
     if not path.is_dir():
-        one, problems = read_file(path, path.name, intake)
-        if one is None:
+        file, problems = read_file(path, path.name, intake)
+        if file is None:
             raise InputError(f"{path} cannot be read: {problems[0].reason}", problems)
-        return FilesRead((one,), problems, ())
+        return FilesRead((file,), problems, ())
     names, folders = _listed(path)
     answers = [name for name in names if is_answer_name(name)]
     mirrored, more = _mirrored(path, folders)
@@ -71,9 +71,9 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
             reason = f"{len(answers) - at:,} files from here on are not read, since --max-input is used up"
             faults.append(Problem(name, "$", reason, "name fewer files, or give a larger --max-input"))
             break
-        one, problems = read_file(path / name, name, intake)
+        file, problems = read_file(path / name, name, intake)
         faults += problems
-        files += [one] if one is not None else []
+        files += [file] if file is not None else []
     return FilesRead(tuple(files), tuple(faults), (*(name for name in names if not is_answer_name(name)), *more))
 
 
@@ -134,7 +134,7 @@ def _listed(path: Path) -> tuple[list[str], list[str]]:
         with os.scandir(path) as entries:
             listed = [(entry.name, *_kinds(entry)) for entry in entries]
     except OSError as fault:
-        raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
+        raise InputError(f"{path} cannot be read: {system_reason(fault)}") from fault
     names = sorted((name for name, is_file, _ in listed if is_file), key=natural_key)
     return names, sorted(name for name, _, is_dir in listed if is_dir)
 
@@ -163,7 +163,7 @@ def read_file(path: Path, name: str, intake: Intake | None = None) -> tuple[Answ
     except InputError as fault:
         return None, (Problem(name, "$", str(fault), "name a file with a recorded answer"),)
     except OSError as fault:
-        return None, (Problem(name, "$", f"cannot be read: {fault.strerror or fault}", "check its permissions"),)
+        return None, (Problem(name, "$", f"cannot be read: {system_reason(fault)}", "check its permissions"),)
     if data is None:
         return None, problems
     intake.take(len(data))

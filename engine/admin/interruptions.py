@@ -1,4 +1,4 @@
-"""What unloading a bundle interrupts, by what was reported of its topics."""
+"""What unloading a bundle interrupts, counted over its reported topics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ONE_ACTIVE = ("Failover", "Exclusive")
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """What unloading a bundle interrupts, by what was reported of its topics, partitions singly.
+    """What unloading a bundle interrupts, counted over its reported topics, partitions singly.
 
     Producers and consumers connect again, a consumer on several topics on each of them. ``handovers``: topics of
     Failover and Exclusive subscriptions whose active consumer is chosen anew. ``draining_slots``: slots of Key_Shared
@@ -45,22 +45,23 @@ def _interruption_of(topics: Sequence[TopicFacts]) -> Interruption:
 
 @dataclass(slots=True)
 class _Topics:
-    """Topics by the full name of their bundle, and by namespace, with their hashes, those whose bundle nothing says."""
+    """Topics by the full name of their bundle; those of unknown bundles by namespace, with their hashes."""
 
     by_bundle: dict[str, list[TopicFacts]] = field(default_factory=lambda: defaultdict(list))
     without_bundle: dict[str, list[tuple[int, TopicFacts]]] = field(default_factory=lambda: defaultdict(list))
 
 
 class Interruptions:
-    """What unloading each bundle of a snapshot interrupts. ``read`` gives the snapshot, None where there is none; it
-    is asked when the first bundle is.
+    """What unloading each bundle of a snapshot interrupts.
+
+    ``read`` gives the snapshot, None where there is none; it is called for the first bundle.
     """
 
     def __init__(self, read: Callable[[], Snapshot | None]) -> None:
         self._read = read
 
     def of(self, bundle: str) -> Interruption | None:
-        """The interruption by a bundle (its full name); None where nothing was reported of a topic in it.
+        """The interruption by a bundle (its full name); None where none of its topics was reported.
 
         The first call takes O(topics).
         """

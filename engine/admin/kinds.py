@@ -10,6 +10,7 @@ import msgspec
 
 from engine.admin.text import plain_json
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
+from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import DEFAULTS
 
 _RANGE: Final = re.compile(r"0x[0-9a-fA-F]{8}_0x[0-9a-fA-F]{8}")
@@ -121,6 +122,21 @@ def _below(raw: msgspec.Raw) -> dict[str, msgspec.Raw]:
         return _RAW_OBJECT.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
+
+
+def is_scalar(data: bytes) -> bool:
+    """Whether a text is a JSON number, text, true, false or null, or the range of a bundle.
+
+    >>> [is_scalar(text) for text in (b" 50000", b"0x40000000_0x80000000", b"true", b"not found", b"{}", b"")]
+    [True, True, True, False, False, False]
+    """
+    text = data.decode("utf-8", "replace").strip()
+    if isinstance(parse_range(text), BundleRange):
+        return True
+    try:
+        return not isinstance(msgspec.json.decode(text), dict | list)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
 
 
 def _is_internal(members: dict[str, msgspec.Raw]) -> bool:

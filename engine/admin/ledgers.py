@@ -64,10 +64,10 @@ def decode_named_internal_stats(data: bytes, source: str = "", path: str = "$") 
         faults += more
     good: dict[str, LedgerFacts] = {}
     for name, raw in members.items():
-        one = decode_internal_stats(bytes(raw), source, child(path, name))
-        faults += one.problems
-        if one.good is not None:
-            good[name] = one.good
+        topic = decode_internal_stats(bytes(raw), source, child(path, name))
+        faults += topic.problems
+        if topic.good is not None:
+            good[name] = topic.good
     return Decoded(good, tuple(faults))
 
 

@@ -17,7 +17,7 @@ from engine.admin.facts import (
     WrittenLoad,
 )
 from engine.admin.mended_reports import Mending, members_of, quoted_numbers
-from engine.admin.text import child, malformed, plain_json, value_problem
+from engine.admin.text import SET_ASIDE, child, malformed, plain_json, value_problem
 from engine.admin.topics import without_nulls
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
@@ -84,10 +84,7 @@ def _valid_bundles(
     problems."""
     faults = {name: refusal.message for name in stats if (refusal := refuse_bundle(name)) is not None}
     where = child(path, "lastStats")
-    problems = tuple(
-        Problem(source, child(where, name), fault, "this one is set aside; the rest is kept")
-        for name, fault in faults.items()
-    )
+    problems = tuple(Problem(source, child(where, name), fault, SET_ASIDE) for name, fault in faults.items())
     return tuple(_bundle(name, wire) for name, wire in stats.items() if name not in faults), problems
 
 
@@ -181,10 +178,7 @@ def decode_broker_load(
     names = wire.bundles or tuple(bundle.bundle for bundle in stats)
     invalid = {at: refusal.message for at, bundle in enumerate(names) if (refusal := refuse_bundle(bundle)) is not None}
     listed = child(path, "bundles")
-    faults += tuple(
-        Problem(source, f"{listed}[{at}]", fault, "this one is set aside; the rest is kept")
-        for at, fault in invalid.items()
-    )
+    faults += tuple(Problem(source, f"{listed}[{at}]", fault, SET_ASIDE) for at, fault in invalid.items())
     load = BrokerLoad(
         name,
         resource("cpu"),
@@ -208,7 +202,7 @@ def decode_broker_load(
 
 
 def _mended(members: Mapping[str, Any], mending: Mending, path: str) -> _LoadWire:
-    """A report of which some members are not what a broker means; the negative usages of resources come later."""
+    """A report with its impossible members replaced, except negative usages of resources, which the caller replaces."""
 
     def resource(name: str) -> _ResourceWire:
         own, place = mending.object(members, name, path), child(path, name)
@@ -312,7 +306,7 @@ def _reported_bundle(name: str, raw: msgspec.Raw, source: str, path: str) -> Bun
     piece = parse_range(name.rpartition("/")[2])
     refusal = piece if isinstance(piece, Rejection) else refuse_bundle(name)
     if refusal is not None:
-        return Problem(source, path, refusal.message, "this one is set aside; the rest is kept")
+        return Problem(source, path, refusal.message, SET_ASIDE)
     try:
         return _bundle(name, _stats_of(raw))
     except msgspec.ValidationError as fault:

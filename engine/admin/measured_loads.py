@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engine.balance.limits import BundleStats
 
 METRICS: Final = "metrics"
-"""What is asked of a broker's statistics for its usage."""
+"""The resource of broker-stats that has a broker's usage."""
 TOPICS: Final = "broker-stats-topics"
 _OWN_ADDRESS: Final = re.compile(r"(?:^|/)brokers/([^/]+)/admin/v2/")
 _FULL_PERCENT: Final = 100.0
@@ -137,7 +137,7 @@ class _Answers:
 
 @dataclass(slots=True)
 class MeasuredLoads:
-    """Collects what brokers answer that refuse to report their load, by its place in a mirror of the admin API."""
+    """Collects the answers of brokers that refuse to report their load, by their places in a mirror of the API."""
 
     _answers: dict[tuple[str, str], _Answers] = field(default_factory=lambda: defaultdict(_Answers))
     _owned: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=lambda: defaultdict(dict))
@@ -147,18 +147,18 @@ class MeasuredLoads:
         data = quoted_numbers(data)
         if not names_usage(data):
             return False
-        self._answers[_moment_and_broker(name)].metrics = (name, data)
+        self._answers[moment_and_broker(name)].metrics = (name, data)
         return True
 
     def take_loaded(self, name: str, loaded: Callable[[], Decoded[BrokerStats]]) -> None:
         """Take a list of loaded topics, decoded only where metrics go with it."""
         request = request_of_path(name)
         if request is not None and request.what == TOPICS:
-            self._answers[_moment_and_broker(name)].loaded = loaded
+            self._answers[moment_and_broker(name)].loaded = loaded
 
     def take_owned(self, name: str, broker: str, bundles: Iterable[str]) -> None:
         """Take the bundles that a broker said it owns, with or without a loaded topic."""
-        self._owned[_moment_and_broker(name)[0]][broker] = tuple(bundles)
+        self._owned[moment_and_broker(name)[0]][broker] = tuple(bundles)
 
     def written(self, reports: Iterable[tuple[str, WrittenLoad]]) -> Decoded[tuple[tuple[str, WrittenLoad], ...]]:
         """The loads with the files of the metrics, in the order of the answers. O(topics).
@@ -168,7 +168,7 @@ class MeasuredLoads:
         it is the one that said what it owns.
         """
         problems: list[Problem] = []
-        reported = {(_moment_and_broker(name)[0], report.load.broker) for name, report in reports}
+        reported = {(moment_and_broker(name)[0], report.load.broker) for name, report in reports}
         loads = [
             (moment, load)
             for (moment, broker), answers in self._answers.items()
@@ -220,11 +220,11 @@ class MeasuredLoads:
         return name, WrittenLoad(replace(load, bundles=bundles), moment_ms(moment) or 0)
 
 
-def _moment_and_broker(name: str) -> tuple[str, str]:
+def moment_and_broker(name: str) -> tuple[str, str]:
     """The folder of the moment, and the broker whose answers are below its own address; "" for either that is not
     there.
 
-    >>> _moment_and_broker("2026-11-22T09-48-07Z/brokers/b-1%3A8080/admin/v2/broker-stats/metrics.json")
+    >>> moment_and_broker("2026-11-22T09-48-07Z/brokers/b-1%3A8080/admin/v2/broker-stats/metrics.json")
     ('2026-11-22T09-48-07Z', 'b-1:8080')
     """
     match = _OWN_ADDRESS.search(name)

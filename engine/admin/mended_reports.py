@@ -19,7 +19,7 @@ from engine.admin.text import child
 from engine.errors import Problem
 
 _TEXT_OR_BARE: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|(?<=[:\[,\s])(-?(?:NaN|Infinity))(?=[\s,}\]])', re.DOTALL)
-_NO_NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_NOT_NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _ZERO: Final = "it is taken as 0"
 
 
@@ -47,9 +47,9 @@ class Mending:
         place = child(path, name)
         if value is None:
             return 0.0
-        if isinstance(value, str) and value in _NO_NUMBERS:
+        if isinstance(value, str) and value in _NOT_NUMBERS:
             self._say(place, f"is {value}, which is not a number", "it is kept, as the load manager goes on with it")
-            return _NO_NUMBERS[value]
+            return _NOT_NUMBERS[value]
         if isinstance(value, bool) or not isinstance(value, int | float):
             self._say(place, f"is not a number: {_shortened(value)}", _ZERO)
             return 0.0

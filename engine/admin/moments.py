@@ -12,9 +12,7 @@ from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
 from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, has_moments, moment_ms, read_files
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
-from engine.admin.requests import (
-    scenario_facts,
-)
+from engine.admin.requests import scenario_facts
 from engine.admin.snapshot import AnswerCollector, is_scenario, no_answer_error, read_answers
 from engine.errors import Problem
 from engine.text import natural_key
@@ -83,8 +81,8 @@ def read_moments(
         raise no_answer_error(title, len(files), (*problems, *left_out), in_folder=in_folder)
     if problems or left_out:
         first = moments[0]
-        every = (*problems, *left_out, *first.snapshot.problems)
-        moments[0] = replace(first, snapshot=replace(first.snapshot, problems=every))
+        all_problems = (*problems, *left_out, *first.snapshot.problems)
+        moments[0] = replace(first, snapshot=replace(first.snapshot, problems=all_problems))
     return _in_order(moments, are_numbered=any(map(_NUMBERED.match, groups)))
 
 

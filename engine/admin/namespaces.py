@@ -9,21 +9,8 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.facts import (
-    BundleList,
-    Count,
-    Decoded,
-    HashPositions,
-    RuntimeConfiguration,
-)
-from engine.admin.text import (
-    child,
-    malformed,
-    plain_json,
-    raw_list,
-    raw_object,
-    value_problem,
-)
+from engine.admin.facts import BundleList, Count, Decoded, HashPositions, RuntimeConfiguration
+from engine.admin.text import SET_ASIDE, child, malformed, plain_json, raw_list, raw_object, value_problem
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
 from engine.names import (
@@ -47,9 +34,9 @@ class _HashPositionsWire(msgspec.Struct):
 
 _BUNDLES: Final = msgspec.json.Decoder(_BundlesWire)
 _POSITIONS: Final = msgspec.json.Decoder(_HashPositionsWire)
+_BROKER_ID: Final = re.compile(r"[^\s/]{1,300}:\d{1,5}")
 _HEX: Final = re.compile(r"0x[0-9a-fA-F]{1,8}")
 _EMPTY: Final = BundleList(())
-_SET_ASIDE: Final = "this one is set aside; the rest is kept"
 
 
 def decode_bundles(data: bytes, source: str = "", path: str = "$") -> Decoded[BundleList]:
@@ -114,7 +101,7 @@ def decode_hash_positions(data: bytes, source: str = "") -> Decoded[HashPosition
         return Decoded(None, (*repairs, Problem(source, "$", refusal.message, "the answer is set aside")), 1)
     wrong_names = {name: why for name in wire.topicHashPositions if (why := topic_fault(name))}
     where = child("$", "topicHashPositions")
-    wrong = tuple(Problem(source, child(where, name), why, _SET_ASIDE) for name, why in wrong_names.items())
+    wrong = tuple(Problem(source, child(where, name), why, SET_ASIDE) for name, why in wrong_names.items())
     positions = {name: value for name, value in wire.topicHashPositions.items() if name not in wrong_names}
     return Decoded(HashPositions(wire.namespace, wire.bundle, positions), (*repairs, *wrong), len(wrong))
 
@@ -129,11 +116,11 @@ def decode_topic_list(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]
         try:
             name = msgspec.json.decode(raw, type=str)
         except (msgspec.ValidationError, UnicodeDecodeError):
-            faults.append(Problem(source, f"$[{index}]", "is not a topic name", _SET_ASIDE))
+            faults.append(Problem(source, f"$[{index}]", "is not a topic name", SET_ASIDE))
             continue
         wrong = topic_fault(name)
         if wrong:
-            faults.append(Problem(source, f"$[{index}]", wrong, _SET_ASIDE))
+            faults.append(Problem(source, f"$[{index}]", wrong, SET_ASIDE))
         else:
             good.append(name)
     return Decoded(tuple(good), tuple(faults), len(items) - len(good))
@@ -189,10 +176,7 @@ def decode_owned(data: bytes, source: str = "") -> Decoded[tuple[str, ...]]:
     """Decode ``GET …/brokers/{cluster}/{broker}/ownedNamespaces``: full names of the bundles, in the answer's order."""
     members, problems = raw_object(data, source)
     faults = {name: refusal.message for name in members if (refusal := refuse_bundle(name)) is not None}
-    wrong = tuple(
-        Problem(source, child("$", name), fault, "this one is set aside; the rest is kept")
-        for name, fault in faults.items()
-    )
+    wrong = tuple(Problem(source, child("$", name), fault, SET_ASIDE) for name, fault in faults.items())
     return Decoded(tuple(name for name in members if name not in faults), problems + wrong, len(wrong))
 
 
@@ -203,3 +187,18 @@ def decode_lookup(data: bytes, source: str = "") -> Decoded[LookupFacts | None]:
     except (msgspec.ValidationError, msgspec.DecodeError) as fault:
         return Decoded(None, (value_problem(source, "$", fault),), 1)
     return Decoded(LookupFacts(wire.brokerUrl or "", wire.httpUrl or ""))
+
+
+def living_brokers(name: str, data: bytes) -> frozenset[str] | None:
+    """The brokers in the answer of ``GET /admin/v2/brokers/CLUSTER``; None for another list, by the file's name.
+
+    >>> sorted(living_brokers("02-brokers-a.json", b'["b-1:8080", "b-2:8080"]'))
+    ['b-1:8080', 'b-2:8080']
+    """
+    if "brokers" not in name or data.lstrip()[:1] != b"[":
+        return None
+    try:
+        listed = msgspec.json.decode(data, type=list[str])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return frozenset(listed) if listed and all(map(_BROKER_ID.fullmatch, listed)) else None

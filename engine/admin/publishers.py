@@ -138,14 +138,14 @@ def decode_publishers(
         for name in sorted(
             (partition for partition in partitions if partition_index(partition) >= 0), key=partition_index
         ):
-            one = earlier.get(name, partitions[name]) if earlier is not None else None
-            if one is None:
-                one = _topic(bytes(partitions[name]), source, child(inner, name), faults)
-                if earlier is not None and one is not None:
-                    earlier.keep(name, partitions[name], one)
-            whole = whole and one is not None
-            if one is not None:
-                by_name[name] = one
+            topic = earlier.get(name, partitions[name]) if earlier is not None else None
+            if topic is None:
+                topic = _topic(bytes(partitions[name]), source, child(inner, name), faults)
+                if earlier is not None and topic is not None:
+                    earlier.keep(name, partitions[name], topic)
+            whole = whole and topic is not None
+            if topic is not None:
+                by_name[name] = topic
     return Decoded(PublishedPartitions(aggregate, MappingProxyType(by_name), whole), tuple(faults))
 
 
@@ -240,7 +240,7 @@ class _Topic(msgspec.Struct):
 
 _LOAD_MANAGER = "loadManagerClassName"
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_ONE = msgspec.json.Decoder(_Topic)
+_TOPIC = msgspec.json.Decoder(_Topic)
 _RAW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _LOADED = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, msgspec.Raw]]]])
 
@@ -318,7 +318,7 @@ def _versions(kind: AnswerKind, data: bytes) -> Iterator[tuple[str, frozenset[st
 
 def _of_topic(name: str, raw: msgspec.Raw | bytes) -> Iterator[tuple[str, frozenset[str]]]:
     try:
-        topic = _ONE.decode(raw)
+        topic = _TOPIC.decode(raw)
     except _FAULTS:
         return
     if topic.partitions:

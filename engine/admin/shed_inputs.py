@@ -14,12 +14,11 @@ import msgspec
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
-from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.living_brokers import living_brokers
+from engine.admin.kinds import AnswerKind, is_scalar, recognise
 from engine.admin.load_reports import decode_broker_load
 from engine.admin.measured_loads import METRICS, TOPICS, MeasuredLoads
 from engine.admin.mended_reports import quoted_numbers
-from engine.admin.namespaces import decode_owned
+from engine.admin.namespaces import decode_owned, living_brokers
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import release_text, request_of_path
@@ -111,7 +110,7 @@ class ShedInputs:
         return settings, (*problems, *self._of_another_manager(settings.loadBalancerLoadSheddingStrategy, default))
 
     def _of_another_manager(self, shedder: str, default: str) -> Iterable[Problem]:
-        """A load manager that nothing is forecast of, and a shedder that the load manager in force does not take."""
+        """Yield a load manager without a forecast, and a shedder that the load manager in force does not take."""
         manager = self.settings.get("loadManagerClassName", "")
         if manager and manager not in (MODULAR_CLASS, EXTENSIBLE_CLASS):
             reason = f"{manager.rpartition('.')[2]} is neither the modular nor the extensible load manager"
@@ -195,7 +194,7 @@ def shed_inputs_of_answers(
 
 
 def _snapshot_of(files: tuple[AnswerFile, ...], limit_bytes: int) -> Snapshot | None:
-    """What the same answers say of topics."""
+    """The snapshot of the same answers, for their topics; None where none of them is understood."""
     from engine.admin.snapshot import AnswerCollector
 
     collector = AnswerCollector(limit_bytes)
@@ -273,7 +272,7 @@ class _Collector:
             self.alive = (file.name, listed)
         elif kind is AnswerKind.ERROR:
             self.refused |= _EXTENSIBLE_REFUSAL in data
-        elif kind is AnswerKind.NO_JSON and what in _READ_HERE:
+        elif kind is AnswerKind.NO_JSON and what in _READ_HERE and not is_scalar(data):
             self.problems += raw_object(data, file.name)[1]
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:
             self._take_settings(_object(data))

@@ -12,7 +12,6 @@ from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.living_brokers import living_brokers
 from engine.admin.measured_loads import METRICS, MeasuredLoads
 from engine.admin.namespaces import (
     decode_bundles,
@@ -22,6 +21,7 @@ from engine.admin.namespaces import (
     decode_policies,
     decode_runtime_configuration,
     decode_topic_list,
+    living_brokers,
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
@@ -281,12 +281,12 @@ class AnswerCollector:
                 self.problems += raw_object(data, name)[1]
                 self.set_aside += 1
                 return
-            one = topic_stats_of(data, topic, name, self._earlier)
-            self.problems += one.problems
-            self.set_aside += one.set_aside
-            if one.good is not None:
+            decoded_topic = topic_stats_of(data, topic, name, self._earlier)
+            self.problems += decoded_topic.problems
+            self.set_aside += decoded_topic.set_aside
+            if decoded_topic.good is not None:
                 self.superseded += topic in self.stats
-                self.stats[topic] = one.good
+                self.stats[topic] = decoded_topic.good
             return
         if kind is AnswerKind.INTERNAL_STATS:
             topic = naming.topic(name)

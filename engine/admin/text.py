@@ -15,6 +15,8 @@ import msgspec
 from engine.admin.reading import GZIP_MAGIC, MAX_INPUT_BYTES, Gunzipped, collected_if_small, size_text, sliced
 from engine.errors import Problem
 
+SET_ASIDE: Final = "this one is set aside; the rest is kept"
+"""The advice of a problem that costs one item alone."""
 _MARKS: Final = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _UTF_8_MARK: Final = b"\xef\xbb\xbf"
 _OFFSET: Final = re.compile(r"\(byte (\d+)\)")
@@ -149,7 +151,7 @@ def value_problem(source: str, path: str, fault: Exception) -> Problem:
     ``)."""
     reason, _, place = str(fault).partition(" - at ")
     inner = place.strip("`").removeprefix("$")
-    return Problem(source, path + inner, _plain(reason), "this one is set aside; the rest is kept")
+    return Problem(source, path + inner, _plain(reason), SET_ASIDE)
 
 
 def _plain(reason: str) -> str:

@@ -17,6 +17,7 @@ from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
 from engine.admin.facts import BrokerStats, Count, Counter, Decoded, Place, Rate, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
+    SET_ASIDE,
     WHOLE_CHECK_BYTES,
     child,
     malformed,
@@ -66,7 +67,6 @@ BROKER_STATS: Final = "broker-stats"
 _TOPIC: Final = msgspec.json.Decoder(TopicWire)
 # Nearly all names have this form; the full rules for the others take ten times as long.
 _PLAIN_NAME: Final = re.compile(r"(persistent|non-persistent)://([-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+)/[^/\s]+")
-_SET_ASIDE: Final = "this one is set aside; the rest is kept"
 _PARTITION_LISTS: Final = ("persistent", "non-persistent")
 
 
@@ -298,7 +298,7 @@ def _decode_topic(
     source = answer.source
     domain, namespace, index = _parsed(topic)
     if not namespace:
-        return None, (Problem(source, _path(parent, topic), domain, _SET_ASIDE),)
+        return None, (Problem(source, _path(parent, topic), domain, SET_ASIDE),)
     try:
         wire = _decoded(raw)
         repeated = repeated_members(raw, source, _path(parent, topic)) if answer.whole else ()
@@ -311,12 +311,12 @@ def _decode_topic(
     if nameless:
         where = child(_path(parent, topic), "subscriptions")
         reason = "a subscription without a name"
-        repeated += tuple(Problem(source, child(where, name), reason, _SET_ASIDE) for name in nameless)
+        repeated += tuple(Problem(source, child(where, name), reason, SET_ASIDE) for name in nameless)
     subscriptions = tuple([replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless])
     unreadable = _unreadable_range(subscriptions)
     if unreadable is not None:
         reason = f"keyHashRanges has {unreadable!r}, which is not a range like [0, 16383]"
-        return None, (Problem(source, _path(parent, topic), reason, _SET_ASIDE),)
+        return None, (Problem(source, _path(parent, topic), reason, SET_ASIDE),)
     facts = TopicFacts(
         name=topic,
         domain=domain,

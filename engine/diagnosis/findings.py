@@ -74,7 +74,11 @@ def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
         topics=cause.topics,
     )
     numbers = tuple((name, float(value)) for name, value in cause.numbers if isinstance(value, int | float))
-    return Finding(cause.id, SEVERITIES[cause.verdict], cause.what, where, numbers, cause.fix)
+    what = cause.what
+    if cause.topics > 1 and cause.waiting:
+        # The sentence is about the worst topic alone, and the place of the finding about all of them.
+        what += f" in the worst topic, {cause.waiting:,} in all"
+    return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, cause.fix)
 
 
 FORMAT: Final = "ringside.why/1"

@@ -198,9 +198,9 @@ def worst_of(
     )
 
 
-def union(names: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def union(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Return all names once, in natural order: ``node-2`` before ``node-10``."""
-    return natural({name for some in names for name in some})
+    return natural({name for names in groups for name in names})
 
 
 def natural(names: Iterable[str]) -> tuple[str, ...]:

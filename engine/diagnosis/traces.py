@@ -52,10 +52,10 @@ def hottest(dispatcher: Dispatcher, counts: Mapping[bytes, float]) -> HotKey | N
     carried: defaultdict[str, float] = defaultdict(float)
     keys: Counter[str] = Counter()
     for other, count in counts.items():
-        its = dispatcher.consumer_at(slots.slot_of_key(other))
-        if its is not None:
-            carried[its.name] += count
-            keys[its.name] += 1
+        consumer = dispatcher.consumer_at(slots.slot_of_key(other))
+        if consumer is not None:
+            carried[consumer.name] += count
+            keys[consumer.name] += 1
     others = (total - counts[key]) / max(1, len(counts) - 1)
     share = counts[key] / total
     return HotKey(
@@ -100,13 +100,13 @@ def with_trace(diagnosis: Diagnosis, seen: SubscriptionSeen, counts: Mapping[byt
     )
     name = text_of_key(hot.key)
     if known is not None:
-        guilty = hot.is_hot and hot.owner in known.by
+        explains = hot.is_hot and hot.owner in known.by
         what = (
             f"{known.what}; in the trace the key {name} carries {hot.share:.0%}"
-            if guilty
+            if explains
             else f"{known.what}; no single key of the trace is hot, so {hot.owner if hot.is_hot else 'it'} is slow"
         )
-        added = replace(known, what=what, numbers=(*known.numbers, *numbers, ("hot_key", name if guilty else "")))
+        added = replace(known, what=what, numbers=(*known.numbers, *numbers, ("hot_key", name if explains else "")))
         causes = [added if item is known else item for item in diagnosis.causes]
         return replace(diagnosis, causes=tuple(causes))
     if not hot.is_hot:

@@ -66,7 +66,7 @@ class TurnExplanation:
     turns: tuple[Turn, ...]
 
     @property
-    def next_ones(self) -> tuple[Turn, ...]:
+    def possible(self) -> tuple[Turn, ...]:
         """The consumers that can be next."""
         return tuple(turn for turn in self.turns if turn.why_not is None)
 

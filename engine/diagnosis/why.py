@@ -84,7 +84,7 @@ DECIDERS: Final = (
     Decider(pace.CATCHING_UP, "the backlog shrinks", _ALL, pace.catching_up),
     Decider(pace.IDLE, "nothing waits", _ALL, pace.idle, also_quiet=True),
 )  # fmt: skip
-"""In the order among causes of one verdict: the one that explains more comes first."""
+"""Among causes of one verdict this is their order: the one that explains more comes first."""
 
 
 def diagnose(seen: SubscriptionSeen) -> Diagnosis:
@@ -165,8 +165,8 @@ def worst(subscriptions: Iterable[SubscriptionSeen]) -> Diagnosis:
 def _rank(seen: SubscriptionSeen) -> Rank:
     """Return the rank of ``diagnose(seen)`` at a lower cost."""
     quiet = not seen.busy
-    asked = (decider for decider in DECIDERS if seen.type in decider.types and (decider.also_quiet or not quiet))
-    causes = [judgement for decider in asked if isinstance(judgement := decider.decide(seen), Cause)]
+    deciders = (decider for decider in DECIDERS if seen.type in decider.types and (decider.also_quiet or not quiet))
+    causes = [judgement for decider in deciders if isinstance(judgement := decider.decide(seen), Cause)]
     first = next(iter(in_order_of_verdict(causes)), None)
     return rank_of(first, seen.backlog, seen.namespace, seen.name)
 

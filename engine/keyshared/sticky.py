@@ -228,8 +228,8 @@ class LegacyStickySelector:
         """Take the end points of a consumer's ranges, all or none.
 
         Refusals as in the current form, with two differences: the order error names no range, and **own ranges that
-        overlap are accepted**. Where a range ends before it starts and another one conflicts, the first is said; before
-        3.0 whichever is listed first. O((r + n) log(r + n)) for r of them.
+        overlap are accepted**. Of a range that ends before it starts and one that conflicts, the one listed first is
+        said; 3.0 to 4.0.6 look for the former in all ranges first. O((r + n) log(r + n)) for r of them.
         """
         assert not is_connected(self.consumers, consumer.consumer_id), f"{consumer} has joined already"
         refusal = declared_problem(consumer.declared)
@@ -237,10 +237,10 @@ class LegacyStickySelector:
             return refusal
         assert consumer.declared is not None
         declared = {known.consumer_id: known.declared or () for known in self.consumers}
-        if any(start > end for start, end in consumer.declared):
-            return Rejection("ConsumerAssign", "Fixed hash range start > end", field="ranges")
         spans: dict[int, _Spans] = {}
         for start, end in consumer.declared:
+            if start > end:
+                return Rejection("ConsumerAssign", "Fixed hash range start > end", field="ranges")
             holder = self._holder(start, end)
             if holder is None:
                 surrounding = self._surrounding(start, end)

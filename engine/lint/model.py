@@ -7,12 +7,11 @@ list of names or from a row of a table. A finding says what is wrong, where, how
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
-from math import fsum
 from typing import Generic, TypeVar
 
 from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
@@ -28,6 +27,7 @@ from engine.failover.choose import cohort, rule_in_force, sort_consumers
 from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
+from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
 
 Case = TypeVar("Case")
 
@@ -139,7 +139,7 @@ class Attempt:
     """
 
     bundle: BundleRange
-    topics: tuple[TopicLoad, ...]
+    topics: Sequence[TopicLoad]
     reason: SplitReason
     msgs_per_sec: float
     bytes_per_sec: float
@@ -157,13 +157,17 @@ class Attempt:
         return tuple(BundleRange(low, high) for low, high in pairwise(ends))
 
 
-def attempts(
-    world: World,
-    bundles: NamespaceBundles,
-    by_bundle: Iterable[tuple[BundleRange, tuple[TopicLoad, ...]]],
-    sessions_of: Mapping[str, int],
-) -> Iterator[Attempt]:
-    """The splits that are due, by bundle. O(t log b), and O(k log k) for k topics of a bundle above a limit.
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """The topics in one bundle, in list order, and the producers + consumers of those with statistics."""
+
+    bundle: BundleRange
+    topics: Sequence[TopicLoad]
+    sessions: int
+
+
+def attempts(world: World, bundles: NamespaceBundles, by_bundle: Iterable[Inside]) -> Iterator[Attempt]:
+    """The splits that are due, by bundle. O(t), and O(k log k) for k topics of a bundle above a limit.
 
     As in both load managers only bundles with two or more loaded topics count, and only while
     ``loadBalancerAutoBundleSplitEnabled``. Rates are those of now, which the modular one averages over time.
@@ -172,15 +176,13 @@ def attempts(
     if not settings.loadBalancerAutoBundleSplitEnabled:
         return
     full = len(bundles) >= settings.loadBalancerNamespaceMaximumBundles
-    for bundle, topics in by_bundle:
-        loaded = [topic for topic in topics if topic.has_stats]
-        if len(loaded) < 2 or not bundle.can_split:
+    for inside in by_bundle:
+        bundle, topics, traffic = inside.bundle, inside.topics, traffic_of(inside.topics)
+        if traffic.topics < 2 or not bundle.can_split:
             continue
-        rate = fsum(topic.msgs_per_sec for topic in loaded)
-        throughput = fsum(topic.bytes_per_sec for topic in loaded)
+        rate, throughput = traffic.msgs_per_sec, traffic.bytes_per_sec
         # Only their sum is compared, so it does not matter that all of them are given as producers.
-        sessions = sum(sessions_of.get(topic.name, 0) for topic in loaded)
-        stats = BundleStats(f"{bundles.namespace}/{bundle}", topics=len(loaded), producers=sessions)
+        stats = BundleStats(f"{bundles.namespace}/{bundle}", topics=traffic.topics, producers=inside.sessions)
         reason = exceeded_limit(stats, rate, throughput, settings)
         if reason != "Unknown":
             algorithm, cuts, refusal = (algorithm_of(world), None, None) if full else cuts_of(world, bundle, topics)
@@ -188,7 +190,7 @@ def attempts(
 
 
 def cuts_of(
-    world: World, bundle: BundleRange, topics: tuple[TopicLoad, ...]
+    world: World, bundle: BundleRange, topics: Sequence[TopicLoad]
 ) -> tuple[str, tuple[int, ...] | None, Rejection | None]:
     """The default algorithm's exact name, its cuts for these topics, and why there can be none."""
     algorithm = algorithm_of(world)
@@ -287,15 +289,17 @@ class ProducedTopic:
 class NamespaceCase:
     """One namespace: its bundles, all topics and partitions with their traffic, and who produces to them.
 
-    ``known_bundles`` are the range texts that answers list, None when they list all of ``bundles``: a finding must not
-    speak of a bundle that was only assumed. ``sessions`` are producers + consumers by name of topic or partition.
+    ``topics`` in columns (``LoadColumns``) are judged in columns. ``known_bundles`` are the range texts that answers
+    list, None when they list all of ``bundles``: a finding must not speak of a bundle that was only assumed.
+    ``sessions`` are the producers + consumers of each of ``topics``; empty where no answer has them. ``produced`` may
+    leave out topics whose producers all have one client version.
     """
 
     world: World
     bundles: NamespaceBundles
-    topics: tuple[TopicLoad, ...]
+    topics: Sequence[TopicLoad]
     known_bundles: frozenset[str] | None = None
-    sessions: Mapping[str, int] = field(default_factory=dict)
+    sessions: Sequence[int] = ()
     produced: tuple[ProducedTopic, ...] = ()
 
     @property
@@ -307,19 +311,22 @@ class NamespaceCase:
         return Where(self.namespace, bundle=bundle, topic=topic)
 
     @cached_property
-    def by_bundle(self) -> tuple[tuple[BundleRange, tuple[TopicLoad, ...]], ...]:
-        """The listed bundles that hold topics, ascending, with their topics in list order. O(t log b)."""
-        inside: dict[int, list[TopicLoad]] = {}
-        for topic in self.topics:
-            inside.setdefault(self.bundles.index_of(topic.hash), []).append(topic)
+    def by_bundle(self) -> tuple[Inside, ...]:
+        """The listed bundles that hold topics, ascending. O(t log b)."""
         return tuple(
-            (self.bundles[at], tuple(inside[at])) for at in sorted(inside) if at >= 0 and self.lists(self.bundles[at])
+            Inside(
+                bundle,
+                picked(self.topics, places),
+                sessions_at(self.topics, self.sessions, places) if len(self.sessions) else 0,
+            )
+            for bundle, places in places_by_bundle(self.bundles, self.topics)
+            if self.lists(bundle)
         )
 
     @cached_property
     def attempts(self) -> tuple[Attempt, ...]:
         """The splits a load manager would try by the numbers of now."""
-        return tuple(attempts(self.world, self.bundles, self.by_bundle, self.sessions))
+        return tuple(attempts(self.world, self.bundles, self.by_bundle))
 
     def lists(self, bundle: BundleRange) -> bool:
         """Whether an answer lists exactly this bundle."""

@@ -95,12 +95,13 @@ def namespace_cases(
         bundles = _bundles(state, name)
         known = reported.known_bundles
         unlisted = frozenset[str]() if bundles is None else None
+        loads, sessions = topic_loads(state, name), reported.sessions
         yield NamespaceCase(
             world,
             bundles or NamespaceBundles(name, (FULL_LOWER_BOUND, FULL_UPPER_BOUND)),
-            tuple(topic_loads(state, name)),
+            loads,
             unlisted if known is None or bundles is None else known.get(name, frozenset()),
-            reported.sessions,
+            tuple(sessions.get(topic, 0) for topic in loads.names) if sessions else (),
             _produced(state, name, reported),
         )
 

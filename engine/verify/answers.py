@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind, recognise
@@ -30,7 +28,6 @@ from engine.admin.requests import (
 )
 from engine.admin.text import plain_json, raw_object
 from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of
-from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
 from engine.verify.report import FlagSource, VersionSource, defaults_of
@@ -123,21 +120,6 @@ def answers_of(read: FilesRead, path: str, earlier: EarlierAnswers | None = None
         passed_over=read.passed_over,
         problems=tuple(problems),
     )
-
-
-def is_scalar(data: bytes) -> bool:
-    """Whether a text is a JSON number, text, true, false or null, or the range of a bundle.
-
-    >>> [is_scalar(text) for text in (b" 50000", b"0x40000000_0x80000000", b"true", b"not found", b"{}", b"")]
-    [True, True, True, False, False, False]
-    """
-    text = data.decode("utf-8", "replace").strip()
-    if isinstance(parse_range(text), BundleRange):
-        return True
-    try:
-        return not isinstance(msgspec.json.decode(text), dict | list)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return False
 
 
 def _version(scenario: ScenarioFacts, printed: str, answers: list[Answer]) -> tuple[str | None, VersionSource]:

@@ -1,4 +1,7 @@
-"""The job ``balance``: forecast the load balancing of all clusters from load reports, one task per cluster."""
+"""The job ``balance``: forecast the load balancing of all clusters, one task per cluster.
+
+Loads are those of load reports, or of the metrics of brokers that give none (``engine.admin.measured_loads``).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.admin.clusters import GROUPINGS, Grouping
+from engine.admin.shed_inputs import without_reports
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
@@ -26,6 +30,7 @@ from pipeline.schemas import (
     BUNDLE_REPORTS,
     FILES,
     LOAD_ANSWERS,
+    SETTINGS,
     Table,
 )
 from pipeline.sink import write_by_engine
@@ -75,7 +80,7 @@ def read_options(given: Mapping[str, str]) -> BalanceOptions:
 
 
 def has_load_reports(source: Place) -> bool:
-    """Whether an import under ``source`` has a load report."""
+    """Whether an import under ``source`` has a load report, or metrics in place of one."""
     return any(broker for (broker,) in rows_of(source / LOAD_ANSWERS.name, "broker"))
 
 
@@ -87,7 +92,7 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     asked = read_options(options.settings)
     from_tables = has_table(source / FILES.name)
     if from_tables:
-        need_tables(source, (LOAD_ANSWERS, BUNDLE_REPORTS))
+        need_tables(source, (LOAD_ANSWERS, BUNDLE_REPORTS, SETTINGS))
         stamp = options.stamp_of(source)
     else:
         files, _ = importing.files_to_import(source, target, _of_import(options))
@@ -98,8 +103,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             tables = draft.aside("imported")
             importing.run(spark, source, tables, _of_import(options))
         if not has_load_reports(tables):
-            advice = "save GET /admin/v2/broker-stats/load-report of every broker"
-            raise InputError(f"{source}: no answer is a load report; {advice}")
+            settings = dict(rows_of(tables / SETTINGS.name, "name", "value"))
+            raise InputError(f"{source}: no answer is a load report; {without_reports(settings)}")
         clusters = clusters_of_reports(tables, asked.grouping)
         options.say(f"balance: {len(set(clusters.values())):,} clusters")
         summary = _forecast(spark, tables, draft, clusters, asked)

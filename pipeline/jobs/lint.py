@@ -32,7 +32,12 @@ from pipeline.schemas import (
 )
 from pipeline.storage import Place
 from pipeline.tables import check_folder, counts_of, load, need_tables, rows_of
-from pipeline.transforms.bundle_topics import boundaries_of_namespaces, namespace_topics, topics_by_namespace
+from pipeline.transforms.bundle_topics import (
+    boundaries_of_namespaces,
+    mixed_producers,
+    namespace_topics,
+    topics_by_namespace,
+)
 from pipeline.transforms.findings import (
     CausePlan,
     cause_linter,
@@ -40,6 +45,7 @@ from pipeline.transforms.findings import (
     findings_table,
     key_findings,
     namespace_linter,
+    producer_findings,
     row_linter,
 )
 from pipeline.transforms.subscriptions import failover_cases, key_cases
@@ -66,7 +72,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         order = ("rule", "namespace", "subscription", "bundle", "topic", "consumer", "topics", "what")
         from pyspark.sql import functions as fn  # noqa: PLC0415
 
-        draft.write_frame(FINDINGS, rows.orderBy(fn.desc("severity_level"), *order))
+        # In one task: to sort in several, Spark samples the rows first, and so would run every rule twice.
+        draft.write_frame(FINDINGS, rows.repartition(1).sortWithinPartitions(fn.desc("severity_level"), *order))
         summary = _summary(draft, world)
         write_json(draft.folder, f"{JOB}.json", summary)
     options.say(f"lint: {check_folder(FINDINGS, target / FINDINGS.name):,} findings")
@@ -106,10 +113,11 @@ def _subscription_findings(spark: SparkSession, source: Place, world: World) -> 
 def _namespace_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
     """Findings about single namespaces, and those about the settings of all brokers."""
     known = boundaries_of_namespaces(load(spark, source, BUNDLES))
-    subscriptions, listed = load(spark, source, SUBSCRIPTIONS), load(spark, source, LISTED)
-    rows = topics_by_namespace(load(spark, source, TOPICS), subscriptions, listed, known)
-    rows = namespace_topics(rows, load(spark, source, PUBLISHERS))
+    topics, listed = load(spark, source, TOPICS), load(spark, source, LISTED)
+    rows = namespace_topics(topics_by_namespace(topics, load(spark, source, SUBSCRIPTIONS), listed, known))
     findings = rows.mapInArrow(namespace_linter(world), FINDINGS.ddl)
+    mixed = mixed_producers(topics, listed, load(spark, source, PUBLISHERS))
+    findings = findings.unionByName(mixed.mapInArrow(row_linter(world, producer_findings), FINDINGS.ddl))
     own = findings_table(lint_world(world))
     return findings.unionByName(spark.createDataFrame(own, FINDINGS.ddl)) if own.num_rows else findings
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind, recognise
-from engine.admin.living_brokers import living_brokers
 from engine.admin.load_reports import decode_load_report
+from engine.admin.measured_loads import METRICS, decode_usage, moment_and_broker
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import (
     decode_bundles,
@@ -17,12 +18,13 @@ from engine.admin.namespaces import (
     decode_policies,
     decode_runtime_configuration,
     decode_topic_list,
+    living_brokers,
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.publishers import load_manager_class
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, scenario_facts
-from engine.admin.text import WHOLE_CHECK_BYTES, raw_list, raw_object
+from engine.admin.text import SET_ASIDE, WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
@@ -43,6 +45,8 @@ _NAMELESS: Final = (AnswerKind.TOPIC_STATS, AnswerKind.BUNDLES, AnswerKind.POLIC
 _WITHOUT_FORM: Final = (*TOPIC_POLICIES, ANTI_AFFINITY, "lookup-bundle", "version")
 """Answers that can be a bare number, a text or empty, and that no table uses."""
 _RULES_OF_SHEDDING: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)
+_WITH_METRICS: Final = (AnswerKind.BROKER_STATS_TOPICS, AnswerKind.OWNED_NAMESPACES)
+"""What brokers say of their bundles that give metrics in place of load reports."""
 _NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
 _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')
 
@@ -52,13 +56,15 @@ class FileContext:
     """What is known about a file besides its content: its broker's name, and its topic or namespace (``about``).
 
     ``requests`` are the requests of the recording it belongs to, by file name without its folder. ``broker_by_name``:
-    no load report names the broker, so the file's own name stands for it.
+    no load report names the broker, so the file's own name stands for it. ``with_metrics``: some brokers of the same
+    moment gave metrics.
     """
 
     broker: str = ""
     about: str = ""
     requests: Mapping[str, AdminRequest] = field(default_factory=dict)
     broker_by_name: bool = False
+    with_metrics: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +106,9 @@ def take_file(
         rows.counts["files"] += 1
     if outcome == QUARANTINED:
         rows.set_aside("files", _why_no_answer(data, name), 1, name)
-    elif kind in _RULES_OF_SHEDDING or _rules_ownership(name, data):
+    elif kind in _RULES_OF_SHEDDING or _rules_ownership(name, data) or _goes_with_metrics(kind, request, context):
         rows.load_answers.append(("", data, name))
+        rows.answer_bytes += len(data)
     namespaces = _namespaces_since(rows, before) | rows.namespaces
     rows.namespaces = set()
     if outcome != WAITING:
@@ -111,6 +118,11 @@ def take_file(
 
 def _rules_ownership(name: str, data: bytes) -> bool:
     return OwnershipPolicies().take(name, data) or living_brokers(name, data) is not None
+
+
+def _goes_with_metrics(kind: AnswerKind, request: AdminRequest | None, context: FileContext) -> bool:
+    is_version = request is not None and request.what == "version"
+    return context.with_metrics and (kind in _WITH_METRICS or is_version)
 
 
 def _kind_of(name: str, data: bytes) -> AnswerKind:
@@ -125,6 +137,9 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
         return _take_members(rows, data, name, context)
     if kind in _NAMELESS:
         return _take_nameless(rows, kind, data, name, context)
+    request = context.requests.get(name.rpartition("/")[2])
+    if request is not None and request.what == METRICS:
+        return _take_metrics(rows, data, name, context)
     match kind:
         case AnswerKind.BROKER_STATS_TOPICS:
             take_broker_stats(rows, data, name, context.broker, by_name=context.broker_by_name)
@@ -234,7 +249,7 @@ def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: F
         parsed = parse_topic_name(text)
         if isinstance(parsed, Rejection) or "://" not in text:
             reason = parsed.message if isinstance(parsed, Rejection) else f"{text!r} is no full topic name"
-            problem = Problem(name, "$", reason, "this one is set aside; the rest is kept")
+            problem = Problem(name, "$", reason, SET_ASIDE)
             rows.quarantine.append(quarantine_row(problem, "listed", 1, BAD))
         else:
             rows.listed.append((text, parsed.domain, parsed.namespace, is_parent, name))
@@ -268,6 +283,22 @@ def _take_load_report(rows: Rows, data: bytes, name: str) -> None:
          bundle.throughput_in_bytes_per_sec, bundle.throughput_out_bytes_per_sec, name)
         for position, bundle in enumerate(report.bundles)
     ]  # fmt: skip
+
+
+def _take_metrics(rows: Rows, data: bytes, name: str, context: FileContext) -> str:
+    """Keep the metrics of a broker that gives no load report; its traffic is that of its loaded topics."""
+    decoded = decode_usage(data, name)
+    if decoded.good is None and not decoded.problems:
+        return OF_NO_USE
+    rows.counts["brokers"] += 1
+    if decoded.good is None:
+        rows.set_aside("brokers", decoded.problems, 1, name)
+        return READ
+    broker = context.broker or name
+    rows.load_answers.append((broker, data, name))
+    rows.answer_bytes += len(data)
+    rows.brokers.append((broker, "", moment_ms(moment_and_broker(name)[0]) or 0, 0, name))
+    return READ
 
 
 def _take_settings(rows: Rows, data: bytes, name: str) -> None:

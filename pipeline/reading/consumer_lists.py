@@ -20,7 +20,7 @@ import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.admin.text import child, malformed
+from engine.admin.text import SET_ASIDE, child, malformed
 from engine.errors import InputError, Problem
 from engine.failover.bulk import ConsumerList
 from engine.keyshared.model import Consumer, DeclaredRanges
@@ -179,7 +179,7 @@ def _json_entries(
                 yield ("", subscription), name, detail(about.get(column))
             except ValueError as fault:
                 where = f"{child('$', subscription)}[{place}]"
-                yield Problem(source, where, str(fault), "this one is set aside; the rest is kept")
+                yield Problem(source, where, str(fault), SET_ASIDE)
 
 
 _KEY_SHARED: Final = "Key_Shared"

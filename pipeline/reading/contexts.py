@@ -9,7 +9,8 @@ from typing import Final
 
 from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind
-from engine.admin.load_reports import decode_load_report
+from engine.admin.load_reports import broker_id, decode_load_report
+from engine.admin.measured_loads import METRICS, moment_and_broker
 from engine.admin.requests import AdminRequest, Naming, request_of_path, scenario_facts
 from pipeline.reading.answers import FileContext, naming_of_kind
 from pipeline.reading.files import FoundFile, read_answer
@@ -34,6 +35,7 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
     folders: dict[str, list[FoundFile]] = defaultdict(list)
     for file in files:
         folders[file.folder].append(file)
+    measured = {moment_and_broker(file.name)[0] for file in files if _is_metrics(file.name)}
     contexts: dict[str, FileContext] = {}
     for folder, inside in folders.items():
         requests = _requests(inside)
@@ -44,7 +46,15 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
             mirrored = request_of_path(file.name)
             if mirrored is not None:
                 about = mirrored.topic if mirrored.what not in _NAMESPACE_REQUESTS else mirrored.namespace
-                contexts[file.name] = FileContext(broker, about, {base: mirrored}, broker_by_name=by_name)
+                moment, address = moment_and_broker(file.name)
+                own = broker_id(address) if address else ""
+                contexts[file.name] = FileContext(
+                    own or broker,
+                    about,
+                    {base: mirrored},
+                    broker_by_name=by_name and not own,
+                    with_metrics=moment in measured,
+                )
                 continue
             # A recording whose files were compressed later still lists them under their old names.
             request = requests.get(base) or requests.get(f"{_stem(base)}.json")
@@ -54,6 +64,11 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
             own_request = {base: request} if request is not None else {}
             contexts[file.name] = FileContext(broker, about, own_request, broker_by_name=by_name)
     return contexts
+
+
+def _is_metrics(name: str) -> bool:
+    request = request_of_path(name)
+    return request is not None and request.what == METRICS
 
 
 def _base(name: str) -> str:

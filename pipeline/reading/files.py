@@ -20,7 +20,7 @@ from engine.admin.files import AnswerFile, moment_ms, read_file
 from engine.admin.reading import MAX_INPUT_BYTES, Intake, collected_if_small, size_text
 from engine.admin.requests import request_of_path
 from engine.admin.text import plain_json
-from engine.errors import InputError, Problem
+from engine.errors import InputError, Problem, system_reason
 from engine.text import natural_key
 from pipeline.storage import Place, StorePath, first_line
 
@@ -112,7 +112,7 @@ def files_below(
         problems.append(Problem(_relative(path, source), "$", reason, advice))
 
     def refused(fault: OSError) -> None:
-        report(Path(fault.filename), f"cannot be read: {fault.strerror or fault}")
+        report(Path(fault.filename), f"cannot be read: {system_reason(fault)}")
 
     entries: list[tuple[str, Place, int]] = []
     passed_over = 0
@@ -168,7 +168,7 @@ def size_of(path: Place) -> int | str | None:
     except FileNotFoundError:
         return _NOWHERE if path.is_symlink() else "does not exist"
     except OSError as fault:
-        return f"cannot be read: {fault.strerror or fault}"
+        return f"cannot be read: {system_reason(fault)}"
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 

@@ -70,19 +70,34 @@ def owners_of_namespaces(reports: DataFrame, brokers: DataFrame) -> DataFrame:
     return claims.groupBy("namespace").agg(fn.sort_array(fn.collect_list(owner)).alias("owners"))
 
 
-def namespace_topics(topics: DataFrame, publishers: DataFrame) -> DataFrame:
+def namespace_topics(topics: DataFrame) -> DataFrame:
     """Topics with the columns that rules about namespaces read, each namespace in one task.
 
     They are in the order in which brokers list them: those without statistics last, persistent ones first, then by
-    name. ``topics``: rows of ``topics_by_namespace``; the row without a topic, with the ``boundaries``, is first.
+    name. ``topics``: rows of ``topics_by_namespace``, which are in their partitions already; the row without a topic,
+    with the ``boundaries``, is first.
     """
-    versions = publishers.groupBy("topic").agg(fn.sort_array(fn.collect_set("client_version")).alias("client_versions"))
     last = (~fn.col("has_stats")) & fn.col("topic").rlike(r"-partition-\d+$")
-    rows = topics.join(versions, "topic", "left").select(
-        "namespace", "topic", "told_bundle", "has_stats", "publishers", "consumers", "msg_rate_in", "msg_rate_out",
-        "msg_throughput_in", "msg_throughput_out", "boundaries",
-        fn.coalesce("client_versions", fn.array().cast("array<string>")).alias("client_versions"), last.alias("last"),
-        (~fn.col("topic").startswith("persistent://")).alias("transient"),
+    rows = topics.select(
+        "namespace", "topic", "has_stats", (fn.col("publishers") + fn.col("consumers")).alias("sessions"), *_RATES,
+        "boundaries", last.alias("last"), (~fn.col("topic").startswith("persistent://")).alias("transient"),
     )  # fmt: skip
-    order = ("namespace", "last", "transient", "topic")
-    return rows.repartition("namespace").sortWithinPartitions(*order).drop("last", "transient")
+    return rows.sortWithinPartitions("namespace", "last", "transient", "topic").drop("last", "transient")
+
+
+def mixed_producers(topics: DataFrame, listed: DataFrame, publishers: DataFrame) -> DataFrame:
+    """Topics with producers of several client versions: ``namespace`` and ``members``, partition by partition.
+
+    The ``members`` of a row have one name up to ``-partition-``, which what follows need not be the number of. Each has
+    its ``topic`` and the ``client_versions`` of its producers.
+    """
+    # Whatever a partition's number is, it has no hyphen (``engine.names.partition_index``).
+    stem = fn.regexp_replace("topic", "-partition-[^-]+$", "").alias("stem")
+    several = publishers.select(stem, "client_version").distinct().groupBy("stem").count().where("count > 1")
+    every = topics.select("namespace", "topic").union(listed.where("not is_parent").select("namespace", "topic"))
+    there = every.select("namespace", "topic", stem).join(several, "stem", "left_semi").distinct()
+    versions = publishers.select("topic", "client_version", stem).join(several, "stem", "left_semi")
+    by_topic = versions.groupBy("topic").agg(fn.sort_array(fn.collect_set("client_version")).alias("client_versions"))
+    known = fn.coalesce("client_versions", fn.array().cast("array<string>")).alias("client_versions")
+    members = fn.sort_array(fn.collect_list(fn.struct("topic", known))).alias("members")
+    return there.join(by_topic, "topic", "left").groupBy("namespace", "stem").agg(members).drop("stem")

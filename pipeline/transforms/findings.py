@@ -7,28 +7,32 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+import numpy as np
+import pyarrow.compute as pc
+
 from engine.admin.clusters import root_of
 from engine.admin.facts import ConsumerFacts
 from engine.admin.files import AnswerFile
 from engine.admin.inference import levels_of
 from engine.admin.moments import read_moments
+from engine.bulk_hashing import crc32_bulk
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, NamespaceBundles
-from engine.bundles.loads import TopicLoad
+from engine.bundles.columns import LoadColumns, PickedNames
 from engine.diagnosis.findings import findings_of
 from engine.diagnosis.why import why
 from engine.errors import InputError
 from engine.failover.model import Consumer
-from engine.hashing import crc32_hash
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.doctor import lint_key_subscription, lint_namespace, lint_subscription
 from engine.lint.model import Finding, KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
 from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
-from pipeline.batches import whole_groups
+from pipeline.batches import Texts, byte_column, codes_of, runs, whole_groups
 from pipeline.schemas import FINDINGS
 
 ANSWERS_TOGETHER: Final = 256
 """Answers in one table: few, since one of them can be the statistics of a whole namespace."""
+_RATES: Final = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
@@ -157,43 +161,51 @@ def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         for table in whole_groups(batches, ("namespace",)):
-            rows: dict[str, list[dict[str, Any]]] = {}
-            for row in table.to_pylist():
-                rows.setdefault(row["namespace"], []).append(row)
-            findings = [
-                finding
-                for name, topics in rows.items()
-                for finding in lint_namespace(namespace_case(world, name, topics))
-            ]
+            findings = [finding for case in namespace_cases(world, table) for finding in lint_namespace(case)]
             yield from findings_table(findings).to_batches()
 
     return run
 
 
-def namespace_case(world: World, name: str, known: Sequence[dict[str, Any]]) -> NamespaceCase:
-    """One namespace; ``known``: its rows of ``transforms.bundle_topics.namespace_topics``."""
-    boundaries = next((row["boundaries"] for row in known if row["topic"] is None), None)
-    rows = [row for row in known if row["topic"] is not None]
-    known_bundles = frozenset[str]() if boundaries is None else None
-    bundles = NamespaceBundles(name, tuple(boundaries or (FULL_LOWER_BOUND, FULL_UPPER_BOUND)))
-    loads = tuple(
-        TopicLoad(
-            row["topic"], crc32_hash(row["topic"]), row["msg_rate_in"], row["msg_rate_out"], row["msg_throughput_in"],
-            row["msg_throughput_out"], row["has_stats"],
+def namespace_cases(world: World, table: Any) -> Iterator[NamespaceCase]:
+    """The namespaces with topics, in columns, of whole namespaces in rows of ``bundle_topics.namespace_topics``."""
+    named = pc.is_valid(table["topic"])
+    known, rows = table.filter(pc.invert(named)), table.filter(named)
+    boundaries = dict(zip(known["namespace"].to_pylist(), known["boundaries"].to_pylist(), strict=True))
+    names, numbers = codes_of(rows["namespace"])
+    topics = rows["topic"].combine_chunks()
+    loads = LoadColumns(
+        PickedNames(Texts(topics), np.arange(len(topics))),
+        crc32_bulk(byte_column(topics)),
+        np.array([rows[name].to_numpy() for name in _RATES]),
+        rows["has_stats"].to_numpy(),
+    )
+    sessions = rows["sessions"].to_numpy()
+    for low, high in runs(numbers):
+        name = names[numbers[low]]
+        listed = boundaries.get(name)
+        yield NamespaceCase(
+            world,
+            NamespaceBundles(name, tuple(listed or (FULL_LOWER_BOUND, FULL_UPPER_BOUND))),
+            loads.between(low, high),
+            frozenset() if listed is None else None,
+            sessions[low:high],
         )
-        for row in rows
-    )  # fmt: skip
-    sessions = {row["topic"]: row["publishers"] + row["consumers"] for row in rows if row["has_stats"]}
-    return NamespaceCase(world, bundles, loads, known_bundles, sessions, _produced(rows))
 
 
-def _produced(rows: Sequence[dict[str, Any]]) -> tuple[ProducedTopic, ...]:
+def producer_findings(world: World, row: dict[str, Any]) -> Iterable[Finding]:
+    """Findings about who produces to the topics of a row of ``bundle_topics.mixed_producers``."""
+    whole = NamespaceBundles(row["namespace"], (FULL_LOWER_BOUND, FULL_UPPER_BOUND))
+    return lint_namespace(NamespaceCase(world, whole, (), frozenset(), (), _produced(row["members"])))
+
+
+def _produced(members: Sequence[dict[str, Any]]) -> tuple[ProducedTopic, ...]:
     versions: dict[str, set[str]] = {}
     partitions: dict[str, int] = {}
-    for row in rows:
-        index = partition_index(row["topic"])
-        parent = row["topic"].rpartition(PARTITION_SUFFIX)[0] if index >= 0 else row["topic"]
+    for member in members:
+        index = partition_index(member["topic"])
+        parent = member["topic"].rpartition(PARTITION_SUFFIX)[0] if index >= 0 else member["topic"]
         partitions[parent] = max(partitions.get(parent, 0), index + 1)
-        if row["client_versions"]:
-            versions.setdefault(parent, set()).update(row["client_versions"])
+        if member["client_versions"]:
+            versions.setdefault(parent, set()).update(member["client_versions"])
     return tuple(ProducedTopic(name, partitions[name], frozenset(known)) for name, known in versions.items())

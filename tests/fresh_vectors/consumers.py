@@ -89,7 +89,7 @@ def auto_split_line(case: Case, _: ReleaseBehaviour) -> Line:
     return {"rangeSize": case["in"]["sizes"][0], **_steps_or_refusal(case)}
 
 
-def _drawn_ranges(draw: random.Random, size: int) -> list[list[int]] | None:
+def _drawn_ranges(draw: random.Random, size: int, behaviour: ReleaseBehaviour) -> list[list[int]] | None:
     """Ranges that mostly fit beside others, and all kinds of mistakes."""
     if draw.random() < 0.05:
         return draw.choice((None, []))
@@ -100,13 +100,15 @@ def _drawn_ranges(draw: random.Random, size: int) -> list[list[int]] | None:
         if draw.random() < 0.05:
             start, end = draw.choice(((end + 1, start), (start, size), (start, size + 7), (-1, end), _INT_32[1:]))
         ranges.append([start, end])
+    if behaviour.sticky_gaps == "served" and any(start > end for start, end in ranges):
+        return ranges[:1]  # which of two mistakes is said depends on the release
     return ranges
 
 
-def draw_sticky(draw: random.Random, _: ReleaseBehaviour) -> Case:
+def draw_sticky(draw: random.Random, behaviour: ReleaseBehaviour) -> Case:
     """Consumers that declare ranges."""
     size = draw.choice((STICKY_SLOTS, STICKY_SLOTS, STICKY_SLOTS, 100, 10, 1, 0, -1))
-    steps = _names_and_steps(draw, lambda _: {"ranges": _drawn_ranges(draw, size)})
+    steps = _names_and_steps(draw, lambda _: {"ranges": _drawn_ranges(draw, size, behaviour)})
     return {
         "kind": "keyshared_sticky",
         "in": {

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.admin.shed_inputs import ShedInputs, read_shed_inputs
+from engine.admin.shed_inputs import EXTENSIBLE_REPORTS_NOTHING, NO_LOAD_REPORT, ShedInputs, read_shed_inputs
 from engine.balance.ahead.forecast import shed_ahead
 from engine.balance.ahead.model import ShedAhead, ShedStart
 from engine.balance.brokers import weighted_usage
@@ -29,6 +29,8 @@ from tests.pipeline.load_report_folders import SHEDDERS, random_cluster, report,
 from tui.sources.fleet_brokers import brokers_of
 
 RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
+PAIR: Final = Path(__file__).parents[1] / "samples" / "extensible-pair"
+"""Two brokers of the extensible load manager, which give metrics in place of load reports."""
 RECORDED: Final = ("g-shed-modular-uniform", "g-two-brokers")
 CYCLES: Final = 6
 
@@ -60,6 +62,7 @@ def forecast(inputs: ShedInputs, cycles: int) -> ShedAhead:
     start = ShedStart(
         inputs.loads, settings, behaviour.load, inputs.policies, "extensible" if extensible else "modular",
         None if extensible else inputs.leader_state(Leader(settings, ClusterPolicies(), behaviour.load)),
+        from_metrics=inputs.from_metrics,
     )  # fmt: skip
     ahead = shed_ahead(start, cycles)
     assert not isinstance(ahead, Rejection)
@@ -208,8 +211,8 @@ def test_what_cannot_be_forecast_costs_its_own_cluster_only(spark: SparkSession,
     random_cluster(source / "odd", 2, {"loadBalancerLoadSheddingStrategy": "com.example.OwnShedder"})
     (source / "good" / "load-report-9.json").write_text('{"loadReportType": "LocalBrokerData", "lastStats": {"x": ')
     run(spark, "balance", source, target, cycles="2")
-    found = {row["cluster"]: row for row in rows(target, "balance_clusters")}
-    assert found["good"]["refusal"] is None and "OwnShedder" in found["odd"]["refusal"]
+    result = {row["cluster"]: row for row in rows(target, "balance_clusters")}
+    assert result["good"]["refusal"] is None and "OwnShedder" in result["odd"]["refusal"]
     assert {row["next_outcome"] for row in rows(target, "balance_brokers") if row["cluster"] == "odd"} == {
         "no-forecast"
     }
@@ -227,3 +230,42 @@ def test_an_option_that_means_nothing_is_refused(spark: SparkSession, tmp_path: 
     random_cluster(tmp_path / "in", 1, SHEDDERS[0])
     with pytest.raises(InputError):
         run(spark, "balance", tmp_path / "in", tmp_path / "out", **settings)
+
+
+def test_clusters_that_give_metrics_in_place_of_load_reports_are_forecast_each_for_itself(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    for cluster in ("eu", "us"):
+        shutil.copytree(PAIR, source / cluster)
+    random_cluster(source / "modular", 1, SHEDDERS[0])
+    run(spark, "run", source, target, **{"assign.policies": "pulsar", "balance.cycles": str(CYCLES)})
+    inputs = read_shed_inputs(PAIR)
+    for cluster in ("eu", "us"):
+        check(target, cluster, forecast(inputs, CYCLES))
+    clusters = {row["cluster"]: row for row in rows(target, "balance_clusters")}
+    assert sorted(clusters) == ["eu", "modular", "us"]
+    eu = clusters["eu"]
+    assert (eu["load_manager"], eu["release"], eu["brokers"], eu["reports"]) == ("extensible", "4.2.4", 2, 2)
+    assert eu["topics"] == sum(load.topics for load in inputs.loads) > 0
+    # The answers of each cluster are in the result, so that its screen opens from it alone.
+    given, _ = brokers_of(target, "eu")
+    assert given.inputs.loads == inputs.loads
+    known = {row["broker"] for row in rows(target, "brokers")}
+    assert {load.broker for load in inputs.loads} < known
+    assert {row["broker"] for row in rows(target, "topics")} == {load.broker for load in inputs.loads}
+    owners = {row["bundle"]: row["broker"] for row in rows(target, "bundle_loads") if row["loaded_topics"]}
+    loaded = {stats.bundle: load.broker for load in inputs.loads for stats in load.stats}
+    assert owners.items() <= loaded.items() and owners
+
+
+def test_without_loads_the_reason_is_the_load_manager_where_settings_name_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    said = []
+    for name, settings in (("modular", {}), ("extensible", dict(SHEDDERS[4]))):
+        save(tmp_path / name / "runtime-configuration.json", {**settings, "loadBalancerSheddingEnabled": "true"})
+        with pytest.raises(InputError) as fault:
+            run(spark, "balance", tmp_path / name, tmp_path / f"out-{name}")
+        said.append(str(fault.value))
+    assert NO_LOAD_REPORT in said[0] and EXTENSIBLE_REPORTS_NOTHING in said[1]

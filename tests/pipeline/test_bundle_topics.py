@@ -5,8 +5,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS, BUNDLES, LISTED, SUBSCRIPTIONS, TOPICS, Table
-from pipeline.transforms.bundle_topics import boundaries_of_namespaces, owners_of_namespaces, topics_by_namespace
+from pipeline.schemas import BROKERS, BUNDLE_REPORTS, BUNDLES, LISTED, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
+from pipeline.transforms.bundle_topics import (
+    boundaries_of_namespaces,
+    mixed_producers,
+    owners_of_namespaces,
+    topics_by_namespace,
+)
 
 A, B, C, D = (f"persistent://t/n/{name}" for name in "abcd")
 
@@ -52,9 +57,9 @@ def test_each_topic_is_there_once_behind_what_is_known_of_its_namespace(spark: S
         "namespace", "topic", "told_bundle", "broker", "has_stats", "publishers", "consumers", "msg_rate_in",
         "msg_rate_out", "boundaries",
     )  # fmt: skip
-    found = [tuple(row) for row in rows.select(*columns).collect()]
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
-    assert [row[1] for row in found if row[0] == "t/n"] == [None, A, B, C]
+    result = [tuple(row) for row in rows.select(*columns).collect()]
+    assert sorted(result, key=repr) == sorted(expected, key=repr)
+    assert [row[1] for row in result if row[0] == "t/n"] == [None, A, B, C]
 
 
 def test_bounds_ascend_and_the_newer_report_owns_a_bundle(spark: SparkSession) -> None:
@@ -75,3 +80,31 @@ def test_bounds_ascend_and_the_newer_report_owns_a_bundle(spark: SparkSession) -
         "namespace string, owners array<struct<bundle:string,broker:string>>",
     )
     assertDataFrameEqual(owners_of_namespaces(frame(spark, BUNDLE_REPORTS, *reports), brokers), expected)
+
+
+def test_only_topics_with_producers_of_several_versions_are_judged_with_all_their_partitions(
+    spark: SparkSession,
+) -> None:
+    def part(name: str, number: object) -> str:
+        return f"persistent://t/n/{name}-partition-{number}"
+
+    loaded = [part("mixed", 0), part("mixed", 1), part("same", 0), part("same", 1), A, B]
+    versions = [
+        (part("mixed", 0), "java"), (part("mixed", 1), "cpp"), (part("mixed", 1), "cpp"), (part("same", 0), "java"),
+        (part("same", 1), "java"), (A, "java"), (B, "java"), (B, "cpp"),
+    ]  # fmt: skip
+    # Only a list names the last partition; a list of partitioned topics names none.
+    names = [
+        {"topic": part("mixed", 2), "namespace": "t/n"},
+        {"topic": part("mixed", 0), "namespace": "t/n"},
+        {"topic": part("mixed", 9), "namespace": "t/n", "is_parent": True},
+    ]
+    rows = mixed_producers(
+        frame(spark, TOPICS, *({"topic": name, "namespace": "t/n"} for name in loaded)),
+        frame(spark, LISTED, *names),
+        frame(spark, PUBLISHERS, *({"topic": name, "client_version": version} for name, version in versions)),
+    )
+    mixed = [(part("mixed", 0), ["java"]), (part("mixed", 1), ["cpp"]), (part("mixed", 2), [])]
+    expected = [("t/n", mixed), ("t/n", [(B, ["cpp", "java"])])]
+    kinds = "namespace string, members array<struct<topic:string,client_versions:array<string>>>"
+    assertDataFrameEqual(rows, spark.createDataFrame(expected, kinds))

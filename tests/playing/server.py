@@ -51,21 +51,21 @@ Fault = Callable[[Asked], Played | None]
 
 def recorded(folder: Path = STANDALONE) -> dict[str, bytes]:
     """The answers of a dump's moment by the paths of their requests, decoded."""
-    found = {}
+    result = {}
     for file in folder.rglob("*.json"):
         path = file.relative_to(folder).as_posix().removesuffix(".json")
-        found["/" + unquote(path.replace("@", "?", 1))] = file.read_bytes()
-    return found
+        result["/" + unquote(path.replace("@", "?", 1))] = file.read_bytes()
+    return result
 
 
 def failing(pattern: str, played: Played, times: int = -1) -> Fault:
     """Play this for requests whose path has the pattern, so many times, for ever without a number."""
-    wanted = re.compile(pattern)
+    expected = re.compile(pattern)
     left = times
 
     def fault(asked: Asked) -> Played | None:
         nonlocal left
-        if left == 0 or wanted.search(asked.path) is None:
+        if left == 0 or expected.search(asked.path) is None:
             return None
         left -= 1
         return played

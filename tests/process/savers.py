@@ -24,7 +24,7 @@ from tests.process.faults import DONE, Saver, Say
 from tui.sources import sessions
 from tui.sources.fleet_export import export
 from tui.sources.fleet_listing import Columns, Listing
-from tui.sources.sessions import Keeping
+from tui.sources.sessions import SessionSaver
 
 STEPS: Final = 3
 BEFORE: Final = 2
@@ -52,7 +52,7 @@ def unsaid(_: str) -> None:
 def save_session(place: Path, say: Say) -> None:
     """Each step is said once the status line says that it is saved, and tried again with the next one if not."""
     sessions.session_folder = lambda: place / "ringside" / "sessions"
-    keeping = Keeping(sessions.prepare_session_file)
+    keeping = SessionSaver(sessions.prepare_session_file)
     timeline = Timeline.start(cluster([]))
     for _ in range(STEPS):
         timeline = add(timeline)
@@ -67,9 +67,9 @@ def save_session(place: Path, say: Say) -> None:
 
 
 def prepare_torn(place: Path) -> None:
-    made = Journal.create(place / "mine", add(add(Timeline.start(cluster([])))))
-    assert isinstance(made, Journal)
-    made.close()
+    result = Journal.create(place / "mine", add(add(Timeline.start(cluster([])))))
+    assert isinstance(result, Journal)
+    result.close()
     with (place / "mine").open("ab") as file:
         file.write(TORN)
 
@@ -95,8 +95,8 @@ def go_on(place: Path, say: Say) -> None:
 def exported(name: str, place: Path, say: Say) -> None:
     names = [f"name-{at}" for at in range(ROWS)]
     table = pa.table({"name": names, "rate": [at / 8 for at in range(ROWS)]})
-    found = Listing(Columns(table, ("name",)), rows=list(range(ROWS)))
-    assert export(found, place / name).rows == ROWS
+    listing = Listing(Columns(table, ("name",)), rows=list(range(ROWS)))
+    assert export(listing, place / name).rows == ROWS
     say(DONE)
 
 

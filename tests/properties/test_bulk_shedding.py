@@ -17,7 +17,7 @@ from engine.balance.brokers import BrokerLoad, ResourceUsage, report_of
 from engine.balance.filters import IsolationPolicy
 from engine.balance.leadership.placement import select
 from engine.balance.leadership.policies import ClusterPolicies
-from engine.balance.leadership.shedding import shed
+from engine.balance.leadership.shedding import SheddingCycle, shed
 from engine.balance.leadership.state import Leader, elected, reports_read
 from engine.balance.limits import BundleStats
 from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUND_ROBIN
@@ -221,6 +221,30 @@ def test_every_placement_agrees_on_brokers_of_any_usage(placement: str, usages: 
             start = ShedStart(tuple(loads), chosen, rules, state=reports_read(leader, state, loads))
             bulk, scalar = BulkModularAhead(start), ModularAhead(start)
             assert said([bulk.next(at) for at in range(1, 5)]) == said([scalar.next(at) for at in range(1, 5)])
+
+
+def test_brokers_of_one_usage_are_all_as_far_below_the_mean_as_a_margin_of_0_asks() -> None:
+    loads = tuple(
+        report_of(
+            f"b-{at}:8080",
+            [BundleStats(f"t/a/0x{at}{place}_0x{at}{place + 1}", 1, 0, 0, 50.0) for place in range(each)],
+            cpu=ResourceUsage(50.0, 100.0), load_manager=MODULAR_CLASS,
+        )
+        for at, each in enumerate((8, 2, 2, 2))
+    )  # fmt: skip
+    chosen = LoadSettings(
+        loadBalancerLoadSheddingStrategy="UniformLoadShedder",
+        loadBalancerLoadPlacementStrategy=LEAST_RESOURCE,
+        loadBalancerAverageResourceUsageDifferenceThresholdPercentage=0,
+        loadBalancerDistributeBundlesEvenlyEnabled=False,
+        minUnloadMessage=1,
+    )
+    start = ShedStart(loads, chosen)
+    for running in (BulkModularAhead(start), ModularAhead(start)):
+        decision = running.next(1).decision
+        assert isinstance(decision, SheddingCycle)
+        placements = [unload.selection.placement for unload in decision.unloads if unload.selection is not None]
+        assert {(placement.reason, len(placement.answers)) for placement in placements} == {("least", 4)}
 
 
 @pytest.mark.parametrize("release", RELEASES)

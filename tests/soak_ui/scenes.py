@@ -34,7 +34,7 @@ from tui.fleet.app import FleetApp
 from tui.fleet.screen import Chosen, Place
 from tui.kit.session import Opening, Session
 from tui.sources.fleet_results import read_results
-from tui.sources.sessions import Keeping
+from tui.sources.sessions import SessionSaver
 
 RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
 ENDINGS: Final = ("animate", "light", "ascii", "mono", "loading")
@@ -117,7 +117,7 @@ class Launched:
 
     app: App[Any]
     journal: Path | None
-    keeping: Keeping | None
+    keeping: SessionSaver | None
     fleet: Path | None = None
     scene: Session | None = None
 
@@ -180,7 +180,7 @@ class Launcher:
         path = self._folder / f"{self._count}.journal"
         journal = Journal.create(path, scene.timeline)
         assert isinstance(journal, Journal), journal
-        keeping = Keeping(lambda: path, journal=journal, path=path)
+        keeping = SessionSaver(lambda: path, journal=journal, path=path)
         kept = replace(scene, journal=keeping)
         shown = Opening(self._name, lambda: kept) if "loading" in self._endings else kept
         app = kind(shown, animate="animate" in self._endings, **self._how)

@@ -21,7 +21,7 @@ from tests.soak_ui.steps import messages_of, pasted, session_of
 from tests.soak_ui.twin import disagreement
 from tui.failover.dialogs import AddConsumerScreen
 from tui.failover.screen import MainScreen
-from tui.sources.sessions import Keeping
+from tui.sources.sessions import SessionSaver
 
 KEYS_OF_TEST = 250
 
@@ -63,7 +63,7 @@ def test_a_planted_loss_of_a_step_is_found_shrunk_and_replayed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is said to be saved is not."""
-    monkeypatch.setattr(Keeping, "record", lambda *_: "saved")
+    monkeypatch.setattr(SessionSaver, "record", lambda *_: "saved")
     finding = shrunk_finding("h")
     assert (finding.failure.kind, finding.failure.place) == ("disagrees", "journal")
     assert_replayed(finding, capsys)

@@ -11,7 +11,6 @@ from typing import Final
 from textual.binding import Binding
 
 from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED, ZOOM
-from tui.kit.footer import KeyHint
 
 TIME: Final = (
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", tooltip="One cycle back"),
@@ -47,16 +46,3 @@ ROWS: Final = (
 
 BINDINGS: Final = (*TIME, *CHANGE, *GIVE_AWAY, *PLACE)
 GROUPS: Final = (("time", TIME), ("what if", CHANGE), ("tables", (*TABLE, TYPED)), ("place", (*PLACE, *ROWS)))
-
-
-def key_hints() -> tuple[KeyHint, ...]:
-    """Make the hints of the footer; keys that a small one leaves out come last."""
-    always = ("close", "help")
-    hints = [_hint(binding) for binding in BINDINGS if binding.show and binding.action not in always]
-    hints += [KeyHint("?", "Help", "screen.help", always=True), KeyHint("esc", "Back", "screen.close", always=True)]
-    return (*hints, *(_hint(binding) for binding in BINDINGS if not binding.show))
-
-
-def _hint(binding: Binding) -> KeyHint:
-    key = binding.key_display or binding.key.partition(",")[0]
-    return KeyHint(key, binding.description, f"screen.{binding.action}")

@@ -38,13 +38,13 @@ from engine.views.brokers.view import (
 )
 from themes import stylesheet
 from themes.palettes import Palette, consumer_tag, palette
-from tui.brokers.bindings import BINDINGS, GROUPS, key_hints
+from tui.brokers.bindings import BINDINGS, GROUPS
 from tui.brokers.dialogs import Pairs, SettingsScreen
 from tui.brokers.panels import CycleStrip, StripPanel
 from tui.brokers.table import broker_lines, broker_value
 from tui.brokers.words import compare_lines, hint_text, next_lines, row_text, strip_words, title_texts, traffic_text
 from tui.kit.background import Computing, run_beside
-from tui.kit.footer import KeyFooter
+from tui.kit.footer import KeyFooter, key_hints_with_back
 from tui.kit.help import Group, HelpScreen, KeyHelp, key_groups
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable, RowsTable
@@ -147,7 +147,7 @@ class BrokersScreen(TableScreen):
         """Ask the first question."""
         self._ready = True
         self._computing.start = self._comparing.start = partial(run_beside, self)
-        self.query_one(KeyFooter).keys = key_hints()
+        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS)
         name_panels(self, {"next": "next cycle", "compare": "all shedders", "table": "brokers"})
         self.set_class(self.colours.mono, "-mono")
         if self._newest is not None:

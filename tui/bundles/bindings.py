@@ -9,7 +9,6 @@ from textual.binding import Binding
 from engine.config import SPLIT_ALGORITHMS
 from tui.bundles.words import SHORT_NAMES
 from tui.kit.bindings import GIVE_AWAY, TABLE, TYPED
-from tui.kit.footer import KeyHint
 
 TIME: Final = (
     Binding("left_square_bracket", "step(-1)", "Back", key_display="[", tooltip="One cycle back"),
@@ -32,7 +31,7 @@ RULES: Final = (
     Binding("m", "load_manager", "Load manager", tooltip="Modular or extensible load manager"),
     Binding("r", "rule", "Rule", tooltip="The merged or the proposed rule"),
 )
-WORLD: Final = (
+CLUSTER: Final = (
     Binding("plus", "brokers(1)", "Broker", key_display="+", show=False, tooltip="One broker more"),
     Binding("minus", "brokers(-1)", "Fewer brokers", key_display="-", show=False, tooltip="One broker fewer"),
     Binding("t", "growth", "Traffic", tooltip="Let the traffic grow"),
@@ -53,26 +52,11 @@ TREE: Final = (
 )
 """Keys that the tree has itself, for the help only."""
 
-BINDINGS: Final = (*TIME, *RULES, *WORLD, *GIVE_AWAY, *PLACE)
+BINDINGS: Final = (*TIME, *RULES, *CLUSTER, *GIVE_AWAY, *PLACE)
 GROUPS: Final = (
     ("time", TIME),
     ("rules", RULES),
-    ("cluster", WORLD),
+    ("cluster", CLUSTER),
     ("tables", (*TABLE, TYPED)),
     ("place", (*PLACE, *TREE)),
 )
-
-
-def key_hints() -> tuple[KeyHint, ...]:
-    """Make the hints of the footer; keys that a small one leaves out come last."""
-    always = ("close", "help")
-    shown = [binding for binding in BINDINGS if binding.show and binding.action not in always]
-    hidden = [binding for binding in BINDINGS if not binding.show]
-    hints = [_hint(binding) for binding in shown]
-    hints += [KeyHint("?", "Help", "screen.help", always=True), KeyHint("esc", "Back", "screen.close", always=True)]
-    return (*hints, *(_hint(binding) for binding in hidden))
-
-
-def _hint(binding: Binding) -> KeyHint:
-    key = binding.key_display or binding.key.partition(",")[0]
-    return KeyHint(key, binding.description, f"screen.{binding.action}")

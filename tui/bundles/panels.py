@@ -1,4 +1,4 @@
-"""The panels of the screen "bundles", and what each of them is given of the answer."""
+"""The panels of the screen "bundles", and the values that they show."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMS = ("full", "short", "least")
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One algorithm: its name, a short form, whether the settings lead to it, and what becomes of the bundles."""
+    """One algorithm: its name, a short form, whether the settings choose it, and the bundles before and after."""
 
     name: str
     short: str
@@ -43,7 +43,7 @@ class AlgorithmTabs(Widget):
     tabs: reactive[tuple[Tab, ...]] = reactive(())
     """All algorithms in their usual order."""
     chosen: reactive[int] = reactive(0)
-    """The place of the one looked at."""
+    """The index of the algorithm shown."""
 
     def render(self) -> Content:
         forms = [self._parts(form) for form in FORMS]
@@ -94,7 +94,7 @@ class CycleSlider(LineWidget):
     """
 
     cycles: reactive[Cycles | None] = reactive(None)
-    """What is shown."""
+    """None before the first answer."""
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -111,7 +111,7 @@ def slider_of(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Cycles:
     """A mark for each cycle."""
     outcomes: dict[int, set[bool]] = {}
     for attempt in tree.attempts:
-        # What was chosen from a report older than its split is neither here nor there.
+        # A bundle that is gone was chosen from a report older than its split: neither a split nor a failed attempt.
         if attempt.outcome != "gone":
             outcomes.setdefault(attempt.cycle, set()).add(attempt.outcome == "split")
     for loop in tree.loops:
@@ -126,19 +126,17 @@ def slider_of(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> Cycles:
 
 
 class FlowPanel(LinePanel):
-    """One picture for one size."""
+    """The curve of a bundle's traffic, or why there is none."""
 
     DEFAULT_CSS = """
     FlowPanel { height: 1fr; width: 1fr; }
     """
 
     picture: reactive[FlowPicture | None] = reactive(None)
-    """What is drawn."""
     words: reactive[str] = reactive("")
-    """What is said where there is no picture."""
+    """The sentence shown without a picture."""
 
     def watch_picture(self) -> None:
-        """Another bundle or another cycle."""
         self.forget()
 
     def render_line(self, y: int) -> Strip:
@@ -148,5 +146,5 @@ class FlowPanel(LinePanel):
         return Strip([Segment(text, self.rich_style)]).adjust_cell_length(self.size.width, self.rich_style)
 
     def draw(self, width: int, height: int) -> list[Strip]:
-        assert self.picture is not None, "words are no drawing"
+        assert self.picture is not None, "render_line shows words instead"
         return draw_flow(self.picture, width, height, self.colours, ascii_only=self.ascii_only)

@@ -23,7 +23,7 @@ from engine.views.bundles.model import BalanceFrame, BalanceQuestion, BalanceVie
 from engine.views.bundles.view import balance_frame, balance_view, curve_after, known_balance_view
 from themes import stylesheet
 from themes.palettes import Palette, palette
-from tui.bundles.bindings import BINDINGS, GROUPS, key_hints
+from tui.bundles.bindings import BINDINGS, GROUPS
 from tui.bundles.panels import (
     AlgorithmTabs,
     Cycles,
@@ -37,7 +37,7 @@ from tui.bundles.table import bundle_value, tree_lines
 from tui.bundles.words import curve_title, flow_picture, forecast_lines, hint_text, status_texts
 from tui.drawing.flow_cells import FlowPicture
 from tui.kit.background import in_background, run_beside
-from tui.kit.footer import KeyFooter
+from tui.kit.footer import KeyFooter, key_hints_with_back
 from tui.kit.help import HelpScreen, key_groups
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import LineTable, RowsTable
@@ -66,7 +66,7 @@ class BundlesScreen(TableScreen):
     cycle: var[int] = var(0, init=False)
     """The cycle shown, 0 is now."""
     algorithm: var[int] = var(0, init=False)
-    """The place of the algorithm shown."""
+    """The index of the algorithm shown."""
     rule: var[FlowRule] = var[FlowRule]("merged", init=False)
     """The rule that the curve is drawn by."""
     zoomed: var[str] = var("", init=False)
@@ -87,7 +87,7 @@ class BundlesScreen(TableScreen):
         self._state = state
         self._namespace = namespace
         self._latest = (namespace, self.question)
-        """The last question: of which namespace, and what. The answer shown may still be that of an earlier one."""
+        """Namespace and question asked last; the answer shown may still be that of an earlier one."""
         self._computing = False
         self._refused = ""
         self._marked = ""
@@ -114,7 +114,7 @@ class BundlesScreen(TableScreen):
     def on_mount(self) -> None:
         """Ask the first question."""
         self._ready = True
-        self.query_one(KeyFooter).keys = key_hints()
+        self.query_one(KeyFooter).keys = key_hints_with_back(BINDINGS)
         name_panels(self, {"forecast": "forecast", "tree": "bundles"})
         self.set_class(self.colours.mono, "-mono")
         self.ask(self.question)
@@ -135,9 +135,9 @@ class BundlesScreen(TableScreen):
         return tuple(sorted(self._state.namespaces))
 
     def ask(self, question: BalanceQuestion, namespace: str = "") -> None:
-        """Answer at once what was asked before, all else in the background: four simulations take a while.
+        """Show a known answer at once; compute another one in the background, since it takes four simulations.
 
-        Of several questions while one is computed the last is answered.
+        Of the questions that arrive meanwhile only the last is answered.
         """
         self._refused = ""
         self._latest = asked = (namespace or self._latest[0], question)
@@ -232,7 +232,7 @@ class BundlesScreen(TableScreen):
     # the page of the answer
 
     @property
-    def projected(self) -> TreeRow:
+    def shown_tree(self) -> TreeRow:
         """The tree of the algorithm shown."""
         assert self.view is not None
         return self.view.trees[self.algorithm]
@@ -241,11 +241,11 @@ class BundlesScreen(TableScreen):
     def frame(self) -> BalanceFrame:
         """The cycle shown, under that algorithm."""
         assert self.view is not None
-        return balance_frame(self.view, self.projected.algorithm, self.cycle)
+        return balance_frame(self.view, self.shown_tree.algorithm, self.cycle)
 
     def _mark_next(self) -> None:
         """Mark the bundle that splits next, else the one nearest to a limit."""
-        coming = self.projected.next_split(self.cycle) or self.projected.next_attempt(self.cycle)
+        coming = self.shown_tree.next_split(self.cycle) or self.shown_tree.next_attempt(self.cycle)
         nearest = max(self.frame.leaves, key=lambda row: row.nearest.share)
         ranges = [row.range_text for row in self.frame.leaves]
         self._marked = coming.range_text if coming is not None and coming.range_text in ranges else nearest.range_text
@@ -270,9 +270,9 @@ class BundlesScreen(TableScreen):
     def action_next_split(self) -> None:
         if self.view is None:
             return
-        coming = self.projected.next_split(self.cycle)
+        coming = self.shown_tree.next_split(self.cycle)
         if coming is None:
-            self._refuse(f"no more split within {self.question.cycles} cycles under {self.projected.algorithm}")
+            self._refuse(f"no more split within {self.question.cycles} cycles under {self.shown_tree.algorithm}")
         else:
             self._refused, self.cycle = "", coming.cycle
 
@@ -301,7 +301,7 @@ class BundlesScreen(TableScreen):
         if self.view is None:
             self.sentence = ("refusal", self._refused) if self._refused else ("hint", "computing the forecast")
             return
-        frame, tree = self.frame, self.projected
+        frame, tree = self.frame, self.shown_tree
         self._show_title()
         self.sentence = ("refusal", self._refused) if self._refused else ("hint", hint_text(self.view, tree, frame))
         self.tabs, self.chosen = tabs_of(self.view), self.algorithm
@@ -315,10 +315,10 @@ class BundlesScreen(TableScreen):
         if self.view is None:
             title.update(plain(f" bundles {self._namespace}"))
             return
-        several = ""
+        position = ""
         if len(self.namespaces) > 1:
-            several = f" [{self.namespaces.index(self._namespace) + 1}/{len(self.namespaces)} n p]"
-        title.update(_title(self.view, several, self.size.width))
+            position = f" [{self.namespaces.index(self._namespace) + 1}/{len(self.namespaces)} n p]"
+        title.update(_title(self.view, position, self.size.width))
 
     def _show_tree(self, frame: BalanceFrame) -> None:
         table, colours, ascii_only = self.table, self.colours, self._ascii_only
@@ -338,7 +338,7 @@ class BundlesScreen(TableScreen):
 
     def _show_curve(self) -> None:
         assert self.view is not None
-        curve = curve_after(self.view, self.projected.algorithm, self.cycle, self._marked, self.rule)
+        curve = curve_after(self.view, self.shown_tree.algorithm, self.cycle, self._marked, self.rule)
         panel = self.query_one(FlowPanel)
         set_title(panel, curve_title(curve, self._marked))
         if isinstance(curve, Rejection):
@@ -382,9 +382,9 @@ class BundlesScreen(TableScreen):
         self.dismiss()
 
 
-def _title(view: BalanceView, several: str, width: int) -> Content:
-    """Name what is shown, in as many words as fit."""
-    name = f" {safe_name(view.namespace)}{several}  "
+def _title(view: BalanceView, position: str, width: int) -> Content:
+    """The namespace, its position among all, and as many words about the question as fit."""
+    name = f" {safe_name(view.namespace)}{position}  "
     room = width - len(" bundles ") - len(name) - 1
     texts = status_texts(view)
     shown = next((text for text in texts if len(text) <= room), texts[-1])

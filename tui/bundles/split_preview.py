@@ -37,7 +37,7 @@ HEADING_LINES: Final = 1
 
 
 class SplitCard(LinePanel, can_focus=True):
-    """One widget and not one for each part: a screen of cards costs what its lines cost."""
+    """Heading, axis and details of one algorithm in one widget: a screen of cards costs no more than its lines."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"split-card--heading"}
     DEFAULT_CSS = """
@@ -139,7 +139,7 @@ class SplitPreviewScreen(RingsideScreen[None]):
 
     def compose(self) -> ComposeResult:
         view, problem = self._view, self._view.problem
-        # Set before the first arrangement, which is then the only one.
+        # Set before the first layout, so that it is the only one.
         self.set_class(self._colours.mono, "-mono", update=False)
         self.set_class(self.app.size.width >= WIDE_CELLS, "-wide", update=False)
         yield PlainStatic(id="title")
@@ -211,11 +211,11 @@ class SplitPreviewScreen(RingsideScreen[None]):
 
 
 Topics = tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64] | None]
-"""Hashes of a bundle's topics, and how much each counts."""
+"""Hashes of a bundle's topics, and their weights; None where all weigh the same."""
 
 
 def _topics(view: SplitPreviewView) -> Topics:
-    """Made once for all cards."""
+    """The topics of the bundle, built once for all cards."""
     weights = np.array(view.topic_msgs_per_sec, dtype=np.float64) if view.msgs_per_sec else None
     return np.array(view.topic_hashes, dtype=np.uint32), weights
 

@@ -1,4 +1,4 @@
-"""Lines of the screen "bundles": the tree after a cycle with load bars, and what each bundle is near to."""
+"""The tree of bundles after a cycle, as lines: load bars, and the limit that each bundle is nearest to."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def tree_columns(rows: Sequence[BundleRow], width: int) -> TreeColumns:
 def placed_columns(rows: Sequence[BundleRow], width: int) -> Columns:
     """The columns of a width from the left, as ``tree_line`` fills them."""
     room = tree_columns(rows, width)
-    every = (
+    columns = (
         Column("bundle", " bundle", 1 + room.guide + RANGE_CELLS, left=True),
         Column("topics", "topics", room.topics),
         Column("msgs_per_sec", "msg/s", 9 if room.numbers else 0),
@@ -75,11 +75,11 @@ def placed_columns(rows: Sequence[BundleRow], width: int) -> Columns:
         Column("broker", "broker", room.broker, left=True),
         Column("verdict", "verdict", room.verdict, left=True),
     )
-    return tuple(column for column in every if column.width)
+    return tuple(column for column in columns if column.width)
 
 
 def tree_lines(rows: Sequence[BundleRow], order: Order, cycle: int, colours: Palette, *, ascii_only: bool) -> Lines:
-    """The rows, already in order, as lines. In another order than that of the tree no bundle hangs on another one."""
+    """The rows, already in order, as lines. Sorted by a column they are shown without the tree."""
     shown = [replace(row, depth=0, last_of=(True,)) for row in rows] if order.key else rows
     return Lines(
         len(shown),
@@ -172,7 +172,7 @@ def _colour(row: BundleRow, colours: Palette) -> Rgb:
 
 
 def _guides(row: BundleRow, cells: int) -> str:
-    """Lines from parents to children; what is deeper than there is room for is put at the last place."""
+    """Lines from parents to children; of more levels than there is room for the deepest ones are shown."""
     parts = ["  " if last else "│ " for last in row.last_of[1:-1]]
     if row.depth:
         parts.append("└ " if row.last_of[-1] else "├ ")

@@ -97,7 +97,7 @@ def _done(frame: BalanceFrame) -> Iterator[Line]:
 
 
 def occupancy_lines(view: BalanceView) -> tuple[Line, ...]:
-    """Topics counted in bundles and on brokers beside what chance gives, and how many bundles it takes."""
+    """How topics are spread over bundles and brokers, what chance would give, and how many bundles are enough."""
     texts = (*occupancy_texts(view.occupancy), assumed_text(view))
     return (("occupancy now", "head"), *((text, "dim") for text in texts if text), *_needed(view))
 
@@ -113,7 +113,7 @@ def _needed(view: BalanceView) -> Iterator[Line]:
 
 
 def occupancy_texts(occupancy: CountedOccupancy | Rejection) -> tuple[str, ...]:
-    """What is counted and what chance would do, in two sentences."""
+    """Two sentences, of bundles and of brokers: topics as counted, and what chance would give."""
     if isinstance(occupancy, Rejection):
         return (occupancy.message,)
     expected = occupancy.expected
@@ -131,7 +131,7 @@ def occupancy_texts(occupancy: CountedOccupancy | Rejection) -> tuple[str, ...]:
 
 
 def hint_text(view: BalanceView, tree: TreeRow, frame: BalanceFrame) -> str:
-    """What is to be seen, and what to try next."""
+    """What the screen shows, and what to try next."""
     if view.idle:
         return view.idle
     if frame.cycle:
@@ -156,7 +156,7 @@ def share_text(share: float) -> str:
 
 
 def curve_title(curve: FlowCurve | Rejection, range_text: str) -> str:
-    """What is drawn, for the frame of the curve."""
+    """The title of the curve's panel: the bundle, the rule and its cuts."""
     if isinstance(curve, Rejection):
         return f"flow of {range_text}"
     rule = "merged rule" if curve.rule == "merged" else "rule as first proposed, which no Pulsar has"
@@ -164,7 +164,7 @@ def curve_title(curve: FlowCurve | Rejection, range_text: str) -> str:
 
 
 PAST_ANY_LIMIT: Final = 2.0
-"""How high traffic is over a limit of 0 or less."""
+"""The share of any traffic where the limit is 0 or less."""
 
 
 def share_of(value: float, limit: float) -> float:
@@ -227,7 +227,7 @@ TOPICS_SHOWN: Final = 3
 AS_PROPOSED: Final = "as first proposed in PIP-169; no Pulsar has this rule"
 CUTS_NOTHING: Final = "it finds nothing to cut here"
 _ANSWERS: Final[frozenset[WarningCode]] = frozenset({"nothing-to-split", "never-answered"})
-"""Codes that tell how a broker answers the request by name."""
+"""Codes that say how a broker answers the request."""
 SENTENCES: Final[Mapping[WarningCode, str]] = {
     "nothing-to-split": "the broker answers 204 (done), and nothing changes",
     "never-answered": "the boundaries coincide: the broker drops its error, so there is no answer and no change",
@@ -249,9 +249,9 @@ SENTENCES: Final[Mapping[WarningCode, str]] = {
 
 
 def warning_sentences(option: SplitOption) -> tuple[str, ...]:
-    """The warnings that are true of an option, as sentences.
+    """The warnings about an option, as sentences.
 
-    A plan that no broker makes by that name (it refuses, or no release has the rule) gets no answer to tell of.
+    How the broker answers is left out where none would carry out the request: it refuses, or no release has the rule.
     """
     unanswered = option.refusal is not None or option.as_proposed
     return tuple(warning_text(warning) for warning in option.warnings if not (unanswered and warning.code in _ANSWERS))

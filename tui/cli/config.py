@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from engine.errors import Rejection
+from engine.errors import Rejection, system_reason
 
 VARIABLE: Final = "RINGSIDE_CONFIG"
 MOST_BYTES: Final = 1_000_000
@@ -71,7 +71,7 @@ def read_config(path: Path | None) -> Config:
     except (FileNotFoundError, NotADirectoryError):
         return Config(path)
     except (OSError, ValueError) as error:
-        return Config(path, problems=(f"it cannot be read: {getattr(error, 'strerror', None) or error}",))
+        return Config(path, problems=(f"it cannot be read: {system_reason(error)}",))
     if len(data) > MOST_BYTES:
         return Config(path, problems=(f"it has more than {MOST_BYTES:,} bytes",))
     import tomllib

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from engine.errors import InputError, RingsideError
+from engine.errors import InputError, RingsideError, system_reason
 from tui.cli import exits
 from tui.cli.exits import Unwinding
 from tui.cli.output import abandon_stdout, prepare_streams, say, say_input_error
@@ -103,7 +103,7 @@ def _environment(error: OSError) -> int:
     """A failure of the disk, the terminal or another thing around us."""
     abandon_stdout()
     place = f"{error.filename}: " if error.filename else ""
-    say(f"{place}{error.strerror or error}")
+    say(f"{place}{system_reason(error)}")
     _debug_traceback()
     return exits.FAILED
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
-from engine.errors import InputError
+from engine.errors import InputError, system_reason
 
 JUNIT_MARK: Final = b"<testsuites"
 SARIF_MARK: Final = b"sarif-"
@@ -29,7 +29,7 @@ def check_report(path: str, mark: bytes, option: str) -> None:
             if head and mark not in head:
                 raise InputError(f"{option}: {path} is there and no report of this kind; choose another name")
     except (OSError, ValueError) as error:
-        raise InputError(f"{option}: {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{option}: {path}: {system_reason(error)}") from error
 
 
 def write_report(path: str, text: str, mark: bytes, option: str) -> None:
@@ -48,4 +48,4 @@ def write_report(path: str, text: str, mark: bytes, option: str) -> None:
                 Path(draft.name).unlink(missing_ok=True)
                 raise
     except (OSError, ValueError) as error:
-        raise InputError(f"{option}: {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{option}: {path}: {system_reason(error)}") from error

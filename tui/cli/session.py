@@ -183,13 +183,13 @@ def reopened(path: Path, *, reads_only: bool) -> Session:
     cannot be written), a sentence says so, and new steps go to a separate file.
     """
     from engine.cluster.journal.file import Journal, JournalFailure, recover
-    from tui.sources.sessions import Keeping, prepare_session_file
+    from tui.sources.sessions import SessionSaver, prepare_session_file
 
     _check(path)
     if not reads_only:
         resumed = Journal.resume(path)
         if not isinstance(resumed, JournalFailure):
-            journal = Keeping(prepare_session_file, journal=resumed.journal, path=path)
+            journal = SessionSaver(prepare_session_file, journal=resumed.journal, path=path)
             return Session(resumed.timeline, problems=resumed.problems, journal=journal)
         timeline, problems = recover(path)
         say(f"{resumed}; it is shown as it is, and new steps go to a separate file")

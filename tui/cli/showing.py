@@ -125,12 +125,12 @@ def _kept(session: Session, output: Output, choice: JournalChoice) -> Session:
     """The session with its journal: the named file, the resumed one, or on the screen a new session file."""
     if not choice.keep or (choice.path is None and session.journal is None and not output.on_screen):
         return replace(session, journal=None)
-    from tui.sources.sessions import Keeping, prepare_session_file
+    from tui.sources.sessions import SessionSaver, prepare_session_file
 
     if choice.path is not None:
         journal = _created(choice.path, session.timeline)
-        return replace(session, journal=Keeping(prepare_session_file, journal=journal, path=choice.path))
-    return replace(session, journal=session.journal or Keeping(prepare_session_file))
+        return replace(session, journal=SessionSaver(prepare_session_file, journal=journal, path=choice.path))
+    return replace(session, journal=session.journal or SessionSaver(prepare_session_file))
 
 
 def _created(path: Path, timeline: Timeline) -> Journal:

@@ -137,11 +137,13 @@ def _takeover(answer: TopicExplanation, *, moments: bool) -> list[Remark]:
     remarks = [Remark(label, text)]
     if moments:
         by_time = groupby(takeover.steps, lambda step: step.at_ms)
-        remarks += [Remark("", f"+{at_ms:,} ms: {'; '.join(map(_takeover_step, steps))}") for at_ms, steps in by_time]
+        for at_ms, steps in by_time:
+            done = "; ".join(_takeover_step(step, answer) for step in steps)
+            remarks.append(Remark("", f"+{at_ms:,} ms: {done}"))
     return remarks
 
 
-def _takeover_step(step: TakeoverStep) -> str:
+def _takeover_step(step: TakeoverStep, answer: TopicExplanation) -> str:
     name = safe_name(step.consumer.name) if step.consumer is not None else "nobody"
     match step.event:
         case TakeoverEvent.CHOSEN:
@@ -150,14 +152,21 @@ def _takeover_step(step: TakeoverStep) -> str:
             return f"the waiting read for {name} is cancelled"
         case TakeoverEvent.WAITS:
             return f"nothing is read for {step.count:,} ms ({DELAY})"
-        case TakeoverEvent.REWOUND if step.count:
-            return f"{counted(step.count, 'unacknowledged message')} will be sent again"
         case TakeoverEvent.REWOUND:
-            return "nothing has to be sent again"
+            return _sent_again(step.count, answer.sent_again_at_most)
         case TakeoverEvent.NOTIFIED:
             return f"{counted(step.count, 'consumer')} {'is' if step.count == 1 else 'are'} notified"
         case TakeoverEvent.READS:
             return f"reading begins for {name}"
+
+
+def _sent_again(unacked_messages: int, at_most: int) -> str:
+    if unacked_messages:
+        return f"{counted(unacked_messages, 'unacknowledged message')} will be sent again"
+    if at_most:
+        backlog = counted(at_most, "message")
+        return f"of the backlog of {backlog}, what is not acknowledged will be sent again (how much, no broker says)"
+    return "nothing has to be sent again"
 
 
 def _otherwise(why: FailoverExplanation, other: FailoverExplanation) -> str:

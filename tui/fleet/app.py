@@ -17,7 +17,7 @@ from tui.sources.fleet_results import FleetResults
 
 
 class FleetApp(ThemedApp):
-    """Shows ``results`` from ``place`` on. ``chosen`` is set when it ends to open something, ``place`` where it was."""
+    """Shows ``results``, starting at ``place``. When it ends, ``place`` is where it was, ``chosen`` what to open."""
 
     TITLE = "Ringside fleet"
     CSS_PATH: ClassVar = [stylesheet("fleet")]
@@ -48,13 +48,8 @@ class FleetApp(ThemedApp):
         return screen
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The stock ones but for the one that writes a picture of the screen: nothing is written unless it is asked
-        where."""
-        return [
-            get_system_command
-            for get_system_command in super().get_system_commands(screen)
-            if get_system_command.title != "Screenshot"
-        ]
+        """All stock commands but Screenshot, which writes a file without asking where."""
+        return [command for command in super().get_system_commands(screen) if command.title != "Screenshot"]
 
     def action_help(self) -> None:
         """All keys."""

@@ -11,18 +11,18 @@ from tui.kit.wording import ONE_CLUSTER
 
 HEAT_CELLS: Final = 10
 MANY_TIMES: Final = 4.0
-"""From so many times the mean on a bar is as hot as can be; even is 1."""
+"""From this many times the even share on a bar is as hot as can be; 1 is even."""
 _NAME_CELLS: Final = 16
 _WIDE: Final = 110
 _WIDE_NAME: Final = 25
-"""From so many cells on, names have that many before columns of little weight get any."""
+"""The width of names where there are ``_WIDE`` cells or more, before columns of little weight get any."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetColumn:
     """One column: its name in the table, its heading, its kind and its least width with the gap behind it.
 
-    ``kind``: name, text, word and severity stand left; count, times and share are numbers; heat is a bar.
+    ``kind``: name, text, word and severity are aligned left; count, times and share are numbers; heat is a bar.
     Of those that do not fit, the ones with the highest ``rank`` are left out. ``about`` says what it is, for the help,
     ``empty`` what is shown where there is no text.
     """
@@ -68,7 +68,7 @@ class FleetList:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """From the headings, as they are typed into a filter, to the columns."""
+        """Column names by their headings, as they are typed into a filter."""
         return {column.label.replace(" ", "-"): column.name for column in self.sortable}
 
     def column(self, name: str) -> FleetColumn:
@@ -230,6 +230,6 @@ def placed(columns: Sequence[FleetColumn], width: int, sorted_by: str = "") -> t
 
 
 def severity_style(severity: str | None, colours: Palette) -> str:
-    """The colour of a severity; none for none."""
+    """The colour of a severity, "" for an unknown one."""
     known = {"error": colours.bad, "warning": colours.warn, "info": colours.accent}
     return hex_colour(known[severity]) if severity in known else ""

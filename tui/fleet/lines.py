@@ -1,4 +1,4 @@
-"""Text of a fleet's lists: rows with bars of unevenness, histograms, and the panel about the row under the cursor."""
+"""A fleet's lists as text: rows with bars of unevenness, histograms, and the panel about the row under the cursor."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def fleet_line(
 
 
 def heat_colour(value: float, colours: Palette, hot: tuple[float, float] = (1.0, MANY_TIMES)) -> Rgb:
-    """Good up to the first number of ``hot``, bad from the second on, by way of warning."""
+    """Good up to the first number of ``hot``, bad from the second on, with warning half-way."""
     fine, bad = hot
     share = min(1.0, max(0.0, (value - fine) / (bad - fine)))
     if share <= 0.5:
@@ -87,11 +87,11 @@ def heat_colour(value: float, colours: Palette, hot: tuple[float, float] = (1.0,
 def histogram_lines(
     histogram: Histogram, height: int, colours: Palette, *, hot: tuple[float, float] | None, ascii_only: bool
 ) -> list[Text]:
-    """The bars over so many lines, the lowest line last; ``hot`` colours them as the bars of the rows are."""
+    """The bars in ``height`` lines, the lowest one last; ``hot`` colours them like the bars of the rows."""
     glyphs = glyphs_of(ascii_only)
     tallest = int(histogram.counts.max(initial=0))
     steps = len(glyphs.levels) - 1
-    # A few among a million are the ones that are looked for, so heights follow the square root.
+    # Heights follow the square root, so that a few rows among a million, which people look for, are seen.
     share = np.sqrt(histogram.counts / tallest) if tallest else np.zeros(len(histogram.counts))
     units = np.where(histogram.counts > 0, np.maximum(1, np.rint(share * height * steps)), 0).astype(int)
     middles = ((histogram.edges[:-1] + histogram.edges[1:]) / 2).tolist()
@@ -111,7 +111,7 @@ def histogram_lines(
 def axis_line(histogram: Histogram, at: int | None, kind: str, colours: Palette, *, ascii_only: bool) -> Text:
     """The line below the bars: the lowest number left, the highest right, and a mark below bar ``at``.
 
-    Where all numbers are the same, there is only one to name.
+    Numbers that are all the same have only one end.
 
     >>> from themes.palettes import palette
     >>> spread = Histogram(np.array([1, 0, 0, 0, 0, 1]), np.linspace(1.0, 3.0, 7), False, 0)
@@ -159,7 +159,7 @@ ABOUT_LINES: Final = 2
 FRAME: Final = 2
 MOST_BARS: Final = 150
 _BARS_HIGH: Final = ((50, 8), (36, 5), (0, 2))
-"""From so many lines of the window on, so many lines of bars."""
+"""Pairs of a least height of the window and the lines of bars that it has."""
 
 
 class FleetSpread(PlainStatic):
@@ -179,13 +179,13 @@ class FleetSpread(PlainStatic):
         self._bars: list[Text] = []
 
     def fit(self, window_height: int) -> None:
-        """As high as the window allows."""
+        """Take the height that the window allows."""
         self._high = next(high for least, high in _BARS_HIGH if window_height >= least)
         self._set_height()
         self._draw_bars()
 
     def show(self, shown: FleetList, listing: Spread) -> None:
-        """Rows of a list; the histogram is of the column they are sorted by, or of the heat."""
+        """Show how rows are spread over the column they are sorted by, or over the heat."""
         self._shown, self._listing = shown, listing
         numbers = {column.name: column.kind for column in shown.columns if column.is_number}
         by = listing.sorted_by if listing.sorted_by in numbers else shown.heat
@@ -204,12 +204,12 @@ class FleetSpread(PlainStatic):
         return whole if self._shown is None or self._shown.heat else whole + 1
 
     def mark(self, index: int) -> None:
-        """The row under the cursor."""
+        """Describe the row under the cursor, and mark its bar."""
         self._marked = index
         self._draw()
 
     def on_resize(self) -> None:
-        """As many bars as there is room for."""
+        """Draw as many bars as there is room for."""
         self._draw_bars()
 
     def _draw_bars(self) -> None:

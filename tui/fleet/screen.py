@@ -56,7 +56,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where one stood in a list."""
+    """The filter, the order and the cursor of a list, to come back to."""
 
     filter_text: str = ""
     sorted_by: str = ""
@@ -66,14 +66,14 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one stood, to come back to: the list that was shown, by its table, and the spot in each of them."""
+    """What to come back to: the list that was shown, by its table, and the spot in each list."""
 
     shown: str = SUBSCRIPTIONS.table
     spots: Mapping[str, Spot] = field(default_factory=dict)
 
 
 class FleetScreen(RingsideScreen[None]):
-    """The lists over one folder of results. Rows are made for what is in sight, however many there are."""
+    """The lists over one folder of results. Only rows in sight are built, however many there are."""
 
     CSS_PATH = stylesheet("fleet")
     BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
@@ -93,8 +93,8 @@ class FleetScreen(RingsideScreen[None]):
         self._ascii_only = ascii_only
         self._spots = dict(place.spots)
         self._shown = self._list(place.shown)
-        self._every: Listing = results.listing(self._shown.table)
-        self._listing: Listing = self._every
+        self._unfiltered: Listing = results.listing(self._shown.table)
+        self._listing: Listing = self._unfiltered
 
     def compose(self) -> ComposeResult:
         yield PlainStatic(id="head")
@@ -106,7 +106,7 @@ class FleetScreen(RingsideScreen[None]):
         yield KeyFooter(id="keys")
 
     def on_mount(self) -> None:
-        """Show the list one came from, or the worst subscriptions."""
+        """Show the list to come back to, or the worst subscriptions."""
         self.set_class(self._colours.mono, "-mono")
         self.query_one(KeyFooter).keys = key_hints([binding for binding in BINDINGS if binding.show])
         self._show_list(self._shown)
@@ -138,14 +138,14 @@ class FleetScreen(RingsideScreen[None]):
     # what is shown
 
     def _show_list(self, shown: FleetList) -> None:
-        """Another list, where one left it."""
+        """Show another list as it was left."""
         self._shown = shown
         self._results.warm(shown.table)
         spot = self._spots.get(shown.table, Spot())
-        self._every = self._results.listing(shown.table)
-        if spot.sorted_by in self._every.columns.names:
-            self._every = ordered(self._every, spot.sorted_by, descending=spot.descending)
-        self._take(filtered(self._every, spot.filter_text, shown.labels), spot.cursor)
+        self._unfiltered = self._results.listing(shown.table)
+        if spot.sorted_by in self._unfiltered.columns.names:
+            self._unfiltered = ordered(self._unfiltered, spot.sorted_by, descending=spot.descending)
+        self._take(filtered(self._unfiltered, spot.filter_text, shown.labels), spot.cursor)
         self.say("hint", shown.hint)
 
     def _take(self, listing: Listing, cursor: int = 0) -> None:
@@ -172,7 +172,7 @@ class FleetScreen(RingsideScreen[None]):
     def _write_titles(self) -> None:
         listing, shown, width = self._listing, self._shown, self.size.width
         table = self.query_one("#rows", LineTable)
-        every = len(self._every)
+        every = len(self._unfiltered)
         title = counted(every, shown.noun)
         if len(listing) != every:
             title = f"{len(listing):,} of {title}" if len(listing) else f"none of {title}"
@@ -206,7 +206,7 @@ class FleetScreen(RingsideScreen[None]):
         return fleet_list in (SUBSCRIPTIONS, NAMESPACES, BROKERS) or self._results.summary is None
 
     def on_resize(self) -> None:
-        """As many bars and words as there is room for."""
+        """Fit bars and words to the window."""
         if self.is_mounted:
             self.query_one(FleetSpread).fit(self.size.height)
             self._write_titles()
@@ -254,8 +254,8 @@ class FleetScreen(RingsideScreen[None]):
 
     def _sort(self, column: str, *, descending: bool) -> None:
         text, mask = self._listing.filter_text, self._listing.mask
-        self._every = ordered(self._results.listing(self._shown.table), column, descending=descending)
-        self._take(self._every.let_through(mask, text))
+        self._unfiltered = ordered(self._results.listing(self._shown.table), column, descending=descending)
+        self._take(self._unfiltered.let_through(mask, text))
         shown_column = self._shown.column(column)
         about = f" ({shown_column.about})" if shown_column.about else ""
         self.say("hint", f"Sorted {self._order_text()}{about}. r turns it round, w goes back.")
@@ -272,7 +272,7 @@ class FleetScreen(RingsideScreen[None]):
 
     def action_all(self) -> None:
         if self._listing.filter_text:
-            self._take(self._every.let_through(None, ""))
+            self._take(self._unfiltered.let_through(None, ""))
 
     def action_row(self, at: int) -> None:
         self.query_one("#rows", LineTable).action_to(at)
@@ -300,7 +300,7 @@ class FleetScreen(RingsideScreen[None]):
         }
 
     def _let_through(self, text: str) -> None:
-        self._take(filtered(self._every, text, self._shown.labels))
+        self._take(filtered(self._unfiltered, text, self._shown.labels))
 
     # messages
 
@@ -326,7 +326,7 @@ class FleetScreen(RingsideScreen[None]):
                 prompt.complain(str(refused))
                 return
         if message.kind == "filter":
-            word = half_typed(self._every, message.text, self._shown.labels)
+            word = half_typed(self._unfiltered, message.text, self._shown.labels)
             if word is not None:
                 prompt.complain(f"{word} needs a number, as in idle>2; until then nothing is filtered out")
                 return

@@ -97,10 +97,10 @@ def _counts(
         findings: Counter[str] = Counter()
         for finding in summary.findings:
             findings[finding.severity] += finding.count
-        there = [word for word in SEVERITIES if findings[word]]
-        kept = there[:1] if brief else there
+        present = [word for word in SEVERITIES if findings[word]]
+        kept = present[:1] if brief else present
         counts = [(f"{_number(findings[word], brief)} {word}", severity_style(word, colours)) for word in kept]
-        more = [(f"+{quantity(findings.total() - findings[kept[0]])}", dim)] if brief == 1 and len(there) > 1 else []
+        more = [(f"+{quantity(findings.total() - findings[kept[0]])}", dim)] if brief == 1 and len(present) > 1 else []
         return [*counts, *more] or [("none", dim)]
     if shown is SET_ASIDE and summary is not None:
         bad = sum(row.rows for row in summary.quarantine if row.kind == "bad")

@@ -74,8 +74,21 @@ def _cells(hint: KeyHint) -> int:
 def key_hints(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
     """Make hints of a screen's keys; those that a small footer leaves out come last, help and quit are always shown."""
     ordered = sorted(bindings, key=lambda binding: not binding.show)
-    own = [
-        KeyHint(binding.key_display or binding.key, binding.description, f"screen.{binding.action}")
-        for binding in ordered
-    ]
+    own = (_hint(binding) for binding in ordered)
     return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))
+
+
+def key_hints_with_back(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
+    """Make hints of a screen that was opened from another one: as ``key_hints``, but back takes the place of quit."""
+    own = [binding for binding in bindings if binding.action not in ("close", "help")]
+    return (
+        *(_hint(binding) for binding in own if binding.show),
+        KeyHint("?", "Help", "screen.help", always=True),
+        KeyHint("esc", "Back", "screen.close", always=True),
+        *(_hint(binding) for binding in own if not binding.show),
+    )
+
+
+def _hint(binding: Binding) -> KeyHint:
+    key = binding.key_display or binding.key.partition(",")[0]
+    return KeyHint(key, binding.description, f"screen.{binding.action}")

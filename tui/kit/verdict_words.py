@@ -50,7 +50,7 @@ def _most(verdict: Verdict, side: Evenness) -> str:
 def moved_text(verdict: Verdict, noun: str = "partition") -> str:
     """What moves, the least that would do, the traffic in it, and what may be delivered twice."""
     if not verdict.moved:
-        return "nothing moves"
+        return "nobody takes over" if verdict.after.owned < verdict.before.owned else "nothing moves"
     verb = "moves" if verdict.moved == 1 else "move"
     text = f"{verdict.moved:,} of {counted(verdict.items, noun)} {verb}, at least {verdict.least:,} must"
     if verdict.msgs_per_sec or verdict.bytes_per_sec:

@@ -1,4 +1,4 @@
-"""States to start from: saved answers of a broker, standard input, the embedded cluster, an invented one."""
+"""States to start from: saved answers of a broker, standard input, the embedded cluster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.admin.files import AnswerFile, read_file
 from engine.admin.moments import Moment, read_dump, read_moments
 from engine.admin.reading import MAX_INPUT_BYTES, Intake, collected, size_text
 from engine.admin.text import plain_json, raw_object
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import InputError, Problem, Rejection, system_reason
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import DEFAULT_SCENE, embedded_answers, embedded_default
 from engine.scenarios.opening import Opened, open_moments
@@ -68,7 +68,7 @@ def _moments_at(path: str, read: Callable[..., tuple[Moment, ...]], limit_bytes:
     except InputError as error:
         raise _with_advice(path, error) from error
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{path}: {system_reason(error)}") from error
 
 
 def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes: int) -> Opened:
@@ -83,7 +83,7 @@ def _opened_about(topic: str, path: str | None, release: str | None, limit_bytes
 def answer_about(
     topic: str, path: str | None, piped: bytes | None = None, *, limit_bytes: int = MAX_INPUT_BYTES
 ) -> tuple[AnswerFile, str, tuple[Problem, ...]]:
-    """One answer without a name, as the form {topic: answer} that has one; what to call it; what was wrong with it.
+    """An answer that does not name its topic, put into ``{topic: answer}``; its source; its problems.
 
     ``piped`` is standard input where it was read already. Raises ``InputError``.
     """
@@ -99,7 +99,7 @@ def answer_about(
     data, unpacking = (piped, ()) if piped is not None else _one_file(path, limit_bytes)
     name_of_file = STDIN_NAME if path == STANDARD_INPUT else Path(path).name
     text, problems = plain_json(data, name_of_file, limit=limit_bytes)
-    # Looked at before it is put into another text, where its lines and columns would be others.
+    # Checked before it is put into another text, where its lines and columns would differ from those of the file.
     members, faults = raw_object(text, name_of_file, check_names=False) if text.strip() else ({}, ())
     if not members:
         raise InputError(f"{path}: this is not an answer of a broker", (*unpacking, *problems, *faults))
@@ -120,7 +120,7 @@ def _one_file(path: str, limit_bytes: int) -> tuple[bytes, tuple[Problem, ...]]:
 
 
 def standard_input(limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
-    """All of standard input, in pieces: between two of them a signal is noticed, inside one long read it may not be."""
+    """All of standard input, read in pieces: a signal is handled between two of them, in one long read maybe not."""
     if sys.stdin is None:
         raise InputError("standard input is closed")
     data = collected(iter(lambda: os.read(sys.stdin.fileno(), 1 << 16), b""), limit_bytes)
@@ -130,7 +130,7 @@ def standard_input(limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
 
 
 def _with_advice(path: str, error: InputError) -> InputError:
-    """The error as it is, or for a journal or a script what opens it."""
+    """The error as it is, or for a journal or a script one that names the command to open it."""
     if b'"kind":"header"' in _head(path):
         line = shell_line("ringside", "replay", path_word(path))
         return InputError(f"{path}: this is a journal; {line} opens it where it left off")
@@ -141,7 +141,7 @@ def _with_advice(path: str, error: InputError) -> InputError:
 
 
 def _refuse_own_document(source: str, head: bytes) -> None:
-    """Raise ``InputError`` for what ``--json`` printed: its members are called like those of brokers' answers."""
+    """Raise ``InputError`` for what ``--json`` printed: its members have the names of those in brokers' answers."""
     document = _OWN_DOCUMENT.match(head)
     if document is not None:
         raise InputError(
@@ -152,7 +152,7 @@ def _refuse_own_document(source: str, head: bytes) -> None:
 
 
 def _head(path: str) -> bytes:
-    """How a file begins; nothing of what is not a file, for what is read of a pipe here would be missing there."""
+    """The first bytes of a file; none of a pipe, which can be read only once."""
     try:
         if not Path(path).is_file():
             return b""

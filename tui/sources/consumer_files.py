@@ -14,14 +14,14 @@ from engine.keyshared.scaling_modes import node_name
 from tui.sources.key_files import read_text_lines
 
 NamedRanges = tuple[str, DeclaredRanges | None]
-"""A consumer's name and what it declares; None where it says nothing of that."""
+"""A consumer's name and its declared ranges, None where it gives none."""
 
 _RANGE: Final = re.compile(r"\s*(-?[0-9]{1,18})(?:\s*-\s*(-?[0-9]{1,18}))?\s*")
 _SHOWN: Final = 40
 
 
 def ranges_of_text(text: str, place: str) -> DeclaredRanges:
-    """``0-99,200-299,7``, as declared: possible or not. Raises ``InputError``, which names ``place`` and the piece.
+    """Ranges as declared, whether a broker takes them or not. Raises ``InputError``, which names ``place`` and piece.
 
     >>> ranges_of_text("0-99,7", "--ranges")
     ((0, 99), (7, 7))
@@ -30,7 +30,7 @@ def ranges_of_text(text: str, place: str) -> DeclaredRanges:
 
 
 def names_of_text(text: str, place: str) -> tuple[str, ...]:
-    """``a,b,c``; none for an empty text. Raises ``InputError`` for an empty name, which says where it stands.
+    """Names between commas; none for an empty text. Raises ``InputError`` for an empty name, with its number.
 
     >>> names_of_text("a,b", "--consumers"), names_of_text("", "--consumers")
     (('a', 'b'), ())
@@ -43,7 +43,7 @@ def names_of_text(text: str, place: str) -> tuple[str, ...]:
 
 
 def named_ranges(text: str, place: str) -> NamedRanges:
-    """``NAME=START-END,...``; the last ``=`` counts, so a name may have one. Raises ``InputError``."""
+    """Parse ``NAME=START-END,...``; the last ``=`` counts, so a name may have one. Raises ``InputError``."""
     name, separator, ranges = text.rpartition("=")
     if not separator:
         raise InputError(
@@ -55,7 +55,7 @@ def named_ranges(text: str, place: str) -> NamedRanges:
 
 
 def read_consumers(path: str, *, with_ranges: bool) -> tuple[NamedRanges, ...]:
-    """The consumers of a file: JSON where it begins like that, else a line for each. Raises ``InputError``.
+    """The consumers of a file: JSON where it begins with ``[``, else one a line. Raises ``InputError``.
 
     JSON is a list of names, or of objects with "name" (or "node", an index) and, if wanted, "ranges" as pairs. A line
     is a name, or where ``with_ranges`` NAME=START-END,... .
@@ -150,10 +150,10 @@ def without_duplicates(named: Sequence[NamedRanges], place: str) -> dict[str, De
 
 
 HEAD_BYTES: Final = 1 << 16
-_ANSWERS: Final = (".json", ".json.gz")
-_PACKED: Final = b"\x00"
-_NOT_NAMES: Final = re.compile(r"[\s=]|://")
-"""Blanks, settings and ranges, topics: somebody's other file. ``--names-from`` takes any line as a name."""
+_ANSWER_SUFFIXES: Final = (".json", ".json.gz")
+_NUL: Final = b"\x00"
+_NOT_IN_NAMES: Final = re.compile(r"[\s=]|://")
+"""Prose, settings and ranges, or topics are taken for another kind of file. ``--names-from`` takes any line."""
 
 
 def looks_like_names(head: bytes) -> bool:
@@ -165,9 +165,9 @@ def looks_like_names(head: bytes) -> bool:
     cut = len(head) == HEAD_BYTES
     text = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "ignore" if cut else "replace")
     lines = [line for line in re.split(r"\r?\n", text) if line.strip()]
-    if not lines or _PACKED in head or "\ufffd" in text or lines[0].lstrip()[0] in "{[<#":
+    if not lines or _NUL in head or "\ufffd" in text or lines[0].lstrip()[0] in "{[<#":
         return False
-    return not any(_NOT_NAMES.search(line) for line in lines)
+    return not any(_NOT_IN_NAMES.search(line) for line in lines)
 
 
 def listed_names(data: bytes) -> tuple[str, ...] | None:
@@ -182,12 +182,12 @@ def listed_names(data: bytes) -> tuple[str, ...] | None:
 
 
 def is_name_list(path: str) -> bool:
-    """Whether a path is a file that looks like a list of names. What cannot be read is none: reading it tells why.
+    """Whether a path is a file that looks like a list of names; False where it cannot be read, which shows later why.
 
-    A file that is named as an answer is none either: ``null`` in it is what a broker said, not a consumer.
+    False also for a file named like an answer: ``null`` in it is what a broker said, not a consumer.
     """
     try:
-        if path.lower().endswith(_ANSWERS) or not Path(path).is_file():
+        if path.lower().endswith(_ANSWER_SUFFIXES) or not Path(path).is_file():
             return False
         with Path(path).open("rb") as file:
             return looks_like_names(file.read(HEAD_BYTES))

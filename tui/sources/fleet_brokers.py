@@ -1,8 +1,6 @@
-"""The brokers of one cluster of a fleet: the load reports of its forecast, and the question that was asked."""
+"""The brokers of one cluster of a fleet: the load reports of its forecast, and the options of the forecast."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import msgspec
 
@@ -12,12 +10,12 @@ from engine.errors import InputError
 from engine.text import natural_key
 from engine.views.brokers.model import CYCLES, BrokersInput, BrokersQuestion
 from engine.views.brokers.view import brokers_input
-from tui.sources.fleet_tables import ResultFolder, read_table
+from tui.sources.fleet_tables import ResultFolder, document_of, read_table
 
 _SUMMARY = "balance.json"
 
 
-class _Question(msgspec.Struct):
+class _Options(msgspec.Struct):
     shedder: str | None = None
     placement: str | None = None
     settings: dict[str, str] = {}
@@ -27,7 +25,7 @@ class _Question(msgspec.Struct):
 
 
 class _Summary(msgspec.Struct):
-    question: _Question
+    question: _Options
 
 
 def brokers_of(folder: ResultFolder, cluster: str) -> tuple[BrokersInput, BrokersQuestion]:
@@ -38,7 +36,7 @@ def brokers_of(folder: ResultFolder, cluster: str) -> tuple[BrokersInput, Broker
     inputs = shed_inputs_of_answers(answers)
     if not inputs.written:
         raise InputError(f"{folder}: no load report of {cluster or 'the top folder'} can be read")
-    options = _question(folder)
+    options = _options(folder)
     question = BrokersQuestion(
         shedder=options.shedder,
         placement=options.placement,
@@ -49,11 +47,10 @@ def brokers_of(folder: ResultFolder, cluster: str) -> tuple[BrokersInput, Broker
     return brokers_input(inputs, options.release, cluster), question
 
 
-def _question(folder: ResultFolder) -> _Question:
+def _options(folder: ResultFolder) -> _Options:
     try:
-        data = (folder / _SUMMARY).read_bytes() if isinstance(folder, Path) else folder.document(_SUMMARY)
-        return msgspec.json.decode(data, type=_Summary).question
+        return msgspec.json.decode(document_of(folder, _SUMMARY), type=_Summary).question
     except FileNotFoundError:
-        return _Question()
+        return _Options()
     except (OSError, msgspec.MsgspecError) as error:
         raise InputError(f"{folder}/{_SUMMARY} cannot be read: {error}; run ringside fleet balance again") from error

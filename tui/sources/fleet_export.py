@@ -20,13 +20,13 @@ _BATCH: Final = 65_536
 _HARMFUL: Final = (
     rf"^\s*[=+\-@\x{{ff1d}}\x{{ff0b}}\x{{ff0d}}\x{{ff20}}]|[\p{{Cc}}\p{{Cf}}\p{{Co}}\p{{Zl}}\p{{Zp}}{BLANK_LETTERS}]"
 )
-"""How a text begins that ``neutral`` changes, or what it takes out, for the search in a column."""
+"""Finds in a column the texts that ``neutral`` would change, by their beginning or by letters that it takes out."""
 
 
 def export(listing: Listing, path: Path) -> Exported:
     """Write the rows in their order, as CSV, JSON or Parquet by the name's ending.
 
-    The file is there when all of it is safe, or not at all. JSON is an array of objects, one a line. Raises
+    The file appears when all of it is written, or not at all. JSON is an array of objects, one a line. Raises
     ``InputError`` for another ending, a file that is there already, and what the system refuses.
     """
     write = chosen(path, _WRITERS)

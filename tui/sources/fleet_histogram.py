@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 HISTOGRAM_BARS: Final = 24
 WIDE: Final = 1000.0
-"""Where the highest number is so many times the lowest above 0, bars of a histogram grow by factors."""
+"""Where the highest number is more than this many times the lowest above 0, bars of a histogram grow by factors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Histogram:
 
 
 class Spread(Protocol):
-    """Rows of a list, as far as it matters how they are spread."""
+    """What a panel about a list needs of it: its rows, and how they are spread."""
 
     @property
     def sorted_by(self) -> str: ...
@@ -46,7 +46,7 @@ class Spread(Protocol):
 
 
 def histogram_of(numbers: NDArray[np.float64], bars: int) -> Histogram:
-    """The numbers (n,) in so many pieces; from ``WIDE`` on between the highest and the lowest above 0 by factors. O(n).
+    """Count the numbers (n,) in so many pieces, which are equally wide or grow by factors (``WIDE``). O(n).
 
     >>> histogram_of(np.array([1.0, 1.5, 4.0, np.nan]), 3).counts.tolist()
     [2, 0, 1]

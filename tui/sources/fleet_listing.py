@@ -1,4 +1,4 @@
-"""Rows of a table in an order and behind a filter: arrays of places, and no row made but those that are looked at."""
+"""Rows of a table, sorted and filtered as arrays of their places; only the rows that are looked at are built."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ T = TypeVar("T")
 
 
 class Columns:
-    """A table with what sorting and filtering ask of its columns, each made once, when it is first asked for.
+    """A table, and what sorting and filtering need of its columns, computed once when first needed.
 
-    ``searched`` are the columns of text in which a filter looks. Safe to be warmed up in a thread of its own.
+    ``searched`` are the columns of text in which a filter looks. Another thread may call ``warm``.
     """
 
     def __init__(self, table: Any, searched: Sequence[str]) -> None:
         self.table = table.unify_dictionaries()
         self.names: tuple[str, ...] = tuple(table.column_names)
         self.searched = tuple(name for name in searched if name in self.names)
-        self._made: dict[tuple[str, str], Any] = {}
+        self._computed: dict[tuple[str, str], Any] = {}
         self._locks: dict[tuple[str, str], Lock] = {}
         self._lock = Lock()
 
@@ -43,7 +43,7 @@ class Columns:
         return {name: self.table.column(name)[place].as_py() for name in self.names}
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        """What a column is sorted by, (n,): its numbers, or for texts their ranks; not a number where there is none."""
+        """What a column is sorted by, (n,): its numbers, or for texts their ranks; NaN where there is none."""
         return self._once("numbers", name, self._numbers)
 
     def keys(self, name: str) -> NDArray[np.uint64]:
@@ -70,21 +70,21 @@ class Columns:
         return bool(pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
     def warm(self) -> None:
-        """Make all that a key may ask for."""
+        """Compute all that a key may need."""
         for name in self.names:
             if not pa.types.is_nested(self.table.schema.field(name).type):
                 self.keys(name)
             if self.is_text(name):
                 self.find(name, "a")
 
-    def _once(self, kind: str, name: str, make: Callable[[str], T]) -> T:
+    def _once(self, kind: str, name: str, compute: Callable[[str], T]) -> T:
         key = (kind, name)
         with self._lock:
             lock = self._locks.setdefault(key, Lock())
         with lock:
-            if key not in self._made:
-                self._made[key] = make(name)
-            value: T = self._made[key]
+            if key not in self._computed:
+                self._computed[key] = compute(name)
+            value: T = self._computed[key]
             return value
 
     def _numbers(self, name: str) -> NDArray[np.float64]:
@@ -97,7 +97,7 @@ class Columns:
             return of_rows
         if pa.types.is_timestamp(column.type):
             column = pc.cast(pc.cast(column, pa.timestamp("us", column.type.tz), safe=False), pa.int64())
-        numbers: NDArray[np.float64] = _one(pc.cast(column, pa.float64())).to_numpy(zero_copy_only=False)
+        numbers: NDArray[np.float64] = _one_array(pc.cast(column, pa.float64())).to_numpy(zero_copy_only=False)
         return numbers
 
     def _words(self, name: str) -> tuple[Haystack, NDArray[np.int32] | None]:
@@ -105,8 +105,8 @@ class Columns:
         return Haystack(words), codes
 
     def _coded(self, name: str) -> tuple[Any, NDArray[np.int32] | None]:
-        """A column as words and the number of each row's; the column itself and None where most words occur once."""
-        column = _one(self.table.column(name))
+        """Different words and the index of each row's; the column itself and None where most words occur once."""
+        column = _one_array(self.table.column(name))
         if not pa.types.is_dictionary(column.type):
             sample = column.slice(0, _SAMPLE)
             if 2 * pc.count_distinct(sample, mode="all").as_py() > len(sample):
@@ -120,7 +120,7 @@ class Columns:
 class Listing:
     """Some rows of ``columns`` in some order: ``rows`` (n,) int64 are their places. Immutable.
 
-    ``mask`` tells for every row of the table whether the filter lets it through, None without a filter.
+    ``mask`` says of every row of the table whether the filter lets it through, None without a filter.
     """
 
     columns: Columns
@@ -134,22 +134,22 @@ class Listing:
         return len(self.rows)
 
     def row(self, at: int) -> Mapping[str, Any]:
-        """One row by column name, made when it is asked for."""
+        """One row by column name."""
         return self.columns.row(int(self.rows[at]))
 
     def values(self, column: str) -> NDArray[np.float64]:
-        """A column of numbers in this order; not a number where there is none. O(n)."""
+        """A column of numbers in this order; NaN where there is none. O(n)."""
         return self.columns.numbers(column)[self.rows]
 
     def let_through(self, mask: NDArray[np.bool_] | None, text: str) -> Listing:
-        """Those of these rows that a mask (one place a row of the table) lets through, in their order. O(n)."""
+        """The rows that a mask over all rows of the table lets through, in this order. O(n)."""
         rows = self.rows
         if mask is not None:
             rows = rows[mask[rows]] if self.sorted_by else np.flatnonzero(mask)
         return Listing(self.columns, rows, self.sorted_by, self.descending, text, mask)
 
     def histogram(self, column: str, bars: int = HISTOGRAM_BARS) -> Histogram:
-        """How many rows lie in each of so many pieces from the lowest to the highest number. O(n)."""
+        """How the rows are spread over a column. O(n)."""
         if self.mask is None:
             return self.columns.histogram(column, bars)
         return histogram_of(self.columns.numbers(column)[self.mask], bars)
@@ -161,31 +161,31 @@ def whole(columns: Columns) -> Listing:
 
 
 def ordered(listing: Listing, column: str, *, descending: bool) -> Listing:
-    """The same rows by another column, equal ones as the table has them; without a value last. O(n log n)."""
+    """The same rows sorted by a column, equal ones in the order of the table, without a value last. O(n log n)."""
     keys, mask = listing.columns.keys(column), listing.mask
     rows = _order(keys if mask is None else keys[mask], descending=descending)
     rows = rows if mask is None else np.flatnonzero(mask)[rows]
     return Listing(listing.columns, rows, column, descending, listing.filter_text, mask)
 
 
-def filtered(every: Listing, text: str, labels: Mapping[str, str] | None = None) -> Listing:
-    """The rows of ``every`` that fit all words of ``text``, in its order. O(bytes of the texts), no row is made.
+def filtered(unfiltered: Listing, text: str, labels: Mapping[str, str] | None = None) -> Listing:
+    """The rows that fit all words of ``text``, in their order. O(bytes of the texts), no row is built.
 
     A word is a part of a name, or a label (``labels``: to names of columns) with ``>``, ``<`` or ``=`` and a number or
     a part of a text: ``orders idle>2 type=key``.
     """
-    masks = [_mask(every.columns, word, labels or {}) for word in text.split()]
-    return every.let_through(reduce(and_, masks) if masks else None, text if masks else "")
+    masks = [_mask(unfiltered.columns, word, labels or {}) for word in text.split()]
+    return unfiltered.let_through(reduce(and_, masks) if masks else None, text if masks else "")
 
 
-def half_typed(every: Listing, text: str, labels: Mapping[str, str]) -> str | None:
-    """The first word that asks for a number and has none: ``filtered`` lets everything through it."""
+def half_typed(unfiltered: Listing, text: str, labels: Mapping[str, str]) -> str | None:
+    """The first word that needs a number and has none: ``filtered`` ignores it."""
     for word in text.split():
         for sign in "><=":
             label, separator, value = word.partition(sign)
             name = labels.get(label.lower())
-            known = bool(separator) and name is not None and name in every.columns.names
-            if known and name is not None and not every.columns.is_text(name):
+            known = bool(separator) and name is not None and name in unfiltered.columns.names
+            if known and name is not None and not unfiltered.columns.is_text(name):
                 if _number(value) is None:
                     return word
                 break
@@ -208,8 +208,8 @@ def _mask(columns: Columns, word: str, labels: Mapping[str, str]) -> NDArray[np.
             return np.ones(len(columns), dtype=bool)
         numbers = columns.numbers(name)
         return numbers > number if sign == ">" else numbers < number if sign == "<" else numbers == number
-    found_in = [columns.find(name, word) for name in columns.searched]
-    return reduce(or_, found_in, np.zeros(len(columns), dtype=bool))
+    matches = [columns.find(name, word) for name in columns.searched]
+    return reduce(or_, matches, np.zeros(len(columns), dtype=bool))
 
 
 def _number(text: str) -> float | None:
@@ -220,7 +220,7 @@ def _number(text: str) -> float | None:
 
 
 def _sort_keys(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
-    bits = (numbers + 0.0).view(np.int64)  # -0.0 and 0.0 have other bits
+    bits = (numbers + 0.0).view(np.int64)  # -0.0 and 0.0 differ in their bits
     keys = np.where(bits < 0, ~bits, bits | np.int64(-(2**63))).view(np.uint64)
     without_number = np.isnan(numbers)
     low = _low_bits(len(keys))
@@ -247,7 +247,7 @@ def _order(keys: NDArray[np.uint64], *, descending: bool) -> NDArray[np.int64]:
     words = ((~keys if descending else keys) & ~ones) | np.arange(len(keys), dtype=np.uint64)
     words.sort()
     at = (words & ones).astype(np.int64)
-    # Turned round, those without a number have no bits and come first.
+    # In descending order the words of those without a number are zeros, which come first.
     return np.roll(at, -int(np.searchsorted(words, ones, side="right"))) if descending else at
 
 
@@ -256,7 +256,7 @@ def _highest(numbers: NDArray[np.float64]) -> float:
     return float(ranked.max()) if len(ranked) else 0.0
 
 
-def _one(column: Any) -> Any:
+def _one_array(column: Any) -> Any:
     """A column as one array."""
     combined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined

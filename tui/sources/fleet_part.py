@@ -1,4 +1,4 @@
-"""What a fleet's tables tell of one namespace or subscription, as the values that reading answers gives too."""
+"""One namespace or subscription out of a fleet's tables, as the same values that reading answers gives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.admin.facts import BundleList, ConsumerFacts, Snapshot, SubscriptionFacts, TopicFacts
+from engine.admin.text import SET_ASIDE
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import InputError, Problem, Rejection
@@ -55,10 +56,7 @@ def part_of(
     faults = {name: fault for name in facts if (fault := topic_fault(name))}
     if faults:
         facts = {name: topic_facts for name, topic_facts in facts.items() if name not in faults}
-    problems = tuple(
-        Problem(f"{folder.name}/topics", "$", fault, "this one is set aside; the rest is kept")
-        for fault in faults.values()
-    )
+    problems = tuple(Problem(f"{folder.name}/topics", "$", fault, SET_ASIDE) for fault in faults.values())
     snapshot = Snapshot(
         source=f"{folder.name}: {where}",
         topics=facts,
@@ -89,22 +87,22 @@ def _topics(
 
 
 def _subscriptions(folder: ResultFolder, namespace: str, rows: Any) -> dict[str, tuple[SubscriptionFacts, ...]]:
-    """The subscriptions of each topic. Of many dispatchers with one list of consumers the first one has them in full.
+    """The subscriptions of each topic. Details of consumers are read of one dispatcher for each list of consumers.
 
-    Those of a Key_Shared topic are the ones of its first partition with consumers, since each has ranges of its own.
+    Other dispatchers with that list share them; of Key_Shared they have names only, since each has its own ranges.
     """
     names = _consumer_sets(folder, rows.column("consumer_set"))
     dispatchers = list(zip(*(rows.column(name).to_pylist() for name in _DISPATCHER), strict=True))
     first: dict[tuple[object, ...], _Key] = {}
     for subscription, topic, parent, kind, number, *_ in dispatchers:
         if names.get(number):
-            first.setdefault(_like(subscription, parent, kind, number), (subscription, topic))
+            first.setdefault(_sharing(subscription, parent, kind, number), (subscription, topic))
     keyed = {source for (*_, kind), source in first.items() if kind == KEY_SHARED}
     consumers, unacked = _consumers(folder, namespace, set(first.values()), keyed)
     shared = {number: tuple(ConsumerFacts(name=name) for name in listed) for number, listed in names.items()}
-    found: dict[str, list[SubscriptionFacts]] = {}
+    by_topic: dict[str, list[SubscriptionFacts]] = {}
     for subscription, topic, parent, kind, number, active, rate, throughput, backlog, waiting, _ in dispatchers:
-        source = first.get(_like(subscription, parent, kind, number))
+        source = first.get(_sharing(subscription, parent, kind, number))
         listed = consumers.get(source) if source is not None else None
         if kind == KEY_SHARED and source != (subscription, topic):
             listed = None
@@ -118,11 +116,12 @@ def _subscriptions(folder: ResultFolder, namespace: str, rows: Any) -> dict[str,
             backlog,
             max(waiting, unacked.get((subscription, topic), 0)),
         )
-        found.setdefault(topic, []).append(facts)
-    return {topic: tuple(each) for topic, each in found.items()}
+        by_topic.setdefault(topic, []).append(facts)
+    return {topic: tuple(subscriptions) for topic, subscriptions in by_topic.items()}
 
 
-def _like(subscription: str, parent: str, kind: str, number: int) -> tuple[object, ...]:
+def _sharing(subscription: str, parent: str, kind: str, number: int) -> tuple[object, ...]:
+    """Equal for dispatchers that share the details of their consumers."""
     return subscription, parent if kind == KEY_SHARED else number, kind
 
 
@@ -137,7 +136,7 @@ def _consumer_sets(folder: ResultFolder, numbers: Any) -> dict[int, tuple[str, .
 def _consumers(
     folder: ResultFolder, namespace: str, sources: set[_Key], keyed: set[_Key]
 ) -> tuple[dict[_Key, tuple[ConsumerFacts, ...]], dict[_Key, int]]:
-    """The consumers of some dispatchers, and how many messages wait for an acknowledgement at each of all.
+    """The consumers of some dispatchers, and the unacknowledged messages of all of them.
 
     ``keyed`` are those of type Key_Shared.
     """
@@ -145,7 +144,7 @@ def _consumers(
         return {}, {}
     topic = pc.field("topic")
     inside = [
-        # A range of names, so that pieces of the table without any of them are passed over.
+        # A range of names, so that row groups without any of them are skipped.
         (topic >= f"{domain}://{namespace}/") & (topic < f"{domain}://{namespace}0")
         for domain in ("persistent", "non-persistent")
     ]
@@ -159,12 +158,12 @@ def _consumers(
     waiting = {(row["subscription"], row["topic"]): row["unacked_messages_sum"] for row in sums.to_pylist()}
     topics = pa.array(sorted({name for _, name in sources}), pa.string())
     rows = rows.filter(pc.is_in(rows.column("topic"), topics)).sort_by("position")
-    found: dict[_Key, list[ConsumerFacts]] = {}
+    consumers: dict[_Key, list[ConsumerFacts]] = {}
     for row in rows.to_pylist():
         key = (row["subscription"], row["topic"])
-        ranges = tuple((each["start"], each["end"]) for each in row["key_hash_ranges"])
+        ranges = tuple((hash_range["start"], hash_range["end"]) for hash_range in row["key_hash_ranges"])
         if key in sources:
-            # Dispatchers say what waits: unless of Key_Shared, these facts are used for other dispatchers too.
+            # Except of Key_Shared, other dispatchers share these facts, so what waits is known of dispatchers only.
             held = row["unacked_messages"] if key in keyed else 0
             facts = ConsumerFacts(
                 name=row["consumer"],
@@ -172,8 +171,8 @@ def _consumers(
                 unacked_messages=held,
                 range_arrays=ranges,
             )
-            found.setdefault(key, []).append(facts)
-    return {key: tuple(each) for key, each in found.items()}, waiting
+            consumers.setdefault(key, []).append(facts)
+    return {key: tuple(listed) for key, listed in consumers.items()}, waiting
 
 
 def _bundles(folder: ResultFolder, namespace: str) -> dict[str, BundleList]:
@@ -186,7 +185,7 @@ def _bundles(folder: ResultFolder, namespace: str) -> dict[str, BundleList]:
 
 
 def _settings(folder: ResultFolder) -> BrokerSettings | None:
-    """The brokers' settings, None where no answer has any: then they are inferred."""
+    """The brokers' settings, None where no answer had any: then they are inferred."""
     if not parts_of(folder, "settings"):
         return None
     rows: Iterable[Mapping[str, str]] = read_table(folder, "settings", ("name", "value")).to_pylist()
@@ -203,5 +202,6 @@ def _release(folder: ResultFolder) -> str | None:
     """The release that most brokers have; the first by name of equally many."""
     if not parts_of(folder, "brokers"):
         return None
-    versions = [each for each in read_table(folder, "brokers", ("version",)).to_pydict()["version"] if each]
+    rows = read_table(folder, "brokers", ("version",)).to_pydict()
+    versions = [version for version in rows["version"] if version]
     return max(sorted(set(versions)), key=versions.count) if versions else None

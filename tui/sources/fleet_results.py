@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from engine.errors import InputError
+from engine.errors import InputError, system_reason
 from engine.views.fleet.summary import FILE_NAME, FleetSummary, read_summary
 from tui.sources.fleet_listing import Columns, Listing, whole
-from tui.sources.fleet_tables import ResultFolder, empty_table, parts_of, read_table
+from tui.sources.fleet_tables import ResultFolder, document_of, empty_table, parts_of, read_table
 
 SUBSCRIPTIONS: Final = "worst_subscriptions"
 NAMESPACES: Final = "worst_namespaces"
@@ -42,7 +42,7 @@ REPEATED: Final = (
     "table",
     "file",
 )
-"""Columns with few words, each many times: read as dictionaries, they cost a fraction."""
+"""Columns with few different words: read as dictionaries, they cost a fraction."""
 QUARANTINES: Final = {
     "import": "quarantine",
     "assign": "assign_quarantine",
@@ -55,9 +55,9 @@ FLAG_OFF: Final = "flag_off"
 
 
 class FleetResults:
-    """What a folder holds. The list of subscriptions is read at once, the others when they are first wanted.
+    """The lists of a folder, read when they are first needed.
 
-    ``summary`` is None where there is none, or none that can be read; ``complaint`` says then why.
+    ``summary`` is None where there is none, or none that can be read; ``complaint`` then says why.
     """
 
     def __init__(self, folder: ResultFolder) -> None:
@@ -67,11 +67,11 @@ class FleetResults:
         self._lists: dict[str, Listing] = {}
         self._warmed: set[str] = set()
         try:
-            self.summary = read_summary(_document(folder, FILE_NAME), FILE_NAME)
+            self.summary = read_summary(document_of(folder, FILE_NAME), FILE_NAME)
         except FileNotFoundError:
             self.complaint = f"{folder.name} holds no {FILE_NAME}; ringside fleet report makes one"
         except OSError as error:
-            self.complaint = f"{FILE_NAME} cannot be read: {error.strerror or error}"
+            self.complaint = f"{FILE_NAME} cannot be read: {system_reason(error)}"
         except InputError as error:
             self.complaint = str(error)
 
@@ -82,7 +82,7 @@ class FleetResults:
         return name or str(self.folder)
 
     def listing(self, name: str) -> Listing:
-        """One of the lists, as its job wrote it: the worst first. Raises ``InputError``: what is missing."""
+        """One of the lists, as its job wrote it: the worst first. Raises ``InputError``, which says what is missing."""
         if name not in self._lists:
             table = self._set_aside() if name == SET_ASIDE else self._table(name)
             self._lists[name] = whole(Columns(table, SEARCHED[name]))
@@ -97,18 +97,18 @@ class FleetResults:
 
     @property
     def first(self) -> str:
-        """The list to begin with: subscriptions, but brokers where only they were looked at."""
+        """The list to begin with: subscriptions, or brokers where the jobs were run for those alone."""
         return BROKERS if not len(self.listing(SUBSCRIPTIONS)) and len(self.listing(BROKERS)) else SUBSCRIPTIONS
 
     def warm(self, name: str) -> None:
-        """Make in a thread what keys on a list will ask for, once. A daemon: nobody waits for it at the end."""
+        """Compute once, in a daemon thread, what keys on a list will need."""
         if name not in self._warmed:
             self._warmed.add(name)
             Thread(target=self.listing(name).columns.warm, name=f"warm {name}", daemon=True).start()
 
     def _table(self, name: str) -> Any:
-        # The job report may have failed where others did not, or only the brokers were asked for; in a folder without
-        # any result its tables are missed.
+        # The job report may have failed where others did not, or only the brokers were asked for. Its tables are
+        # required where the folder has no other result.
         others = (FINDINGS, SET_ASIDE, BROKERS)
         optional = name in (FINDINGS, BROKERS) or any(parts_of(self.folder, other) for other in others)
         if optional and not parts_of(self.folder, name):
@@ -127,12 +127,8 @@ class FleetResults:
         return pa.table({column: pa.array([], pa.string()) for column in (*SEARCHED[SET_ASIDE], "kind", "job")})
 
 
-def _document(folder: ResultFolder, name: str) -> bytes:
-    return (folder / name).read_bytes() if isinstance(folder, Path) else folder.document(name)
-
-
 def read_results(folder: ResultFolder) -> FleetResults:
-    """A result folder. Raises ``InputError``: what is missing, and which command makes it."""
+    """Open a result folder. Raises ``InputError``, which says what is missing and which command makes it."""
     results = FleetResults(folder)
     results.listing(SUBSCRIPTIONS)
     results.listing(NAMESPACES)

@@ -24,7 +24,7 @@ from engine.views.fleet.difference import (
     RunColumns,
     SubscriptionColumns,
 )
-from tui.sources.fleet_tables import ResultFolder, parts_of, read_table
+from tui.sources.fleet_tables import ResultFolder, first_line, parts_of, read_table
 
 COMPARED: Final = ("assignments", "subscription_loads", "worst_subscriptions", "findings", "topics", "brokers")
 """The tables that a comparison reads, of which a run may lack some."""
@@ -34,7 +34,7 @@ _FINDING: Final = tuple(field.name for field in fields(FindingPlace))
 _FEW: Final = (
     "namespace", "subscription", "policy", "active_consumer", "type", "verdict", "rule", "severity", "run_id",
 )  # fmt: skip
-"""Columns with few values, each many times."""
+"""Columns with few different values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +65,19 @@ class RunTables:
 
     def run_ids(self) -> set[str]:
         """The runs that any of the tables has rows of."""
-        found: set[str] = set()
+        run_ids: set[str] = set()
         for name in filter(self.has, COMPARED):
             self._check(name, ["run_id"])
-            found |= _values(read_table(self.folder, name, ["run_id"], None, ["run_id"]).column("run_id"))
-        return found
+            run_ids |= _values(read_table(self.folder, name, ["run_id"], None, ["run_id"]).column("run_id"))
+        return run_ids
 
     def _check(self, name: str, columns: Iterable[str]) -> None:
         part = parts_of(self.folder, name)[0]
         try:
-            there = set(pq.read_schema(part if isinstance(part, Path) else part.input_file()).names)
+            known = set(pq.read_schema(part if isinstance(part, Path) else part.input_file()).names)
         except (pa.ArrowException, OSError, ValueError) as error:
-            reason = (str(error).splitlines() or ["it is damaged"])[0]
-            raise InputError(f"{self.folder}/{name} cannot be read: {reason}") from error
-        lacking = [column for column in columns if column not in there]
+            raise InputError(f"{self.folder}/{name} cannot be read: {first_line(error)}") from error
+        lacking = [column for column in columns if column not in known]
         if lacking:
             raise InputError(
                 f"{self.folder}/{name} has no column {lacking[0]}, so another release wrote it; make it again with"
@@ -87,7 +86,7 @@ class RunTables:
 
 
 class _ArrowNames(Sequence[str]):
-    """The values of a dictionary, made only where one is asked for: a fleet has millions of topics."""
+    """The values of a dictionary, decoded one by one when asked for: a fleet has millions of topics."""
 
     def __init__(self, values: Any) -> None:
         self._values = values
@@ -113,23 +112,20 @@ def coded(before: Any, after: Any) -> Coded:
     both = pa.chunked_array(chunks)
     both = both.unify_dictionaries() if pa.types.is_dictionary(both.type) else both.dictionary_encode()
     codes = [pc.fill_null(chunk.indices, NOTHING).to_numpy(zero_copy_only=False) for chunk in both.chunks]
-    every = np.concatenate(codes).astype(np.int64)
-    return Coded(_ArrowNames(both.chunk(0).dictionary), every[: len(before)], every[len(before) :])
+    all_codes = np.concatenate(codes).astype(np.int64)
+    return Coded(_ArrowNames(both.chunk(0).dictionary), all_codes[: len(before)], all_codes[len(before) :])
 
 
 def runs_of(before: RunTables, after: RunTables) -> tuple[Run, Run]:
-    """What the tables say of the two runs.
-
-    Raises ``InputError``: not a result, a run that is not there, or twice the same run.
-    """
+    """The two runs. Raises ``InputError`` for what is not a result, an unknown run, or the same run twice."""
     for tables in (before, after):
         if not any(map(tables.has, COMPARED)):
             raise InputError(
                 f"{tables.folder} is not a result of a fleet: it holds none of the tables {', '.join(COMPARED)}; make"
                 " it with ringside fleet run IN OUT"
             )
-        if tables.run_id and tables.run_id not in (there := tables.run_ids()):
-            raise InputError(f"{tables.folder} has no run {tables.run_id!r}; it has {', '.join(sorted(there))}")
+        if tables.run_id and tables.run_id not in (run_ids := tables.run_ids()):
+            raise InputError(f"{tables.folder} has no run {tables.run_id!r}; it has {', '.join(sorted(run_ids))}")
     runs = _run(before), _run(after)
     if runs[0].run_id == runs[1].run_id:
         raise InputError(
@@ -182,15 +178,15 @@ def _owners_of(tables: RunTables) -> Any:
     names = ("namespace", "subscription")
     in_force = tables.read("subscription_loads", (*names, "policy"), [("in_force", "=", True)])
     policies = sorted(_values(in_force.column("policy")))
-    every = []
+    tables_of_policies = []
     for policy in policies or [""]:
         rows = tables.read("assignments", _OWNERS, [("policy", "=", policy)])
         if len(policies) > 1:
             ruled = in_force.filter(pc.equal(in_force.column("policy").cast(pa.string()), policy))
             mine, others = keyed(*(coded(rows.column(name), ruled.column(name)) for name in names))
             rows = rows.filter(pa.array(np.isin(mine, others)))
-        every.append(rows)
-    return pa.concat_tables(every)
+        tables_of_policies.append(rows)
+    return pa.concat_tables(tables_of_policies)
 
 
 def _subscriptions(before: RunTables, after: RunTables) -> SubscriptionColumns:

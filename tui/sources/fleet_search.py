@@ -1,4 +1,4 @@
-"""Texts that are looked through at every letter that is typed: one buffer of bytes, compared as a whole."""
+"""Texts that are searched at every letter that is typed: one buffer of bytes, compared as a whole."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 _KNOWN: Final = "abcdefghijklmnopqrstuvwxyz0123456789-_./:"
-"""Letters for which it is known which rows have them: the first one that is typed fits most of the rows."""
+"""Letters with an index of their rows: the first letter that is typed fits most of the rows."""
 _ROWS: Final = 1 << 16
 _PIECE: Final = 1 << 20
-"""Bytes looked through at a time: what fits the processor's cache."""
+"""Bytes searched at a time: what fits the processor's cache."""
 _MANY: Final = 3
-"""From one hit in so many rows on, all bytes are reduced to find the rows of hits, which costs the same always."""
+"""From one hit in so many rows on, the rows are found by reducing all bytes, which costs the same for any hits."""
 
 
 class Haystack:
-    """The texts of an array without their case. O(bytes) to make and to look through, whatever is looked for."""
+    """The texts of an array without their case. O(bytes) to build and to search, whatever is searched for."""
 
     def __init__(self, texts: Any) -> None:
         folded = pc.cast(pc.utf8_lower(pc.fill_null(texts, "")), pa.large_string())
         end, nothing = (pa.scalar(text, pa.large_string()) for text in ("\n", ""))
-        # With an end of its own no text is empty, and nothing is found across two of them.
+        # With a line end after each, no text is empty, and no match goes across two of them.
         whole = pc.binary_join_element_wise(folded, nothing, end)
         _, offsets, data = whole.buffers()
         self._count = len(whole)
@@ -58,11 +58,11 @@ class Haystack:
         return np.maximum.reduceat(marks, self._starts).view(bool)
 
     def _places(self, letters: bytes) -> NDArray[np.int64]:
-        """Where a text begins. One that goes on from one of before, letter by letter, costs its places and no more."""
+        """Where a text begins. One that continues an earlier one, as people type, is looked for at its places only."""
         known = max((searched for searched in self._kept if letters.startswith(searched)), key=len, default=b"")
         if known:
             places = self._kept[known]
-            # An end follows every text, so there is always something to look at.
+            # A line end follows every text, so this stays inside the buffer.
             for at in range(len(known), len(letters)):
                 places = places[self._data[places + at] == letters[at]]
         else:

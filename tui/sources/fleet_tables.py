@@ -1,4 +1,4 @@
-"""Parquet tables of a fleet's result folder, read with Arrow and held against what the jobs write. Needs pyarrow."""
+"""Parquet tables of a fleet's result folder, read with Arrow and checked against what the jobs write. Needs pyarrow."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _DECLARED: Final[Mapping[str, str]] = {
     "settings": "name: text, value: text",
     "brokers": "broker: text, version: text, run_id: text*",
 }
-"""What is read of each table: columns and types. With ``?`` rows may have none, with ``*`` earlier releases lack it."""
+"""What is read of each table: columns and types. ``?``: a row may have none; ``*``: earlier releases lack it."""
 
 
 class StoredResults(Protocol):
@@ -91,30 +91,35 @@ def parts_of(folder: ResultFolder, name: str) -> Sequence[Any]:
     try:
         return folder.parts(name)
     except OSError as error:
-        raise InputError(f"{folder} cannot be read: {_first_line(error)}") from error
+        raise InputError(f"{folder} cannot be read: {first_line(error)}") from error
+
+
+def document_of(folder: ResultFolder, name: str) -> bytes:
+    """A JSON document of the folder. Raises ``OSError``."""
+    return (folder / name).read_bytes() if isinstance(folder, Path) else folder.document(name)
 
 
 def read_table(
     folder: ResultFolder,
     name: str,
     columns: Sequence[str] | None = None,
-    wanted: Sequence[Any] | Any | None = None,
+    filters: Sequence[Any] | Any | None = None,
     repeated: Sequence[str] = (),
 ) -> Any:
-    """A ``pyarrow.Table``; ``wanted`` are filters as pyarrow takes them, ``repeated`` columns come as dictionaries.
+    """A ``pyarrow.Table``, with ``filters`` as pyarrow takes them; ``repeated`` columns come as dictionaries.
 
-    Raises ``InputError``: a table that is not there, with the command that makes it, or one that cannot be read or is
-    not as the jobs write it.
+    Raises ``InputError`` for a table that is missing, with the command that makes it, cannot be read, or differs from
+    what the jobs write.
     """
     chosen = list(columns) if columns is not None else None
     try:
         try:
-            table = _read(folder, name, chosen, wanted, repeated)
+            table = _read(folder, name, chosen, filters, repeated)
         except FileNotFoundError:  # a new result took the place of this one
-            table = _read(folder, name, chosen, wanted, repeated)
+            table = _read(folder, name, chosen, filters, repeated)
         fault = _fault(table, name, chosen)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{folder}/{name} cannot be read: {_first_line(error)}") from error
+        raise InputError(f"{folder}/{name} cannot be read: {first_line(error)}") from error
     if fault:
         raise InputError(f"{folder}/{name} {fault}; make it again with ringside fleet run IN OUT")
     return table
@@ -126,7 +131,7 @@ def empty_table(name: str) -> Any:
     return pa.schema([(column, _TYPES[kind.rstrip("?*")]) for column, _, kind in columns]).empty_table()
 
 
-def _read(folder: ResultFolder, name: str, columns: list[str] | None, wanted: Any, repeated: Sequence[str]) -> Any:
+def _read(folder: ResultFolder, name: str, columns: list[str] | None, filters: Any, repeated: Sequence[str]) -> Any:
     parts = parts_of(folder, name)
     if not parts:
         raise InputError(
@@ -134,11 +139,12 @@ def _read(folder: ResultFolder, name: str, columns: list[str] | None, wanted: An
         )
     files = (part if isinstance(part, Path) else part.input_file() for part in parts)
     return pa.concat_tables(
-        [pq.read_table(file, columns=columns, filters=wanted, read_dictionary=list(repeated)) for file in files]
+        [pq.read_table(file, columns=columns, filters=filters, read_dictionary=list(repeated)) for file in files]
     )
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """The first line of an error message, without the pages that follow."""
     return (str(error).splitlines() or ["it is damaged"])[0]
 
 

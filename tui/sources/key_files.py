@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.admin.reading import MAX_INPUT_BYTES, opened, size_text
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import InputError, Problem, Rejection, system_reason
 from engine.keyshared.keys import (
     BASE64,
     HEX,
@@ -30,13 +30,13 @@ MAX_KEYS: Final = 10_000_000
 """Different keys beyond which a file is refused: some gigabytes of memory."""
 
 _KEYS: Final = ("ordering_key", "ordering_key_base64", "key", "key_base64")
-"""Columns with a key, the one that counts first."""
+"""Columns with a key; the first one that has a value counts."""
 
 MAX_LINE_BYTES: Final = 10**6
 """A longer line is not a key: brokers take no message as large as that with a key in it."""
 
 MAX_TEXT_BYTES: Final = 5 * 10**7
-"""What is read of a list of consumers, which is kept as one text."""
+"""The most that is read of a list of consumers, which is kept as one text."""
 
 _PIECE: Final = 1 << 18
 PROBLEMS_KEPT: Final = 100
@@ -55,9 +55,9 @@ class KeyFile:
 def read_keys(path: str) -> KeyFile:
     """Read a key a line, ``-`` for standard input: a text form of ``key_text``, then if wanted a tab and a count.
 
-    Below a header such as ``key,count`` (``key_traces``) each row is an event. A key that is there several times has
-    as many messages more. Blank lines are passed over (the empty key is ``text:``). Raises ``InputError`` when the
-    file cannot be read, has no key at all, or more than ``MAX_KEYS``.
+    Below a header such as ``key,count`` (``key_traces``) each row is an event. Messages of a key that is listed several
+    times are summed. Blank lines are skipped (the empty key is ``text:``). Raises ``InputError`` when the file cannot
+    be read, has no key at all, or more than ``MAX_KEYS``.
     """
     counts: dict[bytes, int] = {}
     source = "standard input" if path == STANDARD_INPUT else path
@@ -68,7 +68,7 @@ def read_keys(path: str) -> KeyFile:
     lines = _lines(path)
     first = next(lines, b"")
     header = header_of(first, path)
-    if header is not None and (ignored := not_read(header)):
+    if header is not None and (ignored := ignored_columns(header)):
         problems.add(1, f"not read: {ignored}; a column with the number of messages is called count")
     entries = events(lines, header, source) if header is not None else _entries(chain([first], lines))
     for number, entry in entries:
@@ -136,7 +136,7 @@ class _Problems:
 
 
 def _key(text: bytes) -> bytes | str:
-    """The key of a line, or why it is none."""
+    """The key of a line, or why it is not one."""
     try:
         decoded = text.decode("utf-8")
     except UnicodeDecodeError:
@@ -154,7 +154,7 @@ def _count(text: bytes) -> int | None:
 
 
 def _lines(path: str, *, limit: int = MAX_INPUT_BYTES, line_limit: int = MAX_LINE_BYTES) -> Iterator[bytes]:
-    """Lines without their ends, of one above ``line_limit`` its beginning. Raises ``InputError``, also for too many."""
+    """Lines without line ends, cut behind ``line_limit``. Raises ``InputError``, also above ``limit`` bytes."""
     source = "standard input" if path == STANDARD_INPUT else path
     try:
         with _opened(path) as pieces:
@@ -163,7 +163,7 @@ def _lines(path: str, *, limit: int = MAX_INPUT_BYTES, line_limit: int = MAX_LIN
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        raise InputError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{source}: {system_reason(error)}") from error
 
 
 def _within(limit: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -176,7 +176,7 @@ def _within(limit: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _split(pieces: Iterable[bytes], line_limit: int) -> Iterator[bytes]:
-    """Lines of pieces that are cut anywhere. Of a line without an end no more is kept than can be said of it."""
+    """Split pieces that begin and end anywhere into lines. Of a longer line one byte above ``line_limit`` is kept."""
     begun = bytearray()
     for piece in pieces:
         *lines, rest = piece.split(b"\n")
@@ -199,8 +199,9 @@ def _opened(path: str) -> Iterator[Iterable[bytes]]:
         yield file.pieces()
 
 
-_TELL_A_KEY: Final = frozenset({*_KEYS, "producer_name"})
-_KNOWN: Final = _TELL_A_KEY | {"namespace", "subscription", "sequence_id", "count"}
+_KEY_SOURCES: Final = frozenset({*_KEYS, "producer_name"})
+"""Columns from which a key follows."""
+_KNOWN: Final = _KEY_SOURCES | {"namespace", "subscription", "sequence_id", "count"}
 _CSV: Final = ".csv"
 _MOST_DIGITS: Final = 18
 
@@ -221,14 +222,14 @@ def header_of(line: bytes, path: str) -> tuple[str, ...] | None:
     except (UnicodeDecodeError, csv.Error):
         return None
     if path.lower().endswith(_CSV):
-        return names if _TELL_A_KEY.intersection(names) else None
-    return names if len(names) > 1 and _TELL_A_KEY.intersection(names) and _KNOWN.issuperset(names) else None
+        return names if _KEY_SOURCES.intersection(names) else None
+    return names if len(names) > 1 and _KEY_SOURCES.intersection(names) and _KNOWN.issuperset(names) else None
 
 
-def not_read(header: Sequence[str], *, shown: int = 5) -> str:
-    """The columns that nothing is taken from, where none of all is the count that one of them may be meant for.
+def ignored_columns(header: Sequence[str], *, shown: int = 5) -> str:
+    """The columns that are not read, one of which may be meant as the count; "" where there is a count.
 
-    >>> not_read(("key", "n")), not_read(("key", "count", "at")), not_read(("key",))
+    >>> ignored_columns(("key", "n")), ignored_columns(("key", "count", "at")), ignored_columns(("key",))
     ('n', '', '')
     """
     others = [] if "count" in header else [name for name in header if name not in _KNOWN]
@@ -236,7 +237,7 @@ def not_read(header: Sequence[str], *, shown: int = 5) -> str:
 
 
 def events(lines: Iterable[bytes], header: tuple[str, ...], source: str) -> Iterator[tuple[int, Event | str]]:
-    """The events below a header, each with its line from 2 on; a text says why a row is none.
+    """The events below a header, each with its line from 2 on; a text says why a row is not one.
 
     An empty field is one that the message does not have. Raises ``InputError`` for events of several subscriptions,
     whose keys would be taken for those of one.

@@ -29,7 +29,7 @@ def missing(path: str, names: Iterable[str] = (), kind: str = "command") -> str 
         if Path(path).is_symlink():
             return f"{path}: is a link that leads nowhere; name the {'file' if words else 'file or folder'} itself"
     except (OSError, ValueError):
-        return None  # there is something wrong with it, and reading it will tell what
+        return None  # reading it will say what is wrong with it
     near = difflib.get_close_matches(path, list(dict.fromkeys([*words, *_neighbours(path)])), n=3, cutoff=_CUTOFF)
     meant = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{path}: no such file{',' if words else ' or'} folder{f' or {kind}' if words else ''}{meant}"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from platformdirs import user_state_path
 
 from engine.cluster.timeline import Timeline
+from engine.errors import system_reason
 
 if TYPE_CHECKING:
     from engine.cluster.journal.file import Journal
@@ -101,7 +102,7 @@ def _make_private(folder: Path) -> None:
 
 
 def _removed(path: Path) -> bool:
-    """Remove a journal unless a process holds its lock; whether it is gone."""
+    """Remove a journal unless a process holds its lock, and return whether it is gone."""
     from engine.disk import Disk
 
     disk = Disk()
@@ -121,7 +122,7 @@ def _removed(path: Path) -> bool:
 
 
 def _is_running(pid: int) -> bool:
-    """Where a file system has no locks, the process in the name is all that is known of a writer."""
+    """Whether the process in a journal's name runs: all that is known of a writer where a file system has no locks."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -131,8 +132,8 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-class Keeping:
-    """Saves timelines to one journal. What the disk refuses is said, tried again with the next step, and never raised.
+class SessionSaver:
+    """Saves timelines to one journal. A failure is reported, tried again with the next step, and never raised.
 
     Either ``journal`` is open already, or ``place`` is asked for a path once there is a first step: a session in which
     nothing was done leaves no file.
@@ -146,7 +147,7 @@ class Keeping:
         self.trouble = ""
 
     def record(self, timeline: Timeline) -> str:
-        """Save what is new; the answer, for the status line, says where the steps are or why they are not safe."""
+        """Save the new steps, and return for the status line where they are or why they are not saved."""
         self._last = timeline
         if self._journal is None and not timeline.log:
             return ""
@@ -165,14 +166,14 @@ class Keeping:
         return self.trouble
 
     def _open(self, timeline: Timeline) -> str:
-        """Make the file with all steps so far; the reason when it cannot be made, "" when it is made."""
+        """Create the file with all steps so far; return why it cannot be created, "" when it is."""
         from engine.cluster.journal.file import Journal, JournalFailure
 
         try:
             self._path = self._place()
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            return f"{where}{error.strerror or error}"
+            return f"{where}{system_reason(error)}"
         journal = Journal.create(self._path, timeline)
         if isinstance(journal, JournalFailure):
             return str(journal)

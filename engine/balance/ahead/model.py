@@ -78,9 +78,9 @@ class AheadMove:
     topics: int
     msgs_per_sec: float
     bytes_per_sec: float
-    returns: bool = False
-    producers: int = 0
-    consumers: int = 0
+    returns: bool
+    producers: int
+    consumers: int
 
 
 def move_of(

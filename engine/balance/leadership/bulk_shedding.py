@@ -32,7 +32,7 @@ from engine.balance.placement.strategies import (
 )
 from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shedding import strategies as shedders
-from engine.balance.shedding.average import AverageMemory, destination_key, put_destination
+from engine.balance.shedding.average import AverageMemory, destination_key
 from engine.balance.shedding.model import RankedAverages, ShedView
 from engine.balance.shedding.strategies import AVERAGE
 from engine.balance.top_bundles import SYSTEM_NAMESPACE
@@ -102,7 +102,6 @@ class BulkShedding:
         self._counts: dict[str, tuple[BrokerLoad, Counter[str]]] = {}
         self._allowed: dict[tuple[str, bool], tuple[str, ...]] = {}
         self._destinations: dict[str | bytes, str] = {}
-        self._owners: dict[str | bytes, str] = {}
         self._namespaces: dict[str, str] = {}
         self._figures: dict[str, tuple[BrokerLoad, float, float]] = {}
         self._chances: dict[tuple[str, ...], dict[str, float]] = {}
@@ -163,8 +162,8 @@ class BulkShedding:
         self._recently_unloaded = recent
         self.shedder, plan = shedders.shed(self.shedder, self.view(), settings, rules)
         if isinstance(self.shedder, AverageMemory):
-            self._destinations, self._owners = dict(self.shedder.destinations), dict(self.shedder.owners)
-            self.shedder = replace(self.shedder, destinations=self._destinations, owners=self._owners)
+            self._destinations = dict(self.shedder.destinations)
+            self.shedder = replace(self.shedder, destinations=self._destinations)
         unloads: list[Unload] = []
         for source, bundles in plan.unloads:
             for bundle in bundles:
@@ -351,8 +350,8 @@ class BulkShedding:
     def _remember(self, bundle: str, placement: Placement, picked: str) -> None:
         rules = self._leader.rules
         if placement.reason == "random" and rules.avg_destinations != "attempt":
-            key = destination_key(bundle, self._averages[bundle], rules)
-            put_destination(self._destinations, self._owners, key, bundle, picked)
+            # What is unloaded was planned before, so a record that is equal is the key already and keeps its owner.
+            self._destinations[destination_key(bundle, self._averages[bundle], rules)] = picked
 
 
 def can_shed_in_bulk(leader: Leader, state: LeaderState) -> bool:

@@ -173,28 +173,20 @@ def shed_transfer(
             skip=statistics.reason, blamed=statistics.broker
         )
     run = _Cycle(view, settings, rules, memory, statistics)
-    sign = run.sign
+    sign, deviation = run.sign, statistics.deviation  # the pairs change that of the statistics
     hits = memory.hits + 1 if sign is not None else 0
     memory = replace(
-        memory,
-        hits=hits,
-        mean=statistics.mean,
-        deviation=statistics.deviation,
-        recent_brokers=statistics.recent_brokers,
+        memory, hits=hits, mean=statistics.mean, deviation=deviation, recent_brokers=statistics.recent_brokers
     )
     if hits <= settings.loadBalancerSheddingConditionHitCountThreshold:
         blamed = None if sign is None or sign == "deviation" else run.order[0 if sign == "underloaded" else -1]
-        return memory, TransferCycle(
-            skip="HitCount", blamed=blamed, hits=hits, deviation=statistics.deviation, sign=sign
-        )
+        return memory, TransferCycle(skip="HitCount", blamed=blamed, hits=hits, deviation=deviation, sign=sign)
     run.go_through_pairs()
     decisions = tuple(dict.fromkeys(run.decisions))
     if decisions:
-        return replace(memory, hits=0), TransferCycle(
-            decisions, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation, sign=sign
-        )
+        memory = replace(memory, hits=0)
     return memory, TransferCycle(
-        skip=run.why_nothing, pairs=tuple(run.pairs), hits=hits, deviation=statistics.deviation, sign=sign
+        decisions, None if decisions else run.why_nothing, tuple(run.pairs), None, hits, deviation, sign
     )
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from engine.cluster.journal.lines import Recovered, cursor_line, header_line, read_lines, step_line
 from engine.cluster.timeline import Timeline
 from engine.disk import Disk
-from engine.errors import InputError, Problem
+from engine.errors import InputError, Problem, system_reason
 
 JOURNAL_LIMIT_BYTES: Final = 2**30
 """A larger file is not read."""
@@ -91,7 +91,7 @@ class Journal:
         try:
             draft = disk.draft(where.parent, private=True)
         except OSError as error:
-            return JournalFailure(str(path), "create", _sentence(error), error.errno or 0)
+            return JournalFailure(str(path), "create", system_reason(error), error.errno or 0)
         journal = None
         try:
             begun = Timeline.start(timeline.initial, timeline.seed, timeline.source)
@@ -105,7 +105,7 @@ class Journal:
             advice = "there is such a file already; resume it, or choose another name"
             return JournalFailure(str(path), "create", advice, error.errno or 0)
         except OSError as error:
-            return JournalFailure(str(path), "create", _sentence(error), error.errno or 0)
+            return JournalFailure(str(path), "create", system_reason(error), error.errno or 0)
         finally:
             if journal is None:
                 disk.discard(draft)
@@ -121,7 +121,7 @@ class Journal:
         try:
             descriptor = disk.open(where)
         except OSError as error:
-            return JournalFailure(str(path), "resume", _sentence(error), error.errno or 0)
+            return JournalFailure(str(path), "resume", system_reason(error), error.errno or 0)
         try:
             if not disk.lock(descriptor):
                 advice = "another process writes this journal; close that one, or replay the file without going on"
@@ -139,7 +139,7 @@ class Journal:
             problems = _set_aside(where, descriptor, disk, data, recovered)
         except OSError as error:
             disk.close(descriptor)
-            reason = f"what cannot be read could not be set aside ({_sentence(error)}); the file is as it was"
+            reason = f"what cannot be read could not be set aside ({system_reason(error)}); the file is as it was"
             return JournalFailure(str(path), "resume", reason, error.errno or 0, len(recovered.timeline.log))
         journal = cls(where, descriptor, disk, recovered.good_bytes, recovered.timeline)
         return Resumed(journal, recovered.timeline, problems)
@@ -192,7 +192,7 @@ class Journal:
         except OSError as error:
             self._roll_back()
             return JournalFailure(
-                str(self._path), "save", _sentence(error), error.errno or 0, self._steps, not self._torn
+                str(self._path), "save", system_reason(error), error.errno or 0, self._steps, not self._torn
             )
         self._safe_bytes += len(data)
         return None
@@ -225,7 +225,7 @@ def _read(path: Path, descriptor: int | None = None) -> bytes:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read()
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {_sentence(error)}") from error
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
 
 
 def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, recovered: Recovered) -> tuple[Problem, ...]:
@@ -254,7 +254,3 @@ def _new_torn_file(path: Path, rest: bytes, disk: Disk) -> Path:
     finally:
         disk.discard(draft)
     raise FileExistsError(errno.EEXIST, f"there are {_TORN_NAMES} torn files next to it already")
-
-
-def _sentence(error: OSError) -> str:
-    return error.strerror or str(error)

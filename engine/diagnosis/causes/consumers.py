@@ -129,7 +129,7 @@ def of_active(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             ACTIVE_NO_PERMITS if dispatcher.sub.type == FAILOVER else NO_PERMITS,
             Verdict.BLOCKS,
-            f"{active.name} is active and {_asks_not(active)}: {counted(dispatcher.backlog, 'message')} wait",
+            f"{active.name} is active and {_lack_of_permits(active)}: {counted(dispatcher.backlog, 'message')} wait",
             dispatcher.topic,
             blocked=(active.name,),
             by=(active.name,),
@@ -164,7 +164,7 @@ def of_key_owner(seen: SubscriptionSeen) -> Judgement:
         return Cause(
             OWNER_NO_PERMITS,
             Verdict.BLOCKS,
-            f"{joined(names)} {_asks_not(still[0])}: {counted(dispatcher.replay, 'message')} of its keys wait",
+            f"{joined(names)} {_lack_of_permits(still[0])}: {counted(dispatcher.replay, 'message')} of its keys wait",
             dispatcher.topic,
             blocked=names,
             by=names,
@@ -216,7 +216,7 @@ def of_all(seen: SubscriptionSeen) -> Judgement:
     return worst_of(seen, decide)
 
 
-def _asks_not(consumer: ConsumerSeen) -> str:
+def _lack_of_permits(consumer: ConsumerSeen) -> str:
     """Describe a consumer without permits."""
     if consumer.facts.first_flow_ms == 0:
         return "has never asked for messages"

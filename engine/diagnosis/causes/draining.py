@@ -53,14 +53,14 @@ def draining(seen: SubscriptionSeen) -> Judgement:
             f"{', '.join(pairs) or joined(holders) + ' keeps slots from draining'};"
             f" {counted(dispatcher.replay, 'message')} wait, worst slot {worst.hash}",
             dispatcher.topic,
-            blocked=tuple(slot.name for slot in dispatcher.consumers if slot.name in waiting_at),
+            blocked=tuple(consumer.name for consumer in dispatcher.consumers if consumer.name in waiting_at),
             by=holders,
             waiting=dispatcher.replay,
             numbers=(
                 ("draining_slots", len(slots)),
                 ("draining_slots_blocking", len(blocking)),
                 ("unacked_in_draining_slots", sum(slot.unacked for _, slot in slots)),
-                ("unacked_of_holder", sum(slot.unacked for slot in dispatcher.consumers if slot.name in holders)),
+                ("unacked_of_holder", sum(holder.unacked for holder in dispatcher.consumers if holder.name in holders)),
                 ("in_replay", dispatcher.replay),
                 ("blocked_attempts", attempts),
                 ("worst_slot", worst.hash),
@@ -79,7 +79,7 @@ def _attempts_before(dispatcher: Dispatcher) -> int | None:
     if dispatcher.before is None or dispatcher.restarted:
         return None
     return sum(
-        draining.blocked_attempts for old in dispatcher.before.subscription.consumers for draining in old.draining
+        slot.blocked_attempts for consumer in dispatcher.before.subscription.consumers for slot in consumer.draining
     )
 
 

@@ -301,10 +301,10 @@ def idle(seen: SubscriptionSeen) -> Judgement:
 
 def catching_up(seen: SubscriptionSeen) -> Judgement:
     """Decide whether a backlog shrinks."""
-    growth = [dispatcher.backlog_growth for dispatcher in seen.dispatchers]
-    if None in growth:
+    growths = [dispatcher.backlog_growth for dispatcher in seen.dispatchers]
+    if None in growths:
         return "one moment alone does not say"
-    total = sum(dispatcher or 0 for dispatcher in growth)
+    total = sum(growth or 0 for growth in growths)
     if (
         not seen.backlog
         or total >= 0

@@ -235,7 +235,7 @@ def _reported(dispatcher: Dispatcher) -> tuple[tuple[Consumer, ...], RangesById]
 
 def _tiles(reported: RangesById) -> bool:
     """Whether each consumer has one range and together they are 0 to 65536, as auto-split has them."""
-    pieces = sorted(piece for those in reported.values() for piece in those)
+    pieces = sorted(piece for ranges in reported.values() for piece in ranges)
     if len(pieces) != len(reported) or pieces[0].start != 0 or pieces[-1].end not in (RANGE_SIZE - 1, RANGE_SIZE):
         return False
     return all(later.start == earlier.end + 1 for earlier, later in pairwise(pieces))
@@ -249,9 +249,9 @@ def _ring(
     release: str = "",
     namesakes: RangesById | None = None,
 ) -> RangesById | None:
-    """The ranges that the ring gives, None where there can be none.
+    """The ranges that the ring gives; None where the consumers cannot have a ring.
 
-    With ``namesakes`` others of the same names had connected and left, as those ranges show.
+    ``namesakes``: reported ranges, which show how many others of the same names had connected before and left.
     """
     from engine.keyshared.admission import KeySharedMode, assemble
     from engine.keyshared.name_indices import with_namesakes_gone
@@ -275,7 +275,7 @@ def _ring(
 def _ring_of(
     consumers: tuple[Consumer, ...], settings: BrokerSettings, behaviour: ReleaseBehaviour
 ) -> RangesById | None:
-    """The same for the topics of one subscription, which mostly have the same consumers. Shared: do not change it."""
+    """The ranges of a ring, cached since most topics of a subscription have the same consumers; do not change them."""
     from engine.keyshared.admission import JoinRefused, KeySharedMode, assemble
 
     selector = assemble(consumers, KeySharedMode.AUTO_SPLIT, settings, behaviour)
@@ -287,8 +287,8 @@ def _joined(selector: Selector) -> RangesById:
 
 
 def _reason(seen: SubscriptionSeen, consumers: tuple[Consumer, ...], reported: RangesById) -> str:
-    """What explains the difference best, the surest first."""
-    pieces = sorted(piece for those in reported.values() for piece in those)
+    """Say what explains the difference best; the surest explanations are tried first."""
+    pieces = sorted(piece for ranges in reported.values() for piece in ranges)
     if any(earlier.end >= later.start for earlier, later in pairwise(pieces)):
         return "somebody joined or left while the answer was made, since two consumers report one slot"
     points = BrokerSettings().subscriptionKeySharedConsistentHashingReplicaPoints

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import fsum, inf
+from math import inf
 from typing import Final
 
 from engine.bundles.algorithms import flow_limits
 from engine.lint.model import Finding, NamespaceCase, Rule, Severity
+from engine.lint.topics import above, traffic_of
 from engine.text import counted
 
 ID: Final = "bundle-hot-topic"
@@ -36,23 +37,19 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     # A limit of 0 or less is exceeded by everything, and so says nothing about a topic.
     most_msgs = limits.max_msgs_per_sec if limits.max_msgs_per_sec > 0 else inf
     most_bytes = limits.max_bytes_per_sec if limits.max_bytes_per_sec > 0 else inf
-    hot = [
-        topic
-        for topic in case.topics
-        if topic.has_stats and (topic.msgs_per_sec > most_msgs or topic.bytes_per_sec > most_bytes)
-    ]
+    hot = above(case.topics, most_msgs, most_bytes)
     if not hot:
         return
-    inside = {str(bundle): topics for bundle, topics in case.by_bundle}
+    inside = {str(each.bundle): traffic_of(each.topics) for each in case.by_bundle}
     for topic in hot:
         bundle = case.bundle_text(topic.hash)
-        beside = [neighbour for neighbour in inside.get(bundle, (topic,)) if neighbour.has_stats]
+        beside = inside.get(bundle) or traffic_of((topic,))
         # Of what it is above the limit with; it is more than 0, and so is the sum.
         if topic.msgs_per_sec > most_msgs:
-            share = topic.msgs_per_sec / fsum(neighbour.msgs_per_sec for neighbour in beside)
+            share = topic.msgs_per_sec / beside.msgs_per_sec
         else:
-            share = topic.bytes_per_sec / fsum(neighbour.bytes_per_sec for neighbour in beside)
-        others = len(beside) - 1
+            share = topic.bytes_per_sec / beside.bytes_per_sec
+        others = beside.topics - 1
         if others:
             company = f"its bundle, with {counted(others, 'other topic')}, is due because of it however it is split"
         elif bundle:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import fsum
 from typing import Final
 
 from engine.bundles.algorithms import flow_limits
-from engine.bundles.loads import TopicLoad
 from engine.lint.model import Finding, NamespaceCase, Rule, Severity
+from engine.lint.topics import traffic_of, twins_of
 from engine.text import listed
 
 ID: Final = "topic-crc32-twins"
@@ -28,19 +27,11 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     >>> [finding.number("topics") for finding in check(case)]
     [2]
     """
-    hashes = {topic.hash for topic in case.topics}
-    if len(hashes) == len(case.topics):
-        return
-    at_hash: dict[int, list[TopicLoad]] = {}
-    for topic in case.topics:
-        at_hash.setdefault(topic.hash, []).append(topic)
     limits = flow_limits(case.world.settings)
-    for position, twins in at_hash.items():
-        if len(twins) == 1:
-            continue
+    for position, twins in twins_of(case.topics):
         names = sorted(topic.name for topic in twins)
-        rate = fsum(topic.msgs_per_sec for topic in twins)
-        throughput = fsum(topic.bytes_per_sec for topic in twins)
+        traffic = traffic_of(twins)
+        rate, throughput = traffic.msgs_per_sec, traffic.bytes_per_sec
         # A limit of 0 or less is exceeded by everything, and so says nothing.
         above = 0 < limits.max_msgs_per_sec < rate or 0 < limits.max_bytes_per_sec < throughput
         effect = f"; together {rate:,.0f} messages/s, more than a bundle may carry" if above else ""

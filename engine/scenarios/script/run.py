@@ -16,7 +16,7 @@ from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import CURRENT
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import InputError, Problem, Rejection, system_reason
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import Opened, open_path
 from engine.scenarios.script.expectations import judged
@@ -111,7 +111,7 @@ def load_script(path: str | Path) -> Script:
     except InputError as fault:
         raise InputError(f"{path} {fault}") from fault
     except OSError as fault:
-        raise InputError(f"{path} cannot be read: {fault.strerror or fault}") from fault
+        raise InputError(f"{path} cannot be read: {system_reason(fault)}") from fault
     if size > MAX_BYTES:
         raise InputError(f"{path} has {size} bytes; a script has at most {MAX_BYTES}")
     try:

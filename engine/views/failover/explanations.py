@@ -52,6 +52,15 @@ class TopicExplanation:
         """The name of the active consumer, "" for nobody (and for a consumer without a name)."""
         return self.why.active.name if self.why else ""
 
+    @property
+    def sent_again_at_most(self) -> int:
+        """Messages that a hand-over may deliver a second time.
+
+        Brokers count no unacknowledged messages of Failover consumers and print 0. What was sent and is not
+        acknowledged is part of the backlog then, so the backlog is the bound.
+        """
+        return self.unacked_messages or self.backlog_entries
+
 
 CANDIDATES_SHOWN = 4
 SEARCHED_TOPICS = 20_000
@@ -142,10 +151,12 @@ def resolve_topic(now: Slice, text: str) -> tuple[str, str] | Rejection:
             return candidate, matched
     names = _names_like(now, typed)
     by_local = [name for name in names if _local(name) in (typed, f"{typed}-partition-0")]
-    if len(by_local) == 1 and len(_partitions_of(now, by_local[0].removesuffix("-partition-0"))) <= 1:
+    if [_local(name) for name in by_local] == [typed]:
+        return by_local[0], "local name"
+    several = _partitions_of(now, by_local[0].removesuffix("-partition-0")) if len(by_local) == 1 else by_local
+    if by_local and len(several) <= 1:
         return by_local[0], "local name"
     if by_local:
-        several = by_local if len(by_local) > 1 else _partitions_of(now, by_local[0].removesuffix("-partition-0"))
         return _ambiguous(text, several, "is not one topic")
     with_part = [name for name in names if typed in name]
     if len(with_part) == 1:

@@ -286,3 +286,12 @@ def test_an_address_that_no_broker_has_is_not_its_name(tmp_path: Path, url: str)
     inputs = read(tmp_path, load_report_a=report("a:1"), load_report_b=report("b:1", webServiceUrl=url))
     assert [load.broker for load in inputs.loads] == ["a:1"]
     assert places(inputs) == [("load-report-b.json", "$")]
+
+
+@pytest.mark.parametrize("answer", ["50000", "0x40000000_0x80000000", "true", '"broker"'])
+def test_answers_that_are_one_value_belong_to_other_questions(tmp_path: Path, answer: str) -> None:
+    assert places(read(tmp_path, a_report=report("a:1"), of_topic=answer)) == []
+
+
+def test_a_text_that_is_no_value_is_told(tmp_path: Path) -> None:
+    assert places(read(tmp_path, a_report=report("a:1"), of_topic="not found")) == [("of-topic.json", "$")]

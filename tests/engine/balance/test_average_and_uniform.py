@@ -14,9 +14,9 @@ from engine.balance.limits import BundleStats
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.average import AverageMemory, shed_average
 from engine.balance.shedding.model import BrokerVerdict, ShedPlan
-from engine.balance.shedding.uniform import shed_uniform
+from engine.balance.shedding.uniform import java_int, shed_uniform
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
-from tests.engine.balance.shedding_world import broker, name, stats, view
+from tests.engine.balance.shedding_world import MB, broker, name, stats, view
 
 AT_ONCE = LoadSettings(
     loadBalancerAvgShedderHitCountLowThreshold=1, loadBalancerAvgShedderHitCountHighThreshold=1,
@@ -259,7 +259,7 @@ def test_a_source_sheds_what_is_exactly_worth_an_unload(place: int) -> None:
         ]
         for rest in (1, 3)
     )
-    assert (sheds.outcome, sheds.need) == ("sheds", unit)
+    assert (sheds.outcome, sheds.need, sheds.least) == ("sheds", unit, unit)
     assert [bundle.outcome for bundle in sheds.bundles] == ["too-large", "unloaded", "unloaded", "maximum-reached"]
     assert (too_little.outcome, too_little.need) == ("below-minimum-traffic", unit - 1)
 
@@ -267,5 +267,56 @@ def test_a_source_sheds_what_is_exactly_worth_an_unload(place: int) -> None:
 def test_a_limit_below_1_percent_is_in_use_too() -> None:
     loads = view([broker(f"b:{at}", 10, [stats(name(at), 100.0, 100.0)]) for at in (1, 2)])
     settings = replace(SETTINGS, loadBalancerMsgRateDifferenceShedderThreshold=0.5)
-    shown = [(each.figure, each.limit) for each in shed_uniform(MapOrder("hash"), loads, settings)[1].verdicts]
+    shown = [(verdict.figure, verdict.limit) for verdict in shed_uniform(MapOrder("hash"), loads, settings)[1].verdicts]
     assert shown == [(0.0, 0.5)] * 2
+
+
+def test_a_double_becomes_a_java_int() -> None:
+    assert [java_int(each) for each in (math.nan, 2.9, -2.9, 3e9, -3e9, math.inf, -math.inf)] == [
+        0, 2, -2, 2**31 - 1, -(2**31), 2**31 - 1, -(2**31),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome", "least"), [("separate", "below-minimum-traffic", 1_000.0), ("mixed", "sheds", 0.0)]
+)
+def test_in_2_11_the_minimum_of_one_measure_is_enough(
+    source: Literal["separate", "mixed"], outcome: str, least: float
+) -> None:
+    """A fifth of 1000 messages/s is too little, and of 10 MiB/s it is enough. A limit that is met does not count."""
+    bundles = [stats(name(at), 1_000.0 / 2**at, 10 * MB / 2**at) for at in (1, 2, 3, 4)]
+    loads = view([broker("b:1", 10, bundles), broker("b:2", 10)])
+    (busy, _) = shed_uniform(MapOrder("hash"), loads, SETTINGS, LoadRules(uniform_source=source))[1].verdicts
+    assert (busy.outcome, busy.measure, busy.least) == (outcome, "msgs-difference", least)
+
+
+@pytest.mark.parametrize("measure", ["messages", "bytes"])
+def test_each_measure_has_a_slack_of_its_own_in_earlier_releases(measure: Literal["messages", "bytes"]) -> None:
+    """Half of 4,000,000 should move; a bundle of 2,000,005 is as much more as the slack of the measure allows."""
+    traffic = (2_000_005.0, 1_999_996.0)  # the other broker has none, which counts as 1
+    bundles = [stats(name(at), each if measure == "messages" else 0.0, each) for at, each in enumerate(traffic)]
+    loads = view([broker("b:1", 10, bundles), broker("b:2", 10)])
+    settings = replace(SETTINGS, maxUnloadPercentage=0.5, minUnloadMessage=1, minUnloadMessageThroughput=1)
+    outcomes = {}
+    for slack in ((5, 0), (0, 5), (4, 4), (5, 5)):
+        rules = LoadRules(uniform_slack=slack[0], uniform_bytes_slack=slack[1])
+        (busy, _) = shed_uniform(MapOrder("hash"), loads, settings, rules)[1].verdicts
+        assert busy.measure == ("msgs-difference" if measure == "messages" else "bytes-ratio")
+        assert (busy.need, busy.least) == (2_000_000, 1.0)
+        outcomes[slack] = busy.bundles[0].outcome
+    own = (5, 0) if measure == "messages" else (0, 5)
+    assert outcomes == {
+        each: "unloaded" if each in (own, (5, 5)) else "too-large" for each in ((5, 0), (0, 5), (4, 4), (5, 5))
+    }
+
+
+@pytest.mark.parametrize(("slack", "outcome"), [(0, "unloaded"), (1, "too-large"), (1000, "too-large")])
+def test_what_is_left_to_move_and_a_slack_are_a_sum_of_32_bits(slack: int, outcome: str) -> None:
+    """All of 6 GB/s should move, cut to 2147483647; one more is -2147483648, which no bundle fits into."""
+    loads = view(
+        [broker("b:1", 10, [stats(name(at), 0.0, octets) for at, octets in ((1, 1e9), (2, 5e9))]), broker("b:2", 10)]
+    )
+    settings = replace(SETTINGS, maxUnloadPercentage=1.0)
+    (busy, _) = shed_uniform(MapOrder("hash"), loads, settings, LoadRules(uniform_bytes_slack=slack))[1].verdicts
+    assert busy.need == 2**31 - 1
+    assert [each.outcome for each in busy.bundles] == ["too-large", outcome]

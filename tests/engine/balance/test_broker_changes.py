@@ -9,6 +9,7 @@ import pytest
 from engine.balance.ahead.broker_changes import BrokerDeath, broker_dies, broker_joins
 from engine.balance.ahead.model import ShedStart
 from engine.balance.brokers import BrokerLoad, ResourceUsage
+from engine.balance.java_maps import spread_hash
 from engine.balance.leadership.state import Leader, elected, reports_read
 from engine.balance.placement.model import Placement
 from engine.balance.settings import EXTENSIBLE_CLASS, LoadSettings
@@ -18,9 +19,9 @@ ANYWHERE = LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False)
 
 
 def death_of(start: ShedStart, dead: str = "b:1") -> BrokerDeath:
-    found = broker_dies(start, dead)
-    assert isinstance(found, BrokerDeath), found
-    return found
+    result = broker_dies(start, dead)
+    assert isinstance(result, BrokerDeath), result
+    return result
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -72,6 +73,23 @@ def test_the_leader_goes_on_where_it_was_known_and_only_there() -> None:
     assert after.data[name(1)].long_term.num_samples == 3, "one before, and two since: a broker that goes is two events"
 
 
+def test_the_leader_meets_the_bundles_of_a_dead_broker_as_they_are_looked_up_not_as_they_are_reported_next() -> None:
+    """Two of one bucket of its map: the first goes to the last broker, whose report comes after that of the second."""
+    one, other = [bundle for at in range(40) if spread_hash(bundle := name(at)) & 15 == spread_hash(name(0)) & 15][:2]
+    loads = (
+        broker("b:1", 10, [stats(one, 1000.0), stats(other, 1000.0)]),
+        broker("b:2", 10),
+        broker("b:3", 10, [stats(name(50), 500.0)]),
+    )
+    state = reports_read(Leader(ANYWHERE), elected(Leader(ANYWHERE)), loads)
+    assert state.brokers.keys == ("b:1", "b:3", "b:2")
+    death = death_of(ShedStart(loads, ANYWHERE, state=state))
+    assert [landing.destination for landing in death.landings] == ["b:2", "b:3"]
+    assert death.start.state is not None
+    met = death.start.state.bundles.keys
+    assert [bundle for bundle in met if bundle in (one, other)] == [one, other]
+
+
 def test_a_new_broker_is_like_the_first_one_but_idle() -> None:
     first = replace(
         broker("b:1", 60, version="4.2.4"),
@@ -84,7 +102,7 @@ def test_a_new_broker_is_like_the_first_one_but_idle() -> None:
     new = start.loads[-1]
     assert (new.broker, new.version, new.load_manager) == (added, "4.2.4", first.load_manager)
     resources = (new.cpu, new.memory, new.direct_memory, new.bandwidth_in, new.bandwidth_out)
-    assert [(each.usage, each.limit) for each in resources] == [
+    assert [(resource.usage, resource.limit) for resource in resources] == [
         (0.0, limit) for limit in (100.0, 64.0, 32.0, 10.0, 20.0)
     ]
     assert broker_joins(start)[0] == "new-broker-2:8080"

@@ -41,6 +41,24 @@ def test_a_transfer_goes_to_its_target_for_certain() -> None:
     assert set(cycle.loads["b:1"].bundles) == {move.bundle for move in cycle.moves}
 
 
+@pytest.mark.parametrize("with_policies", [True, False])
+def test_bundles_with_policies_take_no_place_in_a_report_from_those_that_may_move(*, with_policies: bool) -> None:
+    """The report of a broker has room for two; the two largest are of a namespace with a group."""
+    settings = replace(AT_ONCE, loadBalancerMaxNumberOfBundlesInBundleLoadReport=2)
+    bundles = [stats(name(at, "t/grouped"), 2000.0, 2e7) for at in range(2)]
+    plain = [stats(name(at), 1000.0, 1e7) for at in range(2)]
+    busy = replace(broker("b:0", 90, bundles + plain), load_manager=EXTENSIBLE_CLASS)
+    running = ExtensibleAhead(
+        ShedStart(
+            (busy, loads()[1]), settings, load_manager="extensible",
+            policies=ClusterPolicies(groups={"t/grouped": "g"} if with_policies else {}),
+        )
+    )  # fmt: skip
+    assert {move.bundle.rpartition("/")[0] for move in running.next(1).moves} == {
+        "t/n" if with_policies else "t/grouped"
+    }
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_without_transfers_each_owner_is_the_next_draw_of_the_seed(seed: int) -> None:
     running = ahead(replace(AT_ONCE, loadBalancerTransferEnabled=False), idle=3, seed=seed)
@@ -59,10 +77,10 @@ def test_a_cycle_is_so_many_minutes_later(interval: int, number: int, at_ms: int
 
 
 def test_one_broker_is_not_asked_and_two_are() -> None:
-    one = ExtensibleAhead(ShedStart(loads()[:1], AT_ONCE, load_manager="extensible")).next(1).decision
+    decision = ExtensibleAhead(ShedStart(loads()[:1], AT_ONCE, load_manager="extensible")).next(1).decision
     two = ahead().next(1).decision
-    assert isinstance(one, TransferCycle) and isinstance(two, TransferCycle)
-    assert (one.no_run, two.no_run) == ("one-broker", None)
+    assert isinstance(decision, TransferCycle) and isinstance(two, TransferCycle)
+    assert (decision.no_run, two.no_run) == ("one-broker", None)
 
 
 def test_a_broker_that_gained_or_lost_a_bundle_starts_its_averages_anew() -> None:

@@ -219,6 +219,8 @@ def test_build_metadata_only_decides_between_equal_versions() -> None:
         ("failureDomainsEnabled", "yes", None),
         ("minUnloadMessage", "+10", 10),
         ("minUnloadMessage", "-2147483648", -2147483648),
+        ("minUnloadMessage", "-2147483649", None),
+        ("minUnloadMessage", "2147483647", 2147483647),
         ("minUnloadMessage", "2147483648", None),
         ("minUnloadMessage", "1.5", None),
         ("minUnloadMessage", "9" * 12, None),

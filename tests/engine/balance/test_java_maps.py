@@ -48,13 +48,13 @@ def test_a_hash_has_32_bits() -> None:
 
 
 def test_keys_of_one_bucket_may_have_come_in_any_order() -> None:
-    """The upper bits differ: with 16 buckets "a", "q" and "A" lie in one, "b" and "R" in the next."""
-    keys = ("a", "q", "A", "b", "R", "x")
+    """The upper bits differ: with 16 buckets "a", "q" and "A" lie in one, "b" and "R" in the next, "c" alone behind."""
+    keys = ("a", "q", "A", "b", "R", "c", "x")
     order = hash_order(keys)
     assert order.doubtful == (("a", "q", "A"), ("b", "R"))
-    assert order.turned_round.keys == ("A", "q", "a", "R", "b", "x")
+    assert order.turned_round.keys == ("A", "q", "a", "R", "b", "c", "x")
     for others in permutations(keys[:3]):
-        assert hash_order((*others, "b", "R", "x")).keys == (*others, "b", "R", "x")
+        assert hash_order((*others, "b", "R", "c", "x")).keys == (*others, "b", "R", "c", "x")
 
 
 def test_of_keys_put_and_removed_in_one_step_the_known_ones_keep_their_place() -> None:

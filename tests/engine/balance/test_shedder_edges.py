@@ -21,7 +21,7 @@ LOWER = LoadSettings(
 
 def at_lower_boundary(averages: dict[str, float]) -> ShedPlan:
     """A cycle in which all history counts, so that usages play no part."""
-    loads = [broker(each, 50.0, [stats(f"{each}/{at}", 1.0, 60 * MB) for at in range(2)]) for each in averages]
+    loads = [broker(average, 50.0, [stats(f"{average}/{at}", 1.0, 60 * MB) for at in range(2)]) for average in averages]
     return shed_threshold(ThresholdMemory(averages), view(loads), LOWER)[1]
 
 
@@ -32,10 +32,16 @@ def test_a_broker_exactly_at_the_lower_boundary_is_not_below_it(below: float, sh
     assert [each for each, _ in plan.unloads] == sheds
 
 
+def test_at_the_lower_boundary_half_the_threshold_should_move_and_no_less_than_is_worth_an_unload() -> None:
+    """An eighth of 120 MiB/s."""
+    (sheds,) = [each for each in at_lower_boundary({"b:1": 0.2, "b:2": 0.66, "b:3": 0.625}).verdicts if each.unloaded]
+    assert (sheds.broker, sheds.measure, sheds.need, sheds.least) == ("b:2", "lower-boundary", 15 * MB, 10 * MB)
+
+
 def test_where_nobody_has_any_usage_all_are_below_the_threshold() -> None:
     plan = shed_threshold(ThresholdMemory(), view([broker("b:1", 0.0), broker("b:2", 0.0)]), LoadSettings())[1]
-    found = [(each.outcome, each.figure, each.limit, each.need) for each in plan.verdicts]
-    assert found == [("below-threshold", 0.0, 0.1, 0.0)] * 2
+    result = [(verdict.outcome, verdict.figure, verdict.limit, verdict.need) for verdict in plan.verdicts]
+    assert result == [("below-threshold", 0.0, 0.1, 0.0)] * 2
 
 
 def test_a_bundle_without_averages_stays_and_is_named() -> None:
@@ -46,7 +52,7 @@ def test_a_bundle_without_averages_stays_and_is_named() -> None:
     del known[heartbeat.bundle]
     plan = shed_threshold(ThresholdMemory(), view(loads, data=known), LoadSettings())[1]
     (sheds,) = [verdict for verdict in plan.verdicts if verdict.outcome == "sheds"]
-    assert [(each.bundle, each.outcome, each.value) for each in sheds.bundles] == [
+    assert [(bundle.bundle, bundle.outcome, bundle.value) for bundle in sheds.bundles] == [
         (name(1), "unloaded", 90 * MB), (heartbeat.bundle, "no-averages", 0.0),
     ]  # fmt: skip
 

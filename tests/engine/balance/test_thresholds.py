@@ -8,17 +8,19 @@ from engine.balance.settings import LOAD_SETTING_DEFAULTS, BalanceSettings, Load
 from engine.balance.thresholds import Threshold, threshold_of, thresholds_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
 
-EVERY = {
-    each.name: each
-    for shedder in SHEDDERS
-    for placement in (None, *PLACEMENTS)
-    for each in thresholds_of(shedder, placement)
-}
+EVERY = sorted(
+    {
+        each.name
+        for shedder in SHEDDERS
+        for placement in (None, *PLACEMENTS)
+        for each in thresholds_of(shedder, placement)
+    }
+)
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_threshold_has_its_default_inside_its_range_and_is_reached_step_by_step(name: str) -> None:
-    threshold = EVERY[name]
+    threshold = threshold_of(name)
     default = float(LOAD_SETTING_DEFAULTS[name])  # type: ignore[arg-type]
     assert threshold.low <= default <= threshold.high
     text = str(LOAD_SETTING_DEFAULTS[name])
@@ -45,7 +47,7 @@ def of_a_whole(threshold: Threshold) -> float | None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_range_is_the_whole_or_ends_at_a_round_number(name: str) -> None:
-    threshold = EVERY[name]
+    threshold = threshold_of(name)
     whole = of_a_whole(threshold)
     assert threshold.high == whole if whole is not None else threshold.high / scale(threshold) % 10 == 0
 
@@ -54,16 +56,16 @@ def test_a_range_is_the_whole_or_ends_at_a_round_number(name: str) -> None:
 def test_a_range_begins_at_nothing_or_at_the_least_that_pulsar_takes(name: str) -> None:
     if name == "loadBalancerSheddingIntervalMinutes":
         lows = [BalanceSettings(loadBalancerSplitIntervalMinutes=minutes).check() is None for minutes in (0, 1)]
-        assert (lows, EVERY[name].low) == ([False, True], 1), "no timer of a broker takes an interval of 0"
+        assert (lows, threshold_of(name).low) == ([False, True], 1), "no timer of a broker takes an interval of 0"
     else:
         unlimited = -1 if name == "maxUnloadBundleNumPerShedding" else 0
-        assert EVERY[name].low == unlimited
+        assert threshold_of(name).low == unlimited
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_steps_are_those_of_a_ruler_and_meet_the_default_and_both_ends(name: str) -> None:
     """A one or a five with zeros; seconds go by half minutes or minutes."""
-    threshold = EVERY[name]
+    threshold = threshold_of(name)
     step = threshold.step / scale(threshold)
     on_a_ruler = f"{step:e}"[0] in "15" and float(f"{step:.0e}") == step
     assert on_a_ruler or (threshold.unit == "s" and step in (30, 60))

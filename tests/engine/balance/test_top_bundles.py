@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -58,5 +59,18 @@ def test_bundles_less_than_a_step_apart_are_equal_in_earlier_releases_which_puts
 
     some, none, more = keys((4, 0, 6), 60.0, 0.0, 120.0)
     assert not some > none and not more > some and more > none
+    assert none < more and not none > more
+    exactly = keys((4, 0, 6), 0.0, 100.0)
+    assert not exactly[1] > exactly[0], "a step apart is not more than a step apart"
+    cached = [
+        comparable(MeasuredBundle(BundleStats("t/n/0x0_0x1"), *cache), load_rules((4, 0, 6)))
+        for cache in ((100_001,), ())
+    ]
+    assert cached[0] > cached[1], "nothing is cached where nothing is known"
     assert partition_sort(keys((4, 0, 6), 40.0, 120.0, 60.0), 3) == [0, 1, 2]  # none is a step ahead of another
     assert partition_sort(keys((4, 0, 7), 40.0, 120.0, 60.0), 3) == [2, 1, 0]  # in steps of 100: 0, 1 and 1
+
+
+def test_bundles_that_differ_come_sorted_whatever_their_order_was() -> None:
+    for keys in permutations(range(7)):
+        assert [keys[place] for place in partition_sort(keys, 7)] == [6, 5, 4, 3, 2, 1, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import pstdev
 
 import pytest
 
@@ -15,6 +16,7 @@ from engine.balance.shedding.transfer import (
     TransferView,
     shed_transfer,
 )
+from engine.load_rules import LoadRules
 
 MINUTE_MS = 60_000
 NOW_MS = 100 * MINUTE_MS
@@ -166,6 +168,7 @@ def test_a_swap_stands_below_three_quarters_of_the_fuller_brokers_throughput() -
     [
         ((0.9, 0.1), "deviation", None),
         ((0.3, 0.3, 0.3, 0.0), "underloaded", "b:4"),
+        ((0.5, 0.95, *[0.5] * 9), "overloaded", "b:2"),
         ((0.3, 0.32), None, None),
     ],
 )
@@ -177,6 +180,54 @@ def test_a_cycle_that_waits_says_by_which_sign_the_brokers_are_uneven(
     _, cycle = shed_transfer(TransferMemory(), seen, LoadSettings())
     assert (cycle.skip, cycle.sign, cycle.blamed) == ("HitCount", sign, blamed)
     assert cycle.hits == (0 if sign is None else 1)
+    assert cycle.deviation == pytest.approx(pstdev(loads))
+
+
+def test_a_cycle_that_acts_says_how_uneven_the_brokers_were_before_it() -> None:
+    """Loads of 0.9 and 0.1; what the first pair moves makes them even."""
+    memory, cycle = shed_transfer(TransferMemory(hits=2), view(0.9, 0.1, bundles=4), SETTINGS)
+    assert cycle.decisions
+    assert (cycle.hits, cycle.sign) == (3, "deviation")
+    assert memory.deviation == cycle.deviation == pytest.approx(0.4)
+
+
+def test_a_cycle_that_finds_nothing_says_how_uneven_the_brokers_are() -> None:
+    seen = view(0.9, 0.1)
+    memory, cycle = shed_transfer(TransferMemory(hits=2), replace(seen, top={}), SETTINGS)
+    assert (cycle.decisions, cycle.skip, cycle.hits, memory.hits, cycle.sign) == ((), "NoLoadData", 3, 3, "deviation")
+    assert cycle.deviation == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("sheds_idle", "outcome", "bundles"), [(True, "only-idle-bundles", ["a"]), (False, "nothing-to-move", [])]
+)
+def test_where_idle_bundles_are_shed_they_go_and_the_pair_found_nothing_all_the_same(
+    sheds_idle: bool, outcome: str, bundles: list[str]
+) -> None:
+    seen = view(0.9, 0.1)
+    top = {"b:0": (bundle("a", 0), bundle("b", 0)), "b:1": ()}
+    rules = LoadRules(shed_idle_bundles=sheds_idle)
+    _, cycle = shed_transfer(TransferMemory(), replace(seen, top=top), SETTINGS, rules)
+    assert [pair.outcome for pair in cycle.pairs] == [outcome]
+    assert [decision.bundle.rpartition("/")[2] for decision in cycle.decisions] == bundles
+
+
+def test_less_than_a_byte_a_second_is_moved_too() -> None:
+    loads = (PublishedLoad("b:0", 1.0, 1.0, 1.0, 0.0, NOW_MS), PublishedLoad("b:1", 0.2, 0.2, 0.2, 0.0, NOW_MS))
+    top = {"b:0": (bundle("a", 0.3), bundle("b", 0.7)), "b:1": ()}
+    _, cycle = shed_transfer(TransferMemory(), TransferView(loads, ("b:0", "b:1"), top, NOW_MS), SETTINGS)
+    assert [(pair.outcome, pair.wanted_bytes_per_sec) for pair in cycle.pairs] == [("moves", pytest.approx(0.4))]
+
+
+@pytest.mark.parametrize(("throughput", "sign"), [(0.9, "underloaded"), (1.0, None), (1.9, None)])
+def test_in_earlier_releases_a_broker_with_less_than_one_byte_is_underloaded_whatever_others_have(
+    throughput: float, sign: str | None
+) -> None:
+    published = tuple(PublishedLoad(f"b:{at}", 0.3, each, 0.0, 0.0) for at, each in enumerate((throughput, 1e9)))
+    seen = TransferView(published, ("b:0", "b:1"), {})
+    for by_throughput, expected in ((False, sign), (True, "underloaded")):
+        rules = LoadRules(underloaded_by_throughput=by_throughput)
+        assert shed_transfer(TransferMemory(), seen, LoadSettings(), rules)[1].sign == expected
 
 
 DEBUG = replace(SETTINGS, loadBalancerDebugModeEnabled=True)
@@ -204,9 +255,9 @@ def test_the_deviation_after_a_pair_counts_what_came_back() -> None:
         PublishedLoad(f"b:{at}", load, 1000 * load, 1000 * load, 0.0, NOW_MS)
         for at, load in enumerate((1.0, 0.6, 0.6, 0.2))
     )
-    top = {each.broker: (bundle(f"{each.broker}-x", 100), bundle(f"{each.broker}-y", 200)) for each in loads}
+    top = {load.broker: (bundle(f"{load.broker}-x", 100), bundle(f"{load.broker}-y", 200)) for load in loads}
     top["b:0"] = (bundle("a", 600), bundle("b", 601))
-    seen = TransferView(loads, tuple(each.broker for each in loads), top, NOW_MS)
+    seen = TransferView(loads, tuple(load.broker for load in loads), top, NOW_MS)
     _, cycle = shed_transfer(TransferMemory(), seen, DEBUG)
     assert [len(cycle.decisions), *((pair.fuller, pair.emptier) for pair in cycle.pairs)] == [3, ("b:0", "b:3")]
 

@@ -29,8 +29,8 @@ def test_every_key_has_a_text_of_one_line_that_reads_back_as_it(key: bytes) -> N
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp", "Cs"]), max_size=20))
 @settings(max_examples=60)
 def test_plain_text_stays_plain_unless_a_prefix_has_a_meaning(text: str) -> None:
-    told = text_of_key(text.encode())
-    assert told == (f"text:{text}" if text.startswith(("hex:", "base64:", "text:")) else text)
+    result = text_of_key(text.encode())
+    assert result == (f"text:{text}" if text.startswith(("hex:", "base64:", "text:")) else text)
 
 
 @given(st.binary(max_size=20))

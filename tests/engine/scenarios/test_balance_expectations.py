@@ -12,9 +12,9 @@ SMALL = "new topics 10 consumers 2\n"
 
 
 def failures(text: str) -> list[str]:
-    found = parse_script(text, "demo.ringside")
-    assert isinstance(found, Script), found
-    return [failure.reason for step in run_script(found) for failure in step.failures]
+    script = parse_script(text, "demo.ringside")
+    assert isinstance(script, Script), script
+    return [failure.reason for step in run_script(script) for failure in step.failures]
 
 
 @pytest.mark.parametrize(

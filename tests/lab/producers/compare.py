@@ -45,7 +45,7 @@ class ProducersComparison:
         """Do what a step does and compare what it says, with the first statistics of the topic in it."""
         if not self._on or step.producers is None:
             return
-        answer = next((one for one in step.answers if self._is_of_topic(one)), None)
+        answer = next((answer for answer in step.answers if self._is_of_topic(answer)), None)
         shown: PublishedPartitions | None = None
         if answer is not None:
             decoded = _decode(answer.data, answer.file)
@@ -78,7 +78,8 @@ class ProducersComparison:
             return
         partitions = _by_index(shown, self._recording.partitions)
         listed: Listed = {
-            at: tuple(one.producer_name or "" for one in topic.publishers) for at, topic in partitions.items()
+            at: tuple(publisher.producer_name or "" for publisher in topic.publishers)
+            for at, topic in partitions.items()
         }
         self._start(step, now, listed, self._model)
         self._compare_messages(now, self._send(now, self._model))
@@ -100,7 +101,9 @@ class ProducersComparison:
             return
         self._has_started = True
         if listed:
-            model.close_absent(listed, [one.name for one in now.starts if one.name is not None and now.result is None])
+            model.close_absent(
+                listed, [start.name for start in now.starts if start.name is not None and now.result is None]
+            )
         seen = self._seen(step, now, listed)
         for start in now.starts:
             name, refused = model.start(start, seen)
@@ -234,7 +237,10 @@ class ProducersComparison:
     def _compare_partition(self, at: int, topic: PublishedTopic, model: ModelledProducers) -> None:
         subject = f"{self._recording.topic}-partition-{at}"
         modelled = model.publishers(at)
-        names = tuple(one.producer_name for one in topic.publishers), tuple(one.producer_name for one in modelled)
+        names = (
+            tuple(publisher.producer_name for publisher in topic.publishers),
+            tuple(one.producer_name for one in modelled),
+        )
         rule = "what each producer has opened by now; without the flag first, then by name"
         if not self._ledger.compare(StepFact.PRODUCER_PARTITIONS, subject, *names, rule):
             return

@@ -148,7 +148,7 @@ class ModelledProducers:
             (
                 at
                 for at, names in seen.listed.items()
-                if any(GIVEN_NAME.fullmatch(one) and one not in known for one in names)
+                if any(GIVEN_NAME.fullmatch(name) and name not in known for name in names)
             ),
             None,
         )

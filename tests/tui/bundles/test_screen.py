@@ -96,7 +96,7 @@ def test_tab_goes_round_the_algorithms_in_both_directions() -> None:
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("b")
         screen = bundles_screen(app)
-        assert screen.projected.configured and screen.algorithm == 3
+        assert screen.shown_tree.configured and screen.algorithm == 3
         await pilot.press("tab")
         assert screen.algorithm == 0
         await pilot.press("shift+tab", "shift+tab")

@@ -24,10 +24,10 @@ def _in_a_folder_with_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def group() -> RingsideGroup:
     """A group like the real one, whose commands return what they got."""
-    made = RingsideGroup("ringside")
+    result = RingsideGroup("ringside")
 
     def command(name: str) -> None:
-        @made.command(name)
+        @result.command(name)
         @click.argument("path", required=False)
         @click.option("--set", "settings", multiple=True)
         @click.option("--once", is_flag=True)
@@ -36,7 +36,7 @@ def group() -> RingsideGroup:
 
     command("open")
     command("explain")
-    return made
+    return result
 
 
 @pytest.mark.parametrize(

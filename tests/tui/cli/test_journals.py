@@ -12,7 +12,7 @@ from engine.cluster.timeline import Timeline
 from tests.tui.cli.conftest import Run
 from tui.cli.session import applied
 from tui.sources.answers import opened
-from tui.sources.sessions import Keeping
+from tui.sources.sessions import SessionSaver
 
 
 def test_steps_that_were_applied_are_in_the_journal_and_can_be_replayed(run: Run, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_folder_that_cannot_be_made_is_trouble_and_not_an_error() -> None:
 
     start = opened(None)
     timeline = Timeline.start(start.state)
-    keeping = Keeping(place)
+    keeping = SessionSaver(place)
     assert keeping.record(timeline) == ""
     stepped = applied(timeline, "add c-new")
     assert keeping.record(stepped) == "not saved: /somewhere: No space left on device"
@@ -123,7 +123,7 @@ def test_what_could_not_be_saved_is_saved_as_soon_as_it_can(tmp_path: Path) -> N
         return where
 
     start = opened(None)
-    keeping = Keeping(place)
+    keeping = SessionSaver(place)
     stepped = applied(Timeline.start(start.state), "add c-new")
     assert keeping.record(stepped).startswith("not saved")
     assert keeping.close() == ""

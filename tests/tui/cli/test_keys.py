@@ -223,8 +223,8 @@ def test_statistics_that_do_not_say_whose_they_are_get_their_topic_from_the_opti
     assert (refused.code, "--topic" in refused.err) == (2, True)
     ran = run("keys", path, "--topic", "persistent://t/n/x", "--json")
     assert [each["name"] for each in json.loads(ran.out)["consumers"]] == ["d-a", "d-b", "d-c"]
-    told = json.loads(run("explain", "key", "a", path, "--topic", "persistent://t/n/x", "--json").out)
-    assert told["explanation"]["owner"]["name"] == "d-b"
+    document = json.loads(run("explain", "key", "a", path, "--topic", "persistent://t/n/x", "--json").out)
+    assert document["explanation"]["owner"]["name"] == "d-b"
     assert run("keys", "--consumers", "a,b", "--topic", "persistent://t/n/x").code == 2
 
 
@@ -284,9 +284,13 @@ def test_rows_of_a_trace_that_are_no_events_are_reported_with_their_lines(run: R
 
 
 def test_a_column_that_may_be_the_count_and_is_not_read_is_reported(run: Run, tmp_path: Path) -> None:
-    for name, header, told in (("n.csv", b"key,n", 1), ("count.csv", b"key,count", 0), ("both.csv", b"key,count,n", 0)):
+    for name, header, result in (
+        ("n.csv", b"key,n", 1),
+        ("count.csv", b"key,count", 0),
+        ("both.csv", b"key,count,n", 0),
+    ):
         (tmp_path / name).write_bytes(header + b"\na" + b",5" * header.count(b",") + b"\n")
-        assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == told
+        assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == result
 
 
 def test_a_trace_of_several_subscriptions_is_refused(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.engine.scenarios.recordings import RECORDINGS
-from tests.tui.cli.conftest import Run
+from tests.tui.cli.conftest import Answers, Run
 from tui.bundles.words import SENTENCES
 
 MODULES = ("tui.cli.exits", "tui.cli.plain", "tui.cli.output", "tui.sources.sessions")
@@ -74,14 +74,20 @@ def test_positions_are_taken_in_decimal_and_hexadecimal(run: Run) -> None:
 
 def test_explain_goes_on_to_the_broker_and_to_what_an_unload_interrupts(run: Run) -> None:
     folder = str(RECORDINGS / "pip392-flag-on")
-    told = json.loads(run("explain", "topic-7", folder, "--json").out)
-    assert told["broker"] == "127.0.0.1:40983"
-    assert told["unload"] == {
+    document = json.loads(run("explain", "topic-7", folder, "--json").out)
+    assert document["broker"] == "127.0.0.1:40983"
+    assert document["unload"] == {
         "topics": 25, "producers": 25, "consumers": 250, "handovers": 25, "draining_slots": 0, "unacked_messages": 0,
     }  # fmt: skip
-    assert told["broker"] in run("explain", "topic-7", folder).out
+    assert document["broker"] in run("explain", "topic-7", folder).out
     planned = json.loads(run("explain", "persistent://t/n/x", "--consumers", "a,b", "--json").out)
     assert (planned["broker"], planned["unload"]) == (None, None)
+
+
+def test_names_in_order_are_not_the_order_of_a_dispatcher_that_keeps_who_came_first(run: Run, answers: Answers) -> None:
+    dump = str(answers(["c-b", "c-a"], ["persistent://t/n/plain"]))
+    assert "dispatcher's order" not in run(dump, "--once", "--pulsar", "2.11").out
+    assert "dispatcher's order" in run(dump, "--once", "--pulsar", "4.2.4").out
 
 
 def test_explain_gives_the_numbers_to_check_by_hand(run: Run) -> None:
@@ -100,5 +106,5 @@ def test_every_split_warning_has_a_sentence_without_holes() -> None:
 
     assert set(SENTENCES) == set(get_args(WarningCode))
     for code in SENTENCES:
-        told = warning_text(SplitWarning(code, "0x0_0x1", ("persistent://t/n/x",), (1,), "a_name", 1.0, 1.0))
-        assert "{" not in told
+        text = warning_text(SplitWarning(code, "0x0_0x1", ("persistent://t/n/x",), (1,), "a_name", 1.0, 1.0))
+        assert "{" not in text

@@ -16,7 +16,7 @@ from engine.cluster.journal.file import Journal, Resumed, recover
 from engine.cluster.timeline import Timeline
 from tests.engine.cluster.support import cluster
 from tui.sources import sessions
-from tui.sources.sessions import Keeping
+from tui.sources.sessions import SessionSaver
 
 NOBODY: Final = 2**22 + 1  # above the largest process number of Linux
 DAY_S: Final = 86_400.0
@@ -166,7 +166,7 @@ def test_a_number_beyond_all_is_no_end(folder: Path) -> None:
 @pytest.mark.parametrize("mask", [0, 0o022, 0o077, 0o277, 0o777], ids=oct)
 def test_a_session_is_private_to_its_user_under_any_umask(folder: Path, mask: int) -> None:
     os.umask(mask)
-    keeping = Keeping(sessions.prepare_session_file)
+    keeping = SessionSaver(sessions.prepare_session_file)
     assert keeping.record(grown(Timeline.start(cluster()))).startswith("saved in ")
     assert keeping.close() == ""
     (journal,) = folder.iterdir()

@@ -151,7 +151,7 @@ def test_m_grows_the_topic_and_a_minute_lets_producers_see_it() -> None:
         assert "4 of 4 producers do not know of all 24 partitions yet" in " ".join(text_of(app).split())
         await pilot.press("greater_than_sign")
         await pilot.pause()
-        assert [each.partitions for each in topic(app).producers.producers] == [24] * 4
+        assert [producer.partitions for producer in topic(app).producers.producers] == [24] * 4
         await pilot.press("m", "ctrl+u", *"20", "enter")
         await pilot.pause()
         assert "not support shrink topic partitions" in text_of(app)
@@ -205,9 +205,9 @@ def test_f_explains_what_the_next_message_would_do_and_marks_its_partition() -> 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("f", "ctrl+u", *"k1", "enter")
         await pilot.pause()
-        told = app.store.shown.explain_send(0, "k1")
-        assert not isinstance(told, Rejection)
-        partition = told.explanation.result.partition
+        explanation = app.store.shown.explain_send(0, "k1")
+        assert not isinstance(explanation, Rejection)
+        partition = explanation.explanation.result.partition
         screen = producers_screen(app)
         assert screen.column == partition
         text = text_of(app)

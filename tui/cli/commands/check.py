@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import click
 
-from engine.errors import InputError
+from engine.errors import InputError, system_reason
 from engine.text import counted, visible
 from tui.cli.exits import FAILED, FINE
 from tui.cli.options import ascii_option, json_option
@@ -148,7 +148,7 @@ def _bytes(path: str, most: int) -> bytes:
         with Path(path).open("rb") as file:
             return file.read(most)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{path}: {system_reason(error)}") from error
 
 
 def check_lines(judged: Judged) -> Iterator[str]:

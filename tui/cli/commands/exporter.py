@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from engine.errors import InputError, RingsideError
+from engine.errors import InputError, RingsideError, system_reason
 from engine.views.metrics import CONTENT_TYPE
 from tui.cli.cluster import ClusterChoice, Duration, cluster_options
 from tui.cli.exits import FINE
@@ -68,7 +68,7 @@ def exporter_command(
     try:
         server = MetricsServer(host, port, figures.text)
     except OSError as error:
-        raise InputError(f"--listen {listen}: {error.strerror or error}") from error
+        raise InputError(f"--listen {listen}: {system_reason(error)}") from error
     follower = source.follower()
     with server:
         threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from engine.errors import InputError, Problem, Rejection
+from engine.errors import InputError, Problem, Rejection, system_reason
 from engine.text import counted
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
 from tui.cli.exits import FAILED, FINE
@@ -292,7 +292,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
         opened = replace(opened, source=source or opened.source, problems=(*problems, *opened.problems))
         return snapshot, opened, client_facts(*sources, limit_bytes=what_if.max_input)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
-        raise InputError(f"{', '.join(paths)}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{', '.join(paths)}: {system_reason(error)}") from error
 
 
 def _require(namespace: str | None, known: Sequence[str] | Any) -> None:

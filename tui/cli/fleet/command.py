@@ -29,7 +29,7 @@ _JOBS: Final[Mapping[str, str]] = {
     "keys": "Fold key traces to slots and show who gets what in every mode of Key_Shared.",
     "bundles": "Put topics into bundles, add their loads up, and show where each would be cut.",
     "lint": "Let the doctor look at every subscription, key space and namespace.",
-    "balance": "Forecast the next cycles of shedding of every cluster from its load reports.",
+    "balance": "Forecast the next cycles of shedding of every cluster from the loads of its brokers.",
     "report": "Sum a result folder up on one page, the worst first.",
     "watch": "Import dumps as they arrive in a folder, with a history of imbalance.",
 }

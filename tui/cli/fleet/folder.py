@@ -32,7 +32,7 @@ def folder_of_run(text: str, run_id: str) -> ResultFolder:
     """The folder in which the rows of a run are: its own in the history, else the result folder. Raises ``InputError``
     where the history has other runs and the result folder has not this one."""
     folder = result_folder(text)
-    from engine.errors import InputError
+    from engine.errors import InputError, system_reason
     from engine.views.fleet.summary import FILE_NAME, read_summary
     from pipeline.history import HISTORY, runs_kept
     from pipeline.manifests import document_of
@@ -45,7 +45,7 @@ def folder_of_run(text: str, run_id: str) -> ResultFolder:
             return result_folder(f"{text.rstrip('/')}/{HISTORY}/{run_id}")
         newest = read_summary(document_of(place, FILE_NAME)).run_id if kept else run_id
     except OSError as error:
-        raise InputError(f"{folder} cannot be read: {error.strerror or error}") from error
+        raise InputError(f"{folder} cannot be read: {system_reason(error)}") from error
     if newest != run_id:
         raise InputError(f"{folder} has no run {run_id!r}; it has {', '.join(sorted({*kept, newest}))}")
     return folder

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from engine.text import counted
-from engine.views.failover.model import BundleNode, ConsumerRow, DashboardView, EventLine, NamespaceNode, StatusView
+from engine.views.failover.model import (
+    BundleNode,
+    ConsumerRow,
+    DashboardView,
+    EventLine,
+    NamespaceNode,
+    RuleInForce,
+    StatusView,
+)
 from engine.views.reported.model import ReportedBroker, ReportedView
 from tui.cli.plain import Align, table, wrapped
 from tui.cli.printers.reported import reported_lines, seen_event_lines
@@ -93,12 +101,14 @@ def _flag_change(view: DashboardView) -> str:
 
 
 def _consumers(view: DashboardView) -> list[str]:
-    """The table in the dispatcher's order, then the line of totals."""
+    """The table by level and name, which nearly always is the dispatcher's order, then the line of totals."""
     if not view.consumers:
         return ["consumers: none"]
     rows = [_CONSUMER_HEADING, *(_consumer(row) for row in view.consumers)]
+    # Before 3.0 a dispatcher of a topic without partitions keeps them as they connected.
+    sorted_by = "by level and name" if view.status.rule is RuleInForce.FIRST_CONNECTED else "in the dispatcher's order"
     return [
-        f"consumers: {len(view.consumers)}, in the dispatcher's order (pts: points on the ring)",
+        f"consumers: {len(view.consumers)}, {sorted_by} (pts: points on the ring)",
         *table(rows, _CONSUMER_ALIGNS, indent="  "),
         *wrapped(foot_text(view.foot), first="  ", rest="  "),
     ]

@@ -85,7 +85,8 @@ def sum_lines(view: DifferenceView) -> Iterator[str]:
     text = f"{sums.moved:,} of {counted(sums.items, 'partition')} ({share}) move, at least {sums.least:,} must"
     if sums.moved:
         text += f": {msgs_per_sec(sums.msgs_per_sec)}, {bytes_per_sec(sums.bytes_per_sec)}"
-        text += f", {counted(sums.unacked_at_risk, 'unacknowledged message')}"
+        if sums.unacked_at_risk:  # brokers count none of Failover consumers, so 0 says nothing
+            text += f", {counted(sums.unacked_at_risk, 'unacknowledged message')}"
     yield from wrapped(text)
 
 
@@ -127,12 +128,18 @@ def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator
             NOBODY if row.after is None else safe_name(row.after),
             quantity(row.msgs_per_sec),
             f"{row.unacked:,}" if noun != SLOT else "",
-            "" if row.kind == "moved" else row.kind,
+            _remark(row),
         )
         for row in rows[:top]
     ]
     yield from table([heading, *cells], _ROW_ALIGNS)
     yield from more_line(len(rows) - top)
+
+
+def _remark(row: HandoverRow) -> str:
+    if row.kind != "moved":
+        return row.kind
+    return "another consumer of that name" if row.before == row.after else ""
 
 
 def more_line(left: int) -> Iterator[str]:

@@ -88,7 +88,7 @@ def explanation_document(
             "format": FORMAT,
             "kind": "turn",
             **plain_values(explanation),
-            "next": [turn.consumer for turn in explanation.next_ones],
+            "next": [turn.consumer for turn in explanation.possible],
             "bundle": bundle,
             **_place_document(place),
         }
@@ -141,7 +141,7 @@ def _turn_lines(explanation: TurnExplanation, place: Whereabouts | None, bundle:
 
 
 def _next(explanation: TurnExplanation) -> str:
-    able = [safe_name(turn.consumer) for turn in explanation.next_ones]
+    able = [safe_name(turn.consumer) for turn in explanation.possible]
     if not explanation.turns:
         return "nobody: no consumer is connected"
     if not able:

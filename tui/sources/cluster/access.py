@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from engine.errors import InputError
+from engine.errors import InputError, system_reason
 
 TOKEN_VARIABLE: Final = "RINGSIDE_TOKEN"
 CLIENT_CONF_VARIABLE: Final = "PULSAR_CLIENT_CONF"
 HIDDEN: Final = "***"
 _LONGEST_SECRET_FILE: Final = 1 << 16
-_MANY_WORDS: Final = 2
-_LONGEST: Final = 1 << 20
+_LONGEST_PROPERTIES: Final = 1 << 20
 _PAIR: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:\s]?\s*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LETTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -61,11 +60,11 @@ NO_SECRET: Final = Secret()
 
 
 def token_secret(token: str, source: str) -> Secret:
-    """A bearer token. Raises ``InputError`` for a text that no header can carry; the text is not in it."""
+    """A bearer token. Raises ``InputError``, which does not show the text, for one that no header can carry."""
     token = token.strip()
     if not token:
         raise InputError(f"{source} is empty; it should hold a token")
-    if len(token.split()) >= _MANY_WORDS or not token.isascii() or not token.isprintable():
+    if len(token.split()) > 1 or not token.isascii() or not token.isprintable():
         raise InputError(f"{source} does not hold one token: it has blanks, line ends or special characters in it")
     return Secret(f"Bearer {token}", (token,))
 
@@ -78,7 +77,7 @@ def basic_secret(user: str, password: str) -> Secret:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Certificates: whose signature is trusted, and who asks. Empty texts leave it to the system, or to nobody."""
+    """The CA to trust, "" for those of the system; the certificate and key of the one who asks, "" for none."""
 
     ca_file: str = ""
     cert_file: str = ""
@@ -123,7 +122,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class AccessChoice:
-    """What the command line says of it; None where it says nothing."""
+    """The options of the command line; None for one that is not given."""
 
     token_file: str | None = None
     basic_file: str | None = None
@@ -134,7 +133,7 @@ class AccessChoice:
 
 
 def access_of(url: str, choice: AccessChoice, environment: Mapping[str, str] | None = None) -> Access:
-    """An address with what is known of who asks: of the options, then the environment, then a ``client.conf``.
+    """An address with its credentials, from the options, else the environment, else a ``client.conf``.
 
     Raises ``InputError`` for an address or a file that cannot be used. No secret is ever in its text.
     """
@@ -274,9 +273,9 @@ def read_properties(path: str) -> dict[str, str]:
     """The names and values of a file. Raises ``InputError`` for one that cannot be read; no value is in its text."""
     try:
         with Path(path).open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LONGEST)
+            text = file.read(_LONGEST_PROPERTIES)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        raise InputError(f"{path}: {system_reason(error)}") from error
     return parsed_properties(text)
 
 

@@ -25,9 +25,9 @@ _OK: Final = (200, 204)
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 _ERROR_BYTES: Final = 1 << 16
 _GIVEN_UP_AFTER: Final = 3
-"""So many requests in a row that nobody answered, and a host is not asked again in this reading."""
+"""After so many unanswered requests in a row a host is not asked again in this reading."""
 _KEPT_ALIVE_S: Final = 60.0
-"""A connection waits so long for the next reading."""
+"""How long a connection waits for the next reading."""
 _READ_ONLY: Final = "/admin/v2/"
 AGENT: Final = "ringside"
 _HEADERS: Final = {
@@ -126,7 +126,7 @@ class AdminClient:
         """Ask for a path with its query, of a broker itself or at the cluster's address.
 
         ``json``: an answer that is not JSON is a gap. ``loads``: a broker may take what nobody owns, to answer.
-        What passes is asked again, with growing pauses.
+        Faults that may pass are tried again, with growing pauses.
         """
         if not path.startswith(_READ_ONLY):
             raise ValueError(f"{path} is not a request of the admin API")
@@ -149,7 +149,7 @@ class AdminClient:
         return Answer(path, self.access.secret.hide_in(outcome.data), broker)
 
     def _refused(self, path: str, origin: str) -> Gap | None:
-        """Why nothing is asked: somebody stopped it, the host is silent, or enough was read."""
+        """Why the request is not sent: the reading was stopped, the host is silent, or enough was read; else None."""
         if self._stop.is_set():
             return _stopped(path, origin)
         down = self._down.get(origin)
@@ -160,7 +160,7 @@ class AdminClient:
         return None
 
     def _note(self, gap: Gap) -> None:
-        """Give a host up that does not answer: thousands of other requests would each wait as long."""
+        """Give up a host that does not answer: thousands of other requests would each wait as long."""
         if gap.fault in (Fault.UNREACHABLE, Fault.CERTIFICATE):
             self._down[gap.origin] = gap
         elif gap.fault is Fault.TIMEOUT:
@@ -203,14 +203,14 @@ class AdminClient:
         return Gap(path, Fault.REDIRECT_LOOP, f"redirected {len(seen)} times", origin, 307)
 
     def _may_follow(self, url: str) -> bool:
-        """A host of the cluster, a request that only reads, and no way out of encryption."""
+        """Whether a redirect stays in the cluster, only reads, and does not leave encryption."""
         parts = urlsplit(url)
         encrypted = parts.scheme == "https" or not self.access.is_encrypted
         known = parts.scheme in ("http", "https") and (parts.hostname or "") in self._hosts
         return encrypted and known and parts.path.startswith(_READ_ONLY)
 
     async def _once(self, path: str, url: str) -> _Response | Gap:
-        """One response, or why there is none; a gap is of the host that was asked, which a redirect may have named."""
+        """One response, or a gap with the host that was asked, which a redirect may have named."""
         origin = _origin(url)
         self.requests += 1
         try:

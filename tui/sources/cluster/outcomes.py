@@ -1,4 +1,4 @@
-"""What a request came to: an answer, or why there is none, with what to do about it."""
+"""The outcome of a request: an answer, or why there is none and what to do about it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BY_STATUS: Final = {
 PASSING: Final = frozenset({Fault.BUSY, Fault.SERVER, Fault.UNAVAILABLE, Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT})
 """Faults that another try may not have."""
 OUT_OF_REACH: Final = frozenset({Fault.UNREACHABLE, Fault.TIMEOUT, Fault.CERTIFICATE, Fault.CUT})
-"""Nobody answered at all, which says nothing of the one request."""
+"""Nobody answered at all, which says nothing about this request."""
 _ADVICE: Final = {
     Fault.UNAUTHORIZED: "give credentials: --token-file FILE, --basic-file FILE or --client-conf FILE",
     Fault.FORBIDDEN: "ask with the rights of a super-user, or narrow what is read with --namespace TENANT/NAME",
@@ -81,7 +81,7 @@ _ADVICE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``path`` is the request's, with its query; ``broker`` the id of the one that was asked for itself, else ""."""
+    """``path`` is the request's, with its query; ``broker`` is its id where a broker itself was asked, else ""."""
 
     path: str
     data: bytes = field(repr=False)  # the loop prints what a task brought where it looks at signals

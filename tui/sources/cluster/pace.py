@@ -38,7 +38,7 @@ class Stop(threading.Event):
         super().__init__()
         self._give_up: Callable[[], object] | None = None
 
-    def gives_up(self, give_up: Callable[[], object]) -> None:
+    def call_when_set(self, give_up: Callable[[], object]) -> None:
         """Have this called, in the thread that stops the reading."""
         self._give_up = give_up
 
@@ -65,7 +65,7 @@ class Clock:
 
 @dataclass(slots=True)
 class Pace:
-    """Spreads requests evenly, and lets nobody ask before a cluster said that it wants to be asked again."""
+    """Spreads requests evenly, and holds them back for as long as the cluster asks for."""
 
     limits: Limits
     clock: Clock
@@ -80,12 +80,12 @@ class Pace:
             await self.clock.sleep(at - now)
 
     def not_before(self, seconds: float) -> None:
-        """Let nobody ask for so long."""
+        """Hold requests back for so long."""
         self._next_s = max(self._next_s, self.clock.now_s() + seconds)
 
 
 def wait_s(attempt: int, limits: Limits, chance: random.Random) -> float:
-    """How long to wait before the next try: at random up to a bound that doubles, so that clients do not come as one.
+    """How long to wait before the next try: at random up to a bound that doubles, so that clients spread out.
 
     >>> 0 <= wait_s(3, Limits(first_wait_s=0.25), random.Random(1)) <= 2.0
     True

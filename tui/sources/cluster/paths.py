@@ -76,9 +76,9 @@ def of_topic(name: TopicName, what: str) -> str:
 
 
 def file_of(path: str) -> str:
-    """Where an answer is kept below the folder of its moment."""
-    asked, _, query = path.partition("?")
-    return asked.lstrip("/") + (f"@{query}" if query else "") + ".json"
+    """The file of an answer, below the folder of its moment."""
+    route, _, query = path.partition("?")
+    return route.lstrip("/") + (f"@{query}" if query else "") + ".json"
 
 
 def _joined(namespace: str) -> str:

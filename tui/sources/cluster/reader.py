@@ -3,8 +3,8 @@
 Statistics of a topic that nobody has loaded would make a broker load it and maybe take its bundle. So what is loaded is
 read first, from the brokers' own lists, and nothing else is asked for.
 
-A refresh asks again for statistics, load reports and the list of brokers. What else an earlier reading brought it
-keeps, unless other topics are loaded, or in other bundles. Of a large cluster it asks for what is in view and for a
+A refresh asks again for statistics, load reports and the list of brokers. It keeps the other answers of the reading
+before, unless other topics are loaded, or in other bundles. Of a large cluster it asks for what is in view and for a
 share of all else, and keeps the rest with the time at which that was read.
 """
 
@@ -13,99 +13,44 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
-from engine.admin.earlier import EarlierAnswers
-from engine.admin.facts import BrokerStats, Place, TopicFacts
+from engine.admin.facts import BrokerStats, TopicFacts
 from engine.admin.measured_loads import names_usage
 from engine.admin.namespaces import decode_topic_list
 from engine.admin.requests import release_text
 from engine.admin.topics import broker_stats_of
 from engine.balance.settings import EXTENSIBLE_CLASS
 from engine.errors import Rejection
-from engine.names import PARTITION_SUFFIX, TopicName, parse_topic_name, partition_name, refuse_namespace
+from engine.names import TopicName, parse_topic_name, partition_name, refuse_namespace
 from engine.text import visible
 from tui.sources.cluster import paths
-from tui.sources.cluster.access import HIDDEN
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import OUT_OF_REACH, Answer, ClusterOutOfReachError, Fault, Gap
 from tui.sources.cluster.reading import ClusterReading, Progress
-from tui.sources.cluster.rounds import Key, StatisticsRequest, Turn, due, is_large, oldest_groups
+from tui.sources.cluster.redaction import without_secrets
+from tui.sources.cluster.refresh import (
+    Earlier,
+    Plan,
+    changes_rarely,
+    group_of,
+    namespace_in,
+    namespaces_that_differ,
+    topics_with_other_consumers,
+)
+from tui.sources.cluster.rounds import Key, StatisticsRequest, Turn, due, oldest_groups
 from tui.sources.cluster.scope import SYSTEM_NAMESPACES, Scope, detail_requests, topics_with_backlog
 
 _BROKER: Final = re.compile(r"[A-Za-z0-9._\-\[\]:]{1,260}")
 _MOST_PARTITIONS: Final = 100_000
+_WRITTEN_EVERY_S: Final = 60.0
+"""How often brokers write their reports by default."""
+_ABOUT_TOPICS: Final = ("/admin/v2/namespaces/", "/admin/v2/persistent/", "/admin/v2/non-persistent/")
 OnProgress = Callable[[Progress], None]
-_SECRET: Final = re.compile(
-    r"passw|secret|credential|passphrase|authenticationparam|authparam|privatekey", re.IGNORECASE
-)
-
-
-_CHANGES_OFTEN: Final = ("/stats", "/partitioned-stats", "/internalStats")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is asked of topics, for as long as the lists of topics and of loaded ones stay the same.
-
-    ``asked`` are topics and partitions with their names, ``in_scope`` how many there are with those that nobody loaded.
-    ``counts`` are numbers of partitions.
-    """
-
-    in_scope: int
-    asked: Mapping[str, TopicName]
-    counts: Mapping[str, int]
-
-
-@dataclass(slots=True)
-class Earlier:
-    """What the reading before brought, by request and broker. ``answers`` are not asked for again if they are kept.
-
-    ``loaded`` are the brokers' lists of topics; ``decoded`` is what of them is not decoded again.
-    ``names`` are those of topics, by their texts. ``plan`` is what was asked of topics, and ``statistics`` the requests
-    for them, for the topics that have more to say than their lists. ``read_ms`` is when each request was last made, in
-    epoch milliseconds, and ``gaps`` which of those for statistics had no answer then. ``changed`` are topics, without
-    partitions, whose consumers are others by the brokers' lists than by the statistics that were read.
-    ``measures``: whether a broker that refused to report its load has it in its metrics.
-    """
-
-    answers: Mapping[tuple[str, str], Answer] = field(default_factory=dict)
-    loaded: dict[str, BrokerStats] = field(default_factory=dict)
-    decoded: EarlierAnswers = field(default_factory=EarlierAnswers)
-    names: dict[str, TopicName | Rejection] = field(default_factory=dict)
-    plan: Plan | None = None
-    statistics: tuple[list[str], list[StatisticsRequest]] | None = None
-    read_ms: dict[Key, int] = field(default_factory=dict)
-    gaps: dict[Key, Gap] = field(default_factory=dict)
-    changed: set[str] = field(default_factory=set)
-    measures: dict[str, bool] = field(default_factory=dict)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether so much is asked of topics that it is read in rounds."""
-        return self.statistics is not None and is_large(self.statistics[1])
-
-
-def changes_rarely(path: str) -> bool:
-    """Whether a refresh may keep an answer: releases, settings, namespaces, bundles, lists of topics, policies.
-
-    >>> [changes_rarely(f"/admin/v2/{path}") for path in ("tenants", "brokers/c", "persistent/t/n/x/stats")]
-    [True, False, False]
-    """
-    is_list_of_brokers = path.startswith(f"{paths.BROKERS}/") and path.count("/") == paths.BROKERS.count("/") + 1
-    if path in (paths.VERSION, paths.RUNTIME, paths.DYNAMIC):
-        return True
-    return not (
-        is_list_of_brokers
-        or path == paths.BROKERS
-        or path.startswith(paths.OF_ONE_BROKER)
-        or path.endswith(_CHANGES_OFTEN)
-    )
 
 
 async def read_cluster(
@@ -145,7 +90,7 @@ class _Reading:
         self._renewed = self._oldest_lists() if self._in_rounds and not turn.view_only else set()
         """What changes rarely and is asked for again all the same."""
         self._lists_differ = False
-        """Whether anything that changes rarely did change, or is asked for the first time."""
+        """Whether anything that changes rarely has changed, or is asked for the first time."""
         self._older: dict[str, int] = {}
         self._lists_every_ms = 0.0
         self._on_progress = on_progress
@@ -173,7 +118,7 @@ class _Reading:
         for gone in self._earlier.loaded.keys() - (set(brokers) if len(brokers) > 1 else {""}):
             del self._earlier.loaded[gone]
         if places != (now := {broker: lists.places for broker, lists in self._earlier.loaded.items()}):
-            self._read_lists_again(_namespaces_that_differ(places, now))
+            self._read_lists_again(namespaces_that_differ(places, now))
         knows_loaded = not self._silent_brokers
         namespaces = await self._namespaces()
         lists = await asyncio.gather(*(self._of_namespace(name) for name in namespaces))
@@ -219,14 +164,14 @@ class _Reading:
         )
 
     def _oldest_lists(self) -> set[Key]:
-        rarely = {key: _group_of(key[0]) for key in self._earlier.answers if changes_rarely(key[0])}
+        rarely = {key: group_of(key[0]) for key in self._earlier.answers if changes_rarely(key[0])}
         return oldest_groups(rarely, self._earlier.read_ms, self._turn.refreshes)
 
     def _read_lists_again(self, namespaces: Iterable[str]) -> None:
         """Other topics are loaded: ask again for what may be another one; of a small cluster for everything."""
         if self._in_rounds:
             changed = {"", *(paths.policies_of(namespace) for namespace in namespaces)}
-            self._renewed |= {key for key in self._earlier.answers if _namespace_in(key[0]) in changed}
+            self._renewed |= {key for key in self._earlier.answers if namespace_in(key[0]) in changed}
             self._lists_differ = True
         elif self._keeps:
             raise _OtherTopicsError
@@ -274,7 +219,7 @@ class _Reading:
         return outcome
 
     async def _ask_in_turn(self, path: str, broker: str, is_in_view: bool, every_ms: float) -> Answer | Gap:
-        """An answer that is not asked for again before it is so old, unless it is in view."""
+        """An answer, kept until it is so old unless it is in view."""
         key = path, broker
         known = self._earlier.answers.get(key)
         if self._in_rounds and known is not None and not is_in_view:
@@ -322,7 +267,7 @@ class _Reading:
         if not settings:
             self._assumed.append("settings")
         self._is_extensible = settings.get("loadManagerClassName") == EXTENSIBLE_CLASS
-        # Brokers write what they say of themselves so often: the same would come again.
+        # Brokers write their reports so often: asked earlier, they would answer the same again.
         written_s = _seconds(settings.get("statsUpdateFrequencyInSecs"), _WRITTEN_EVERY_S)
         self._lists_every_ms = 1000 * min(written_s, self._turn.whole_every_s)
         name = settings.get("clusterName")
@@ -332,7 +277,7 @@ class _Reading:
         return names[0] if len(names) == 1 else ""
 
     async def _ownership(self, cluster: str) -> None:
-        """Who may own what. A cluster that never had a policy or a domain says so with 404, which is its answer."""
+        """Ask who may own what. One that never had a policy or a domain answers 404, which is kept."""
         if not cluster:
             return
         for path in (paths.isolation_policies_of(cluster), paths.failure_domains_of(cluster)):
@@ -350,7 +295,7 @@ class _Reading:
         return brokers
 
     async def _of_broker(self, cluster: str, broker: str, many: int) -> None:
-        """What a broker says of itself. The only one is asked at the cluster's address, which may be a tunnel to it."""
+        """Ask a broker about itself. A single one is asked at the cluster's address, which may be a tunnel to it."""
         at = broker if many > 1 else ""
         in_view = self._turn.view.brokers
         loaded = await self._ask_in_turn(paths.LOADED_TOPICS, at, in_view, self._lists_every_ms)
@@ -367,7 +312,7 @@ class _Reading:
             await self._ask(paths.owned_by(cluster, broker), broker=at)
 
     async def _load_of(self, broker: str, in_view: bool) -> None:
-        """A broker's load report, or its metrics if its load manager refuses to report: they have the usage as well."""
+        """Ask for a broker's load report, or for its metrics, which have the usage too, if it refuses to report."""
         known = self._earlier.measures
         if known.get(broker, self._is_extensible) and await self._measures(broker, in_view) is not False:
             return
@@ -392,7 +337,7 @@ class _Reading:
         topics = broker_stats_of(loaded.data, broker, self._earlier.decoded).good
         self._earlier.loaded[broker] = topics
         if self._in_rounds and before is not None and before is not topics:
-            self._earlier.changed |= _with_other_consumers(before, topics)
+            self._earlier.changed |= topics_with_other_consumers(before, topics)
         return topics
 
     async def _namespaces(self) -> list[str]:
@@ -404,7 +349,7 @@ class _Reading:
         return [name for name in names if refuse_namespace(name) is None and name not in SYSTEM_NAMESPACES]
 
     async def _of_namespace(self, name: str) -> tuple[list[Answer | Gap], list[Answer | Gap]]:
-        """The lists of topics that a namespace has, and of partitioned ones; what else there is about it on the way."""
+        """Ask about a namespace, and return its lists of topics and of partitioned topics."""
         await self._ask(paths.policies_of(name), hides=True)
         await self._ask(paths.bundles_of(name))
         await self._ask(paths.anti_affinity_of(name), json=False)
@@ -439,7 +384,7 @@ class _Reading:
         return not self._scope.skips_idle or topic not in self._loaded or bool(self._loaded[topic].subscriptions)
 
     async def _statistics(self, plan: Plan) -> int:
-        """Ask for statistics of what has more to say than lists did. Of how many topics nothing came."""
+        """Ask for statistics of the topics that have more to say than the lists; return how many have no answer."""
         detailed = [text for text in plan.asked if self._says_more(text)]
         known = self._earlier.statistics
         if known is None or known[0] != detailed:
@@ -447,15 +392,15 @@ class _Reading:
             self._earlier.statistics = known
         requests = known[1]
         gaps, earlier = {}, self._earlier
-        made = self._kept(requests) if self._in_rounds else requests
+        now = self._kept(requests) if self._in_rounds else requests
         outcomes = await asyncio.gather(
-            *(self._ask(request.path, broker=request.broker, loads=request.loads) for request in made)
+            *(self._ask(request.path, broker=request.broker, loads=request.loads) for request in now)
         )
-        for request, outcome in zip(made, outcomes, strict=True):
+        for request, outcome in zip(now, outcomes, strict=True):
             earlier.changed.discard(request.topic)
             if isinstance(outcome, Gap):
                 gaps[request.key] = outcome
-        asked = {request.key for request in made}
+        asked = {request.key for request in now}
         gaps |= {
             request.key: earlier.gaps[request.key]
             for request in requests
@@ -465,23 +410,23 @@ class _Reading:
         return sum(request.topics for request in requests if request.key in gaps)
 
     def _kept(self, requests: Sequence[StatisticsRequest]) -> list[StatisticsRequest]:
-        """Keep the statistics that are not read in this turn, and return the requests for the others."""
+        """Keep the statistics that are not due in this turn, and return the requests that are."""
         earlier = self._earlier
         read_ms = earlier.read_ms
         chosen = due(requests, read_ms, self._turn, earlier.changed)
-        made = []
+        now = []
         for request in requests:
             key = request.key
             answer, gap = earlier.answers.get(key), earlier.gaps.get(key)
             if key in chosen or (answer is None and gap is None):
-                made.append(request)
+                now.append(request)
                 continue
             self._older[request.topic] = min(self._older.get(request.topic, read_ms[key]), read_ms[key])
             if answer is not None:
                 self._answers.append(answer)
             elif gap is not None:
                 self._gaps.append(gap)
-        return made
+        return now
 
     def _requests(self, detailed: Sequence[str], plan: Plan) -> Iterator[StatisticsRequest]:
         """All partitions in one request where all of them are loaded, else one by one."""
@@ -503,74 +448,18 @@ class _Reading:
                 yield StatisticsRequest(path, broker, name.partitioned_topic, 1, self._scope.loads_topics)
 
     def _at(self, topic: str) -> str:
-        """The broker that has it loaded; of a partitioned topic any broker puts it together."""
+        """The broker that has a topic loaded, "" for any: statistics of a partitioned topic any broker collects."""
         return self._broker_of.get(topic, "")
 
     def _require_something(self, namespaces: list[str]) -> None:
-        """Raise where nobody let anything be seen: then the cluster is as good as away."""
-        if namespaces and any(answer.path.startswith(_OF_CLUSTERS) for answer in self._answers):
+        """Raise ``ClusterOutOfReachError`` where nothing about topics could be read."""
+        if namespaces and any(answer.path.startswith(_ABOUT_TOPICS) for answer in self._answers):
             return
         if self._loaded or not self._gaps:
             return
         worst = next((gap for gap in self._gaps if gap.fault not in (Fault.NOT_FOUND, Fault.STOPPED)), self._gaps[0])
         if not any(answer.path != paths.VERSION for answer in self._answers) or worst.fault in OUT_OF_REACH:
             raise ClusterOutOfReachError(self._client.access.origin, worst)
-
-
-_OF_CLUSTERS: Final = ("/admin/v2/namespaces/", "/admin/v2/persistent/", "/admin/v2/non-persistent/")
-
-
-_IN_A_NAMESPACE: Final = re.compile(r"/admin/v2/(?:namespaces|persistent|non-persistent)/([^/]+)/([^/?]+)")
-_WRITTEN_EVERY_S: Final = 60.0
-
-
-def _namespace_in(path: str) -> str:
-    """The path of the namespace that a request is about, "" for none.
-
-    >>> _namespace_in("/admin/v2/persistent/t/n/x/partitions"), _namespace_in("/admin/v2/namespaces/t")
-    ('/admin/v2/namespaces/t/n', '')
-    """
-    match = _IN_A_NAMESPACE.match(path)
-    return "" if match is None else f"/admin/v2/namespaces/{match[1]}/{match[2]}"
-
-
-def _group_of(path: str) -> str:
-    """What is read again together: the lists of a namespace, which must agree; numbers of partitions one by one.
-
-    >>> _group_of("/admin/v2/persistent/t/n"), _group_of("/admin/v2/persistent/t/n/x/partitions")
-    ('/admin/v2/namespaces/t/n', '/admin/v2/persistent/t/n/x/partitions')
-    """
-    return path if path.endswith("/partitions") else _namespace_in(path)
-
-
-def _namespaces_that_differ(
-    before: Mapping[str, Mapping[str, Place]], now: Mapping[str, Mapping[str, Place]]
-) -> set[str]:
-    """The namespaces of topics that are loaded at one of two times only, or in other bundles or by other brokers."""
-    differ: set[str] = set()
-    for broker in before.keys() | now.keys():
-        one, other = before.get(broker, {}), now.get(broker, {})
-        if one is not other:
-            differ.update(place.namespace for topic, place in one.items() if other.get(topic) != place)
-            differ.update(place.namespace for topic, place in other.items() if topic not in one)
-    return differ
-
-
-def _with_other_consumers(before: BrokerStats, now: BrokerStats) -> set[str]:
-    """The topics, without partitions, that have other subscriptions or consumers than before."""
-    changed = set()
-    for text, topic in now.topics.items():
-        known = before.topics.get(text)
-        if known is not None and known is not topic and _consumers_of(known) != _consumers_of(topic):
-            changed.add(text.rpartition(PARTITION_SUFFIX)[0] if topic.partition_index >= 0 else text)
-    return changed
-
-
-def _consumers_of(topic: TopicFacts) -> list[tuple[str, list[tuple[str, str]]]]:
-    return [
-        (subscription.name, [(consumer.name, consumer.connected_since) for consumer in subscription.consumers])
-        for subscription in topic.subscriptions
-    ]
 
 
 def _seconds(value: object, default: float) -> float:
@@ -602,25 +491,3 @@ def _value(outcome: Answer | Gap) -> Any:
         return msgspec.json.decode(outcome.data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def without_secrets(data: bytes) -> bytes | None:
-    """An answer about configuration with the values of secret members hidden; None where it cannot be looked into.
-
-    >>> without_secrets(b'{"tlsKeyStorePassword":"x","a":[{"authParams":"token:y","b":1}],"defaultSecret":""}')
-    b'{"tlsKeyStorePassword":"***","a":[{"authParams":"***","b":1}],"defaultSecret":""}'
-    """
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return msgspec.json.encode(_hidden(value))
-
-
-def _hidden(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            name: HIDDEN if item and isinstance(item, str) and _SECRET.search(name) else _hidden(item)
-            for name, item in value.items()
-        }
-    return [_hidden(item) for item in value] if isinstance(value, list) else value

@@ -1,6 +1,6 @@
-"""What one reading of a cluster brought: answers by request, gaps, who answered; and the dump that keeps it.
+"""One reading of a cluster: its answers, its gaps, and the dump that keeps it.
 
-A dump mirrors the admin API, a folder a moment, and no moment is ever seen half.
+A dump mirrors the admin API, with a folder for each moment, which appears when all of it is written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tui.sources.cluster.outcomes import Answer, Fault, Gap
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a reading is: ``done`` of ``total`` requests that are known so far, and the seconds that are left."""
+    """How far a reading is: ``done`` of the ``total`` requests known so far, and the seconds that are left."""
 
     done: int
     total: int
@@ -38,7 +38,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
-    """``at_ms`` is when the reading began. ``cluster`` and ``release`` are "" where nothing says them.
+    """``at_ms`` is when the reading began. ``cluster`` and ``release`` are "" where no answer names them.
 
     ``not_loaded`` are topics that exist and that no broker has loaded: asking for their statistics would load them.
     """
@@ -58,11 +58,11 @@ class ClusterReading:
     requests: int = 0
     took_s: float = 0.0
     assumed: tuple[str, ...] = field(default=())
-    """What is not known of the brokers and is assumed to be as it usually is: "settings", "release"."""
+    """What is not known of the brokers, so that defaults are assumed: "settings", "release"."""
     older: Mapping[str, int] = field(default_factory=dict, repr=False)
-    """When statistics were read that are not of this reading, by topic without partitions, in epoch milliseconds."""
+    """When statistics from earlier readings were read, by topic without partitions, in epoch milliseconds."""
     lists_ms: int = 0
-    """When the lists of loaded topics were read; 0 for at this reading."""
+    """When the lists of loaded topics were read, in epoch milliseconds; 0 for this reading."""
 
     @property
     def was_stopped(self) -> bool:
@@ -91,7 +91,7 @@ class ClusterReading:
 
 
 def _place(answer: Answer, many: bool) -> str:
-    """Below ``brokers/HOST:PORT`` is what every broker says of itself, where there are several."""
+    """The file of an answer; where there are several brokers, what each says of itself is in ``brokers/HOST:PORT``."""
     own = many and answer.broker and answer.path.startswith(paths.OF_ONE_BROKER)
     of_broker = f"brokers/{quote(answer.broker, safe=':[]')}/" if own else ""
     return of_broker + paths.file_of(answer.path)
@@ -108,7 +108,7 @@ def moment_name(at_ms: int) -> str:
 
 
 def moments_read(readings: Iterable[ClusterReading], *, limit_bytes: int) -> tuple[Moment, ...]:
-    """Readings as the moments that every other command works with. Raises ``InputError`` where nothing is in them."""
+    """Readings as the moments that every other command works with. Raises ``InputError`` where all are empty."""
     listed = list(readings)
     files = [file for reading in listed for file in reading.files()]
     moments = read_moments(*files, limit_bytes=limit_bytes, title=listed[-1].origin)
@@ -116,7 +116,7 @@ def moments_read(readings: Iterable[ClusterReading], *, limit_bytes: int) -> tup
 
 
 def moment_of(reading: ClusterReading, earlier: EarlierAnswers, *, limit_bytes: int) -> Moment:
-    """A reading as a moment; what is the same in ``earlier`` is not decoded again. Raises ``InputError`` likewise."""
+    """A reading as a moment; what is the same in ``earlier`` is not decoded again. Raises ``InputError`` if empty."""
     files = reading.files_of_moment()
     (moment,) = read_moments(*files, limit_bytes=limit_bytes, title=reading.origin, earlier=earlier)
     return replace(moment, at_ms=reading.at_ms, older=reading.older)
@@ -143,9 +143,9 @@ def _is_ours(entry: Path) -> bool:
 
 
 def write_moment(folder: Path, reading: ClusterReading) -> tuple[Path, tuple[Gap, ...]]:
-    """Write a moment and return its folder, and what this disk has no names for.
+    """Write a moment, and return its folder and the answers whose names this disk does not take.
 
-    It has its name once all of it is there. Raises OSError where it cannot be written.
+    The folder gets its name when all of it is written. Raises ``OSError`` where it cannot be written.
     """
     draft = folder / f"{_DRAFT}{secrets.token_hex(8)}.part"
     draft.mkdir()

@@ -67,11 +67,11 @@ def topics_with_backlog(loaded: Mapping[str, TopicFacts], asked: Iterable[str], 
 
 
 def detail_requests(topics: Sequence[TopicName]) -> list[tuple[str, str]]:
-    """Pairs of a topic and what is asked of it; the limits are those of the partitioned topic."""
-    asked = [(str(name), paths.of_topic(name, "internalStats")) for name in topics if name.domain == "persistent"]
+    """Pairs of a topic and a request about it; the limits are those of the partitioned topic."""
+    requests = [(str(name), paths.of_topic(name, "internalStats")) for name in topics if name.domain == "persistent"]
     parents = dict.fromkeys(name.partitioned_topic for name in topics if name.domain == "persistent")
     for parent in parents:
         name = parse_topic_name(parent)
         if not isinstance(name, Rejection):
-            asked += [(parent, f"{paths.of_topic(name, policy)}?applied=true") for policy in TOPIC_POLICIES]
-    return asked
+            requests += [(parent, f"{paths.of_topic(name, policy)}?applied=true") for policy in TOPIC_POLICIES]
+    return requests

@@ -22,15 +22,16 @@ from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import Answer, ClusterOutOfReachError, Fault
 from tui.sources.cluster.pace import Clock, Limits, Stop
-from tui.sources.cluster.reader import Earlier, OnProgress, read_cluster
+from tui.sources.cluster.reader import OnProgress, read_cluster
 from tui.sources.cluster.reading import ClusterReading, Progress
+from tui.sources.cluster.refresh import Earlier
 from tui.sources.cluster.rounds import InView, Turn, refreshes_of
 from tui.sources.cluster.scope import Scope
 
 T = TypeVar("T")
 
 EVERYTHING_EVERY: Final = 6
-"""Of so many refreshes one asks also for what changes rarely: once a minute, by default."""
+"""One in so many refreshes also reads what changes rarely: one a minute, by default."""
 REFRESHED_AT_ONCE: Final = 2
 """Requests under way at a refresh: looking after more connections costs more than the few answers."""
 PROGRESS_EVERY_S: Final = 0.5
@@ -54,7 +55,7 @@ class Source:
         return asyncio.run(self._read(on_progress, stop, clock))
 
     def follower(self, clock: Clock | None = None, rounds: tuple[float, float] | None = None) -> Follower:
-        """What reads it again and again.
+        """A reader for one reading after another.
 
         ``rounds`` are the seconds between two readings, and those in which all of a large cluster is read; without
         them each reading is of everything.
@@ -72,7 +73,7 @@ class Source:
         async with AdminClient(self.access, self.limits, clock=clock, stop=stop) as client:
             if isinstance(stop, Stop):
                 loop = asyncio.get_running_loop()
-                stop.gives_up(lambda: _call_in(loop, client.give_up))
+                stop.call_when_set(lambda: _call_in(loop, client.give_up))
             reading = await read_cluster(client, self.scope, on_progress)
         return with_settings(reading, self.settings)
 
@@ -83,7 +84,7 @@ def _call_in(loop: asyncio.AbstractEventLoop, function: Callable[[], object]) ->
 
 
 def _leave_out_interrupts(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Leave out ctrl+c and the like: the caller gets it, so that a task in which it came needs no report."""
+    """Do not report ctrl+c and the like as the error of a task: the caller gets them."""
     error = context.get("exception")
     if error is None or isinstance(error, Exception):
         loop.default_exception_handler(context)
@@ -118,7 +119,7 @@ class StoppedError(RingsideError):
 
 
 class FirstReading:
-    """The reading that a screen waits for, in a thread of its own: another one sees its progress and can stop it."""
+    """The reading that a screen waits for, in a thread of its own; the screen's sees its progress and can stop it."""
 
     def __init__(self, source: Source, clock: Clock | None = None) -> None:
         self._source = source
@@ -211,7 +212,7 @@ class Follower:
         return reading
 
 
-class Reads(Protocol):
+class ReadsAgain(Protocol):
     """Reads a cluster again and again, until ``stop`` is set. ``on_progress`` is called after each request.
 
     Of a large one all that is in ``view`` is read, and nothing else where ``view_only`` says so.
@@ -228,8 +229,8 @@ def _ignore_progress(_: str) -> None:
     return None
 
 
-class _Slowly:
-    """Says how far a reading is, not before it has taken ``PROGRESS_EVERY_S`` and not more often than that."""
+class _SpacedProgress:
+    """Reports the progress of a reading every ``PROGRESS_EVERY_S`` seconds, and so not at all of a short one."""
 
     def __init__(self, progressed: Callable[[str], object]) -> None:
         self._progressed = progressed
@@ -248,7 +249,9 @@ class Feed(Generic[T]):
     A reading of another cluster than the first one's is not shown: somebody put it behind the same address.
     """
 
-    def __init__(self, source: Reads, every_s: float, make: Callable[[ClusterReading], T], cluster: str = "") -> None:
+    def __init__(
+        self, source: ReadsAgain, every_s: float, make: Callable[[ClusterReading], T], cluster: str = ""
+    ) -> None:
         self.every_s = every_s
         self._source = source
         self._make = make
@@ -292,7 +295,7 @@ class Feed(Generic[T]):
                     return
                 self._woken.clear()
                 view_only = time.monotonic() < next_s
-                # The one who listens is gone when the loop is closed.
+                # The listener is gone once its loop is closed.
                 with suppress(RuntimeError):
                     self.turn(arrived, missed, progressed, view_only=view_only)
                 if not view_only:
@@ -308,10 +311,10 @@ class Feed(Generic[T]):
         *,
         view_only: bool = False,
     ) -> None:
-        """Read once and say what came of it; of a reading that takes its time also how far it is."""
+        """Read once and report the picture or the failure, and the progress of a reading that takes long."""
         try:
             reading = self._source.read(
-                stop=self._stop, on_progress=_Slowly(progressed), view=self._view, view_only=view_only
+                stop=self._stop, on_progress=_SpacedProgress(progressed), view=self._view, view_only=view_only
             )
             if self._stop.is_set():
                 return

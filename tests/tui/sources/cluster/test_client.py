@@ -46,9 +46,9 @@ def test_an_answer_comes_as_it_is(get: Get) -> None:
 )
 def test_a_status_has_its_code_and_what_passes_is_tried_again(get: Get, code: int, fault: Fault, tries: int) -> None:
     with playing(failing("clusters", status(code, "this is why"))) as server:
-        found = gap(get(server, PATH))
-        assert (found.fault, found.status, found.reason, found.path) == (fault, code, "this is why", PATH)
-        assert found.advice
+        result = gap(get(server, PATH))
+        assert (result.fault, result.status, result.reason, result.path) == (fault, code, "this is why", PATH)
+        assert result.advice
         assert len(server.asked) == tries
 
 

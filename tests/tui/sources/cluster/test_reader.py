@@ -19,8 +19,9 @@ from tui.sources.cluster.access import Access
 from tui.sources.cluster.client import AdminClient
 from tui.sources.cluster.outcomes import ClusterOutOfReachError, Fault, summed_up
 from tui.sources.cluster.pace import MAX_ANSWER_BYTES, Limits
-from tui.sources.cluster.reader import Earlier, read_cluster
+from tui.sources.cluster.reader import read_cluster
 from tui.sources.cluster.reading import ClusterReading, moments_read
+from tui.sources.cluster.refresh import Earlier
 from tui.sources.cluster.scope import Scope
 
 LOADED = "/admin/v2/broker-stats/topics"
@@ -31,10 +32,10 @@ EVERYTHING = len(recorded())
 
 def faults(reading: ClusterReading) -> dict[str, int]:
     """How many gaps of which kind."""
-    found: dict[str, int] = {}
+    results: dict[str, int] = {}
     for gap in reading.gaps:
-        found[gap.fault.value] = found.get(gap.fault.value, 0) + 1
-    return found
+        results[gap.fault.value] = results.get(gap.fault.value, 0) + 1
+    return results
 
 
 def without_loaded(names: str) -> bytes:
