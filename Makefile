@@ -37,8 +37,8 @@ test: $(STAMP)
 test-broker: $(STAMP)
 	@RINGSIDE_BROKER_RELEASE=$(RELEASE) RINGSIDE_BROKER_STEPS=$(or $(STEPS),60) RINGSIDE_BROKER_PREDICTIONS=$(if $(STEPS),0,500) RINGSIDE_BROKER_SEED=$(SEED) $(BIN)/python -m pytest -q -n 0 tests/broker
 
-# New cases for shedding and placement, answered by Pulsar's own classes (jars as above) and by the engine: LINES=n of each family,
-# SEED=s; RELEASE=3.0.7 takes classes and rules of that release. Lines that differ are kept in build/fresh_vectors.
+# New cases for consumers, splits, shedding and placement, answered by Pulsar's own classes (jars as above) and by the
+# engine: LINES=n of each family, SEED=s; RELEASE=3.0.7 takes classes and rules of that release. Lines that differ are kept in build/fresh_vectors.
 fresh-vectors: $(STAMP)
 	@$(BIN)/python -m tests.fresh_vectors --lines $(or $(LINES),1000) --seed $(or $(SEED),1) $(if $(RELEASE),--release $(RELEASE))
 
