@@ -1,4 +1,4 @@
-"""Active consumers that brokers told explain priority levels, which no statistics show, as when answers are opened."""
+"""Reported active consumers explain priority levels, which statistics do not show, as when answers are opened."""
 
 from __future__ import annotations
 

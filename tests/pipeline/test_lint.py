@@ -31,7 +31,7 @@ RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 
 def moment(folder: str, prefix: str, target: Path) -> Path:
-    """The answers of one moment of a recording, with what is told of all moments."""
+    """The answers of one moment of a recording, with what is known at all moments."""
     target.mkdir()
     for path in sorted((RECORDINGS / folder).iterdir()):
         if path.name.startswith(prefix) or "scenario" in path.name:

@@ -1,4 +1,4 @@
-"""What shedders decide at the edges of their rules, by hand, and that a leader works by the shedder it is told to."""
+"""What shedders decide at the edges of their rules, by hand, and that a leader uses the shedder of its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening what brokers printed: subscriptions put together, and what is inferred is told and right."""
+"""Opening what brokers printed: subscriptions put together, and inferences that are right and reported."""
 
 from __future__ import annotations
 

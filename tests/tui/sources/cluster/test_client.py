@@ -59,11 +59,11 @@ def test_what_passed_is_read_at_the_next_try(get: Get, clock: CountingClock) -> 
     assert [0 <= wait <= bound for wait, bound in zip(clock.waits, (0.25, 0.5), strict=False)] == [True, True]
 
 
-@pytest.mark.parametrize(("told", "waited"), [("7", 7.0), ("3600", 20.0)])
+@pytest.mark.parametrize(("expected", "waited"), [("7", 7.0), ("3600", 20.0)])
 def test_who_says_when_to_come_back_is_left_alone_until_then(
-    get: Get, clock: CountingClock, told: str, waited: float
+    get: Get, clock: CountingClock, expected: str, waited: float
 ) -> None:
-    with playing(failing("clusters", status(429, Retry_After=told), times=1)) as server:
+    with playing(failing("clusters", status(429, Retry_After=expected), times=1)) as server:
         assert isinstance(get(server, PATH), Answer)
     assert clock.now == pytest.approx(waited, abs=0.01)
 
