@@ -295,8 +295,8 @@ def test_tables_of_topics_are_sorted_and_row_groups_end_with_a_namespace(
         names = pq.read_table(part)["topic"].to_pylist()
         assert names == sorted(names)
         assert len(names) == 60 * (2 if table == "consumers" else 1)
-    rows = np.repeat(np.arange(5), [3000, 2000, 100, 6000, 7])
-    assert list(whole_namespaces(rows)) == [(0, 5000), (5000, 11100), (11100, 11107)]
+    rows = np.repeat(np.arange(5), [12000, 8000, 400, 24000, 28])
+    assert list(whole_namespaces(rows)) == [(0, 20000), (20000, 44400), (44400, 44428)]
 
 
 def test_an_answer_that_another_names_counts_with_the_rest(spark: SparkSession, tmp_path: Path) -> None:
