@@ -20,6 +20,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 ROWS_PER_GROUP: Final = 1 << 18
 _GROUP_LIMIT: Final = "parquet.block.row.count.limit"
+_ROWS_TOGETHER: Final = 1 << 16
+"""Rows of the driver that are turned into columns at once."""
 _SUFFIX: Final = ".parquet"
 _FRESH: Final = re.compile(r"\..+\.new")
 """A new link before it is renamed over the old one."""
@@ -64,8 +67,8 @@ class Draft:
             self.tables.append(name)
         return place
 
-    def write(self, table: Table, rows: list[tuple[object, ...]]) -> None:
-        """Write a small table in one part."""
+    def write(self, table: Table, rows: Iterable[tuple[object, ...]]) -> None:
+        """Write rows of the driver in one part; of an iterator only some are in memory at a time."""
         write_rows(table, self.table(table), rows, self.stamp)
 
     def write_frame(self, table: Table, rows: DataFrame) -> None:
@@ -328,13 +331,20 @@ def write_part(table: Table, folder: Place, tables: Iterable[Any], number: int =
         raise
 
 
-def write_rows(table: Table, folder: Place, rows: list[tuple[object, ...]], stamp: Stamp | None = None) -> int:
-    """Write a small table in one part, even an empty one, so that readers find its columns."""
+def write_rows(table: Table, folder: Place, rows: Iterable[tuple[object, ...]], stamp: Stamp | None = None) -> None:
+    """Write a table in one part, even an empty one, so that readers find its columns."""
     path, store = _where(folder / f"part-000000{_SUFFIX}")
-    columns = table.columns_of(rows)
-    columns = columns if stamp is None else stamp.on(columns)
-    pq.write_table(columns, path, compression="zstd", store_schema=False, filesystem=store)
-    return len(rows)
+
+    def columns_of(some: list[tuple[object, ...]]) -> Any:
+        columns = table.columns_of(some)
+        return columns if stamp is None else stamp.on(columns)
+
+    waiting = iter(rows)
+    with pq.ParquetWriter(
+        path, columns_of([]).schema, filesystem=store, compression="zstd", store_schema=False
+    ) as writer:
+        while some := list(islice(waiting, _ROWS_TOGETHER)):
+            writer.write_table(columns_of(some))
 
 
 def _where(file: Place) -> tuple[Any, Any]:

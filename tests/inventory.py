@@ -30,7 +30,7 @@ def write_inventory(folder: Path, seed: int = 1) -> Path:
     """
     folder.mkdir(parents=True)
     draw = random.Random(seed)
-    told: list[dict[str, Any]] = [{} for _ in range(BROKERS)]
+    results: list[dict[str, Any]] = [{} for _ in range(BROKERS)]
     events: list[str] = []
     for number in range(NAMESPACES_A_TEAM * len(TEAMS)):
         namespace = f"{TEAMS[number % len(TEAMS)]}-{number // len(TEAMS) + 1}"
@@ -40,17 +40,19 @@ def write_inventory(folder: Path, seed: int = 1) -> Path:
             consumers = _consumer_names(application, draw)
             for topic, rate in _topics(namespace, application, draw):
                 place = bundles.index_of(crc32_hash(topic))
-                inside = told[(number + place) % BROKERS].setdefault(namespace, {}).setdefault(str(bundles[place]), {})
+                inside = (
+                    results[(number + place) % BROKERS].setdefault(namespace, {}).setdefault(str(bundles[place]), {})
+                )
                 inside.setdefault("persistent", {})[topic] = _statistics(application, keyed, consumers, rate, draw)
             if keyed:
                 events += _events(namespace, application, draw)
-    for broker, stats in enumerate(told):
+    for broker, stats in enumerate(results):
         (folder / f"broker-stats-topics-{broker}.json").write_text(json.dumps(stats))
         report = _load_report(broker, stats)
         (folder / f"load-report-{broker}.json").write_text(json.dumps(report))
     (folder / "runtime-configuration.json").write_text('{"activeConsumerFailoverConsistentHashing": "true"}')
     (folder / "keys.jsonl").write_text("".join(events))
-    (folder / "stats-cut-short.json").write_text(json.dumps(told[0])[:20_000])
+    (folder / "stats-cut-short.json").write_text(json.dumps(results[0])[:20_000])
     return folder
 
 

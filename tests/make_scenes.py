@@ -142,8 +142,8 @@ SOURCES = {"pip392": pip392, "flow-split": flow_split, "pip-169": pip_169}
 
 
 def _scenario(recording: str) -> dict[str, Any]:
-    told = answer(recording, "scenario.json")
-    return {name: told[name] for name in ("scenario", "pulsar_version", "broker_settings")} | {"steps": []}
+    result = answer(recording, "scenario.json")
+    return {name: result[name] for name in ("scenario", "pulsar_version", "broker_settings")} | {"steps": []}
 
 
 def _partitioned(stats: dict[str, Any]) -> dict[str, Any]:

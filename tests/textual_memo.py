@@ -198,9 +198,9 @@ def _make_caches_of_strips_late(patch: pytest.MonkeyPatch) -> None:
     def make(self: Strip, name: str) -> FIFOCache[Any, Any]:
         if name not in CACHES_OF_STRIPS:
             raise AttributeError(name)
-        made: FIFOCache[Any, Any] = FIFOCache(CACHES_OF_STRIPS[name])
-        setattr(self, name, made)
-        return made
+        cache: FIFOCache[Any, Any] = FIFOCache(CACHES_OF_STRIPS[name])
+        setattr(self, name, cache)
+        return cache
 
     patch.setattr(Strip, "__init__", start)
     patch.setattr(Strip, "__getattr__", make, raising=False)

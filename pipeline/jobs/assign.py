@@ -123,7 +123,11 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 
 @dataclass(frozen=True)
 class _Fleet:
-    """Every unit by its number, with its consumers and rules, and the rules of each group of brokers."""
+    """Every unit by its number, with its consumers and rules, and the rules of each group of brokers.
+
+    The driver and every worker hold it. It grows with subscriptions and their consumers, not with topics: 3 kB for a
+    unit of 20 consumers, and 12 kB while it is made from the reported active consumers.
+    """
 
     lists: FleetLists
     rules: Mapping[str, RulesInForce]

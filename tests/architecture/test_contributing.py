@@ -18,7 +18,7 @@ def test_a_path_of_the_map_is_there(path: str) -> None:
 
 
 def test_every_room_of_the_engine_is_on_the_map() -> None:
-    rooms = {f"engine/{each.name}/" for each in (ROOT / "engine").iterdir() if (each / "__init__.py").exists()}
+    rooms = {f"engine/{path.name}/" for path in (ROOT / "engine").iterdir() if (path / "__init__.py").exists()}
     assert rooms <= set(PATHS)
 
 

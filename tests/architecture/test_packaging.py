@@ -124,8 +124,8 @@ def test_every_dependency_is_locked() -> None:
         if line and not line.startswith("#")
     }
     extras = PROJECT["project"]["optional-dependencies"].values()
-    wanted = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
-    names = {re.split(r"[=<>~\[; ]", line)[0].lower().replace("_", "-") for line in wanted}
+    expected = [*PROJECT["project"]["dependencies"], *(line for extra in extras for line in extra)]
+    names = {re.split(r"[=<>~\[; ]", line)[0].lower().replace("_", "-") for line in expected}
     assert names - locked == set()
 
 

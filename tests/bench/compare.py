@@ -40,7 +40,7 @@ def heirs_row(topics: int, consumers: int, bar: str) -> Row:
     subscription = state.subscriptions[0]
     active_ids(state, subscription)
     ours = seconds(lambda: losses(state, subscription))
-    peer = seconds(lambda: [one_loss(state, subscription, each) for each in subscription.consumers[:SOME]])
+    peer = seconds(lambda: [one_loss(state, subscription, consumer) for consumer in subscription.consumers[:SOME]])
     what = f"heirs --all, {topics:,} topics x {consumers:,} consumers"
     return Row(what, ours * 1000, "one consumer taken away after another", peer * 1000 * consumers / SOME, bar)
 
@@ -69,9 +69,9 @@ def one_row(topics: int, consumers: int) -> Row:
 def judged(state: ClusterState, number: int) -> Verdict:
     """The verdict on the loss of one consumer."""
     key = state.subscriptions[0].key
-    found = preview(state, KillConsumer(key, number), key)
-    assert isinstance(found, Verdict), found
-    return found
+    result = preview(state, KillConsumer(key, number), key)
+    assert isinstance(result, Verdict), result
+    return result
 
 
 def names_row(topics: int, consumers: int, bar: str) -> Row:
@@ -79,9 +79,9 @@ def names_row(topics: int, consumers: int, bar: str) -> Row:
     names = [f"consumer-{at}" for at in range(consumers)]
     hashes = [murmur3_32(f"persistent://t/n/topic-{at}-partition-0") for at in range(topics)]
     work = Work.of_topics(np.array(hashes), np.ones(topics))
-    found: list[Fit | Rejection] = []
-    ours = seconds(lambda: found.append(fit_names(names, work)))
-    [fit] = found
+    results: list[Fit | Rejection] = []
+    ours = seconds(lambda: results.append(fit_names(names, work)))
+    [fit] = results
     assert isinstance(fit, Fit), fit
     peer = seconds(lambda: [score_of([f"{name}-{at}" for name in names], work) for at in range(SOME)])
     what = f"suggest names, {topics:,} topics x {consumers} consumers"

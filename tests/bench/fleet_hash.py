@@ -21,9 +21,9 @@ def rows(size: Size = FULL) -> list[Row]:
         "a numpy array of bytes": (fixed, lambda: [mmh3.hash(name) & 0x7FFFFFFF for name in fixed.tolist()]),
         "an Arrow buffer": (column, lambda: [mmh3.hash(name) & 0x7FFFFFFF for name in column.values()]),
     }
-    found = []
+    result = []
     for form, (names, loop) in loops.items():
         assert murmur3_bulk(names).tolist() == loop()
         ours_s, peer_s = best_in_turn(lambda names=names: murmur3_bulk(names), loop, size.rounds)
-        found.append(Row(f"hash {size.topics:,} names from {form}", ours_s * 1000, "a loop over mmh3", peer_s * 1000))
-    return found
+        result.append(Row(f"hash {size.topics:,} names from {form}", ours_s * 1000, "a loop over mmh3", peer_s * 1000))
+    return result

@@ -39,12 +39,12 @@ def rows(size: Size = FULL, look_up_at: tuple[int, ...] = (10, 100, 1_000)) -> l
     """Two rows for each comparison."""
     topics, names = topic_names(size.topics), consumer_names(size.consumers)
     rings = build_rings([names])
-    made = sort_topics(murmur3_bulk(topics))
+    result = sort_topics(murmur3_bulk(topics))
     check_equal(peer_all(names, topics, our_hash=True), names, rings, topics)
-    assert cold(topics, names)[made.row].tolist() == assign_sorted(rings, 0, made.hash).tolist()
-    warm_s = median_seconds(lambda: assign_sorted(rings, 0, made.hash), size.rounds)
+    assert cold(topics, names)[result.row].tolist() == assign_sorted(rings, 0, result.hash).tolist()
+    warm_s = median_seconds(lambda: assign_sorted(rings, 0, result.hash), size.rounds)
     cold_s = median_seconds(lambda: cold(topics, names), size.rounds)
-    found = []
+    outcome = []
     for peer, our_hash in ((AS_SHIPPED, False), (WITH_OUR_HASH, True)):
         build_s, peer_build_s = best_in_turn(
             lambda: build_rings([names]), lambda our=our_hash: peer_ring(names, our_hash=our), size.rounds
@@ -53,13 +53,13 @@ def rows(size: Size = FULL, look_up_at: tuple[int, ...] = (10, 100, 1_000)) -> l
         peer_warm_s, _ = seconds(lambda ring=ring: list(map(ring.get_node, topics)))
         what = f"{size.topics:,} topics x {size.consumers:,} consumers"
         bars = ("", "", "") if our_hash else (">= 200x", ">= 12x", ">= 25x")
-        found += [
+        outcome += [
             Row(f"assign {what}, warm", warm_s * 1000, peer, peer_warm_s * 1000, bars[0]),
             Row(f"assign {what}, cold", cold_s * 1000, peer, (peer_build_s + peer_warm_s) * 1000, bars[1]),
             Row(f"build a ring of {size.consumers:,} consumers", build_s * 1000, peer, peer_build_s * 1000, bars[2]),
         ]
-        found += [look_up_row(topics[:FEW_LOOK_UPS], count, peer, our_hash, size) for count in look_up_at]
-    return found
+        outcome += [look_up_row(topics[:FEW_LOOK_UPS], count, peer, our_hash, size) for count in look_up_at]
+    return outcome
 
 
 def peer_all(names: list[str], topics: list[str], *, our_hash: bool) -> list[str]:

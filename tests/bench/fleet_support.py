@@ -62,8 +62,8 @@ def seconds(work: Callable[[], T]) -> tuple[float, T]:
     gc.disable()
     try:
         begin = time.perf_counter()
-        made = work()
-        return time.perf_counter() - begin, made
+        result = work()
+        return time.perf_counter() - begin, result
     finally:
         gc.enable()
 

@@ -79,15 +79,15 @@ class SortedDictRing:
 
     def moved(self, arcs: list[tuple[int, int]]) -> dict[int, int]:
         """New owners of the topics in these arcs."""
-        found: dict[int, int] = {}
+        results: dict[int, int] = {}
         for above, upto in arcs:
             stretches = [(above, upto)] if above < upto else [(-1, upto), (above, 2**31 - 1)]
             at = self.points.bisect_left(upto)
             owner = self.points.peekitem(at % len(self.points))[1][-1]
             for low, high in stretches:
                 first, end = np.searchsorted(self.hashes, np.array([low, high], dtype=np.int32), side="right").tolist()
-                found.update(dict.fromkeys(range(first, end), owner))
-        return found
+                results.update(dict.fromkeys(range(first, end), owner))
+        return results
 
 
 def hash_all_again(topics: list[str], names: list[str]) -> list[int]:

@@ -93,12 +93,12 @@ def rows() -> list[Row]:
     bare = asyncio.run(press(Bare(), ["c"] * len(KEYS)))["c"]
     peer = statistics.median(bare.last)
     name = "Textual with one Static that changes"
-    found = []
+    result = []
     for key, taken in ours.items():
-        found.append(Row(f"key {key!r} to its first paint", statistics.median(taken.first), name, peer))
-        found.append(Row(f"key {key!r} to its last paint", statistics.median(taken.last), name, peer, "< 50 ms"))
+        result.append(Row(f"key {key!r} to its first paint", statistics.median(taken.first), name, peer))
+        result.append(Row(f"key {key!r} to its last paint", statistics.median(taken.last), name, peer, "< 50 ms"))
     slowest = max(max(taken.last) for taken in ours.values())
-    return [*found, Row("the slowest single press of these", slowest, name, peer)]
+    return [*result, Row("the slowest single press of these", slowest, name, peer)]
 
 
 if __name__ == "__main__":

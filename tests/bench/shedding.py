@@ -72,19 +72,19 @@ def rows(brokers: int = BROKERS, bundles: int = BUNDLES) -> list[Row]:
     loads = cluster(brokers, bundles)
     settings = LoadSettings(loadBalancerBrokerLoadTargetStd=0.05)
     gc.collect()
-    found = []
+    result = []
     size = f"{brokers} brokers x {brokers * bundles:,} bundles"
     for manager in ("modular", "extensible"):
         start = ShedStart(loads, settings, load_manager=manager)
         once = median_ms(partial(shed_ahead, start, 1), ROUNDS)
         many = median_ms(partial(shed_ahead, start, CYCLES), 1)
-        found.append(Row(f"shed, {manager}: {CYCLES} cycles, {size}", many, PEER, once * CYCLES, "< 5 s"))
-        one = loads[0].bundles[0]
-        explained = median_ms(partial(explain_bundle, start, one), ROUNDS)
-        found.append(Row(f"explain bundle, {manager}, {size}", explained, "one cycle", once, ""))
+        result.append(Row(f"shed, {manager}: {CYCLES} cycles, {size}", many, PEER, once * CYCLES, "< 5 s"))
+        bundle = loads[0].bundles[0]
+        explained = median_ms(partial(explain_bundle, start, bundle), ROUNDS)
+        result.append(Row(f"explain bundle, {manager}, {size}", explained, "one cycle", once, ""))
         failures = median_ms(partial(losses_from, start), 1)
         assert not isinstance(losses_from(start), Rejection)
-        found.append(
+        result.append(
             Row(f"heirs of every broker, {manager}, {size}", failures, "one cycle for each", once * brokers, "")
         )
     busy = cluster(brokers, bundles, busy=True)
@@ -96,8 +96,8 @@ def rows(brokers: int = BROKERS, bundles: int = BUNDLES) -> list[Row]:
         many = median_ms(partial(shed_ahead, start, CYCLES), 1)
         once = median_ms(partial(_bundle_by_bundle, start), 1)
         what = f"shed, modular: {CYCLES} cycles with {len(ahead.moves):,} unloads, {size}"
-        found.append(Row(what, many, "one cycle bundle by bundle, as many times", once * CYCLES, "< 5 s"))
-    return [*found, *_presses(busy, hot, size)]
+        result.append(Row(what, many, "one cycle bundle by bundle, as many times", once * CYCLES, "< 5 s"))
+    return [*result, *_presses(busy, hot, size)]
 
 
 def _bundle_by_bundle(start: ShedStart) -> None:

@@ -70,9 +70,9 @@ def _timed(moments: tuple[Moment, Moment]) -> list[Row]:
     name = every[0].subscription
 
     def one() -> None:
-        found = selected(subscriptions_seen(moments), name)
-        assert not isinstance(found, Rejection)
-        diagnose(found[0])
+        selection = selected(subscriptions_seen(moments), name)
+        assert not isinstance(selection, Rejection)
+        diagnose(selection[0])
 
     one_ms = median_ms(one, ROUNDS)
     loaded = len(moments[-1].snapshot.topics)

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.partitions, given.topics, given.events, given.document_topics,
         grown=tuple(given.grown), rounds=given.rounds, fleet=given.fleet,
     )  # fmt: skip
-    told: list[Line] = []
+    result: list[Line] = []
     driver = {"spark.driver.memory": "4g"}
     with (
         tempfile.TemporaryDirectory(dir=given.folder) as folder,
@@ -60,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 sys.stdout.write(f"CPU time grows with the {exponent(lines, sizes.grown):.2f}th power of the size\n")
             memory = ", ".join(f"{kind} {size:,} MB" for kind, size in sorted(peak_mb().items()))
             sys.stdout.write(f"most memory so far: {memory}\n")
-            told += lines
+            result += lines
     if given.json is not None:
-        given.json.write_text(json.dumps([asdict(line) for line in told], indent=1) + "\n", encoding="utf-8")
+        given.json.write_text(json.dumps([asdict(line) for line in result], indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from pipeline.batches import byte_column
 from pipeline.manifests import parts_of
 from pipeline.schemas import ASSIGNMENTS
 from tests.bench_spark.comparing import check_same
-from tests.bench_spark.made_up import consumer_lists
+from tests.bench_spark.synthetic import consumer_lists
 
 _LOAD_COLUMNS: Final = "subscription, policy, active_consumer, partitions, rate"
 _LOADS: Final = """select subscription, policy, active_consumer, count(*) as partitions, sum(msg_rate_out) as rate
@@ -93,8 +93,8 @@ def by_numpy(source: Path, target: Path) -> None:
         file = pq.ParquetFile(part, read_dictionary=["subscription", "namespace"])
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, use_threads=False).combine_chunks()
-            told = table["subscription"].chunk(0)
-            unit = np.array([rules.number[name] for name in told.dictionary.to_pylist()])[told.indices.to_numpy()]
+            result = table["subscription"].chunk(0)
+            unit = np.array([rules.number[name] for name in result.dictionary.to_pylist()])[result.indices.to_numpy()]
             packed = rules.both(unit, table["topic"], table["partition_index"].to_numpy().astype(np.int64))
             now = packed & 0xFFFFFFFF
             before = names.take(pa.array(now)).dictionary_encode()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
-from tests.bench_spark import assign_peers, bundle_peers, import_peers, key_peers, made_up
+from tests.bench_spark import assign_peers, bundle_peers, import_peers, key_peers, synthetic
 from tests.bench_spark.spending import Spent, best, spent
 from tui.sources.fleet_part import part_of
 
@@ -59,7 +59,7 @@ class Benches:
 
     def assign(self) -> Iterator[Line]:
         """Every partition of 200 subscriptions under both of Pulsar's rules."""
-        source = self._made(made_up.write_failover, self.sizes.partitions)
+        source = self._made(synthetic.write_failover, self.sizes.partitions)
         cold, warm, ours = self._job("assign", source, _PULSAR)
         what = f"assign, {self.sizes.partitions:,} partitions"
         peers: tuple[tuple[str, Callable[[Path], None], str], ...] = (
@@ -71,7 +71,7 @@ class Benches:
 
     def bundles(self) -> Iterator[Line]:
         """Every topic in its bundle, every bundle judged and cut by four algorithms."""
-        source = self._made(made_up.write_topics, self.sizes.topics)
+        source = self._made(synthetic.write_topics, self.sizes.topics)
         cold, warm, ours = self._job("bundles", source, JobOptions())
         what = f"bundles, {self.sizes.topics:,} topics"
         peers: tuple[tuple[str, Callable[[Path], None], str], ...] = (
@@ -83,7 +83,7 @@ class Benches:
 
     def keys(self) -> Iterator[Line]:
         """A key trace of 16 subscriptions: slots, loads in every mode, hot keys."""
-        source = self._made(made_up.write_trace, self.sizes.events)
+        source = self._made(synthetic.write_trace, self.sizes.events)
         options = JobOptions({"consumers-from": str(source / "consumers.json"), "top": str(key_peers.HOTTEST)})
         cold, warm, ours = self._job("keys", source / "traces", options)
         peers = ((f"DuckDB, {THREADS} threads", lambda target: key_peers.by_duckdb(source, target, THREADS), "2.5"),)
@@ -94,12 +94,12 @@ class Benches:
         """One large document, and a thousand topics."""
         source = self._fresh("document")
         document = source / "broker-stats-topics.json"
-        size = made_up.write_broker_stats(document, self.sizes.document_topics)
+        size = synthetic.write_broker_stats(document, self.sizes.document_topics)
         cold, warm, ours = self._job("import", source, JobOptions())
         peers = (("msgspec alone", lambda target: import_peers.by_msgspec(document, target), "2.0"),)
         what = f"import, one document of {size / 1e6:,.0f} MB"
         yield from self._beside(what, cold, warm, ours, peers, import_peers.check_equal)
-        made_up.write_broker_stats(document, self.sizes.few_topics)
+        synthetic.write_broker_stats(document, self.sizes.few_topics)
         cold, warm, ours = self._job("import", source, JobOptions())
         shutil.rmtree(ours)
         yield Line(f"import, {self.sizes.few_topics:,} topics, first", cold, "3 s from a started session", None)
@@ -109,7 +109,7 @@ class Benches:
     def whole(self) -> Iterator[Line]:
         """A whole run over the answers of 20 brokers, job by job, once."""
         source, target = self._fresh("answers"), self._fresh("out-run")
-        size = made_up.write_fleet(source, self.sizes.fleet)
+        size = synthetic.write_fleet(source, self.sizes.fleet)
         began, lines = time.perf_counter(), [""]
         seconds: dict[str, float] = {}
 
@@ -144,7 +144,7 @@ class Benches:
         """The same job at several sizes, each after a first run that is not counted; last the exponent."""
         taken: list[tuple[int, Spent]] = []
         for rows in self.sizes.grown:
-            source = self._made(made_up.write_failover, rows)
+            source = self._made(synthetic.write_failover, rows)
             _, warm, ours = self._job("assign", source, _PULSAR)
             taken.append((rows, warm))
             shutil.rmtree(source)

@@ -11,9 +11,9 @@ def check_same(what: str, columns: str, ours: str, peer: str) -> int:
     Raises ``AssertionError`` where number or content differ. O(rows).
     """
     with duckdb.connect() as engine:
-        told = [
+        reported = [
             engine.execute(f"select count(*), sum(hash(({columns}))::hugeint) from {rows}").fetchall()
             for rows in (ours, peer)
         ]
-    assert told[0] == told[1], f"{what} differ: {told[0]} and {told[1]}"
-    return int(told[0][0][0])
+    assert reported[0] == reported[1], f"{what} differ: {reported[0]} and {reported[1]}"
+    return int(reported[0][0][0])

@@ -23,7 +23,7 @@ from pipeline.batches import byte_column
 from pipeline.jobs.keys_judging import space_words
 from pipeline.schemas import HOT_KEYS, KEY_SLOTS
 from tests.bench_spark.comparing import check_same
-from tests.bench_spark.made_up import key_consumer_lists
+from tests.bench_spark.synthetic import key_consumer_lists
 
 HOTTEST: Final = 20
 """Hot keys of each subscription."""

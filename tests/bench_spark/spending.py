@@ -26,7 +26,7 @@ class Spent:
 
 
 def spent(work: Callable[[], object]) -> Spent:
-    """Of one call; of a process that ended within it only what it told the one that waited for it."""
+    """Of one call; of a process that ended within it only what it reported to the one that waited for it."""
     before, wall = _ticks_by_process(), time.perf_counter()
     work()
     taken = time.perf_counter() - wall
@@ -42,16 +42,16 @@ def best(work: Callable[[], object], rounds: int) -> Spent:
 
 def peak_mb() -> dict[str, int]:
     """The most memory that each kind of process below this one has held so far, in MB: ``java``, ``python``."""
-    found: dict[str, int] = defaultdict(int)
+    results: dict[str, int] = defaultdict(int)
     for pid in descendants():
         try:
             lines = (_PROC / str(pid) / "status").read_text().splitlines()
         except OSError:
             continue
-        told = dict(line.split(":", 1) for line in lines if ":" in line)
-        name = "java" if told["Name"].strip() == "java" else "python"
-        found[name] += int(told.get("VmHWM", "0 kB").split()[0]) // 1024
-    return dict(found)
+        result = dict(line.split(":", 1) for line in lines if ":" in line)
+        name = "java" if result["Name"].strip() == "java" else "python"
+        results[name] += int(result.get("VmHWM", "0 kB").split()[0]) // 1024
+    return dict(results)
 
 
 def _ticks_by_process() -> dict[int, int]:
@@ -77,10 +77,10 @@ def descendants() -> list[int]:
     for path in _PROC.iterdir() if _PROC.is_dir() else ():
         if path.name.isdigit() and (words := _words(int(path.name))):
             children[int(words[1])].append(int(path.name))
-    found: list[int] = []
+    result: list[int] = []
     waiting = [os.getpid()]
     while waiting:
         below = children[waiting.pop()]
-        found += below
+        result += below
         waiting += below
-    return found
+    return result

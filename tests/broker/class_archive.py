@@ -62,5 +62,5 @@ def forget(jars: Path) -> None:
 @cache
 def _java_release(command: str) -> str:
     printed = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "([\w.+-]+)"', printed)
-    return found[1] if found else "unknown"
+    match = re.search(r'version "([\w.+-]+)"', printed)
+    return match[1] if match else "unknown"

@@ -123,14 +123,14 @@ class Driven:
 
     def seen(self) -> dict[str, SubscriptionFacts]:
         """What the broker says of each dispatcher, once it has noticed who is there."""
-        wanted = sorted(self._clients)
+        expected = sorted(self._clients)
         until = time.monotonic() + HANG_S
         while time.monotonic() < until:
-            found = self._asked()
-            if all(sorted(each.name for each in facts.consumers) == wanted for facts in found.values()):
-                return found
+            result = self._asked()
+            if all(sorted(consumer.name for consumer in facts.consumers) == expected for facts in result.values()):
+                return result
             time.sleep(0.02)
-        raise TimeoutError(f"the broker does not show the consumers {wanted}")
+        raise TimeoutError(f"the broker does not show the consumers {expected}")
 
     def seen_as(self, observe: Callable[[SubscriptionFacts], T], expected: T) -> T:
         """What is observed of the only dispatcher once it is as expected, else what it is in the end."""
@@ -144,9 +144,9 @@ class Driven:
         """
         until = time.monotonic() + self.settle_s
         while True:
-            found = {name: observe(facts) for name, facts in self.seen().items()}
-            if found == expected or time.monotonic() > until:
-                return found
+            result = {name: observe(facts) for name, facts in self.seen().items()}
+            if result == expected or time.monotonic() > until:
+                return result
             time.sleep(0.02)
 
     def submitted(self, timeline: Timeline, *lines: str) -> Timeline:
@@ -207,7 +207,11 @@ class Driven:
                 )
 
     def _command(self, line: str, state: ClusterState) -> Command:
-        keys = [each.key for each in (*state.subscriptions, *state.key_subscriptions) if each.name == self.subscription]
+        keys = [
+            subscription.key
+            for subscription in (*state.subscriptions, *state.key_subscriptions)
+            if subscription.name == self.subscription
+        ]
         command = parse_command(line, state, keys[0])
         assert isinstance(command, Command), command
         return command
@@ -227,7 +231,7 @@ class Driven:
         return f'add "{name}" priority {level}' if level else f'add "{name}"', lambda: self.join(name, level)
 
     def _asked(self) -> dict[str, SubscriptionFacts]:
-        found = {}
+        result = {}
         for topic, partitions in self._partitions.items():
             what = "partitioned-stats" if partitions else "stats"
             data = self._broker.raw(f"{self._path(topic)}/{what}")
@@ -239,8 +243,8 @@ class Driven:
             for name, each in facts.items():
                 for subscription in each.subscriptions:
                     if subscription.name == self.subscription:
-                        found[name] = subscription
-        return found
+                        result[name] = subscription
+        return result
 
     @staticmethod
     def _path(topic: str) -> str:
@@ -262,9 +266,9 @@ class Driven:
     def _write_recording(self, folder: Path, line: str, after: ClusterReading) -> None:
         """What was done from the start on, and the last statistics, in the form of recordings."""
         answers = []
-        wanted = {f"{self._path(topic)}/{'partitioned-stats' if count else 'stats'}" for topic, count in
+        expected = {f"{self._path(topic)}/{'partitioned-stats' if count else 'stats'}" for topic, count in
                   self._partitions.items()}  # fmt: skip
-        for number, answer in enumerate(answer for answer in after.answers if answer.path in wanted):
+        for number, answer in enumerate(answer for answer in after.answers if answer.path in expected):
             file = f"{number:02d}-{answer.path.rpartition('/')[2]}.json"
             (folder / file).write_bytes(answer.data)
             answers.append({"request": f"GET {answer.path}", "status": 200, "file": file})

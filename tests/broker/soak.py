@@ -99,9 +99,17 @@ def _look(reading: ClusterReading, soaked: Soaked, seed: int, earlier: EarlierAn
     report = verify_answers(answers_of(files, reading.origin, earlier), None, earlier)
     if report != verify_answers(answers_of(files, reading.origin)):
         raise RuntimeError(f"what was kept of earlier readings changes the comparison, see {_kept(reading, seed)}")
-    facts = {(each.kind.name, each.subject) for each in report.differences}
-    differences = [each for each in report.differences if (each.kind.name, each.subject) in soaked.suspected]
-    news = [each for each in report.differences if (each.kind.name, each.subject) not in soaked.suspected]
+    facts = {(difference.kind.name, difference.subject) for difference in report.differences}
+    differences = [
+        difference
+        for difference in report.differences
+        if (difference.kind.name, difference.subject) in soaked.suspected
+    ]
+    news = [
+        difference
+        for difference in report.differences
+        if (difference.kind.name, difference.subject) not in soaked.suspected
+    ]
     soaked.transient += news
     soaked.suspected = facts
     soaked.readings += 1

@@ -49,7 +49,9 @@ def test_a_consumer_that_dies_leaves_the_screen(brokers: Brokers, seed: int) -> 
         app = RingsideApp(replace(session, feed=feed), animate=False)
 
         def shown() -> list[str]:
-            listed = (each for each in app.store.timeline.state.subscriptions if each.name == topic)
+            listed = (
+                subscription for subscription in app.store.timeline.state.subscriptions if subscription.name == topic
+            )
             return [consumer.name for each in listed for consumer in each.consumers]
 
         async def story() -> None:

@@ -27,14 +27,14 @@ Held = dict[str, tuple[int, dict[int, int]]]
 
 def predicted(state: ClusterState, name: str) -> tuple[Held, int]:
     """Who holds what by the model, and how many messages wait in the replay queue."""
-    (subscription,) = (each for each in state.key_subscriptions if each.name == name)
+    (subscription,) = (subscription for subscription in state.key_subscriptions if subscription.name == name)
     delivery = subscription.delivery
     held: Held = {}
     for consumer in subscription.consumers:
         drains = {
-            each.slot: each.unacked
-            for each in delivery.draining.entries.values()
-            if each.consumer_id == consumer.consumer_id
+            entry.slot: entry.unacked
+            for entry in delivery.draining.entries.values()
+            if entry.consumer_id == consumer.consumer_id
         }
         held[consumer.name] = len(delivery.pending.get(consumer.consumer_id, {})), drains
     return held, len(delivery.replay)
@@ -133,13 +133,13 @@ def test_what_drains_and_what_waits(
             before = driving.reading()
             line = step(driving, messages, predicted(timeline.state, name)[0], draw)
             timeline = driving.submitted(timeline, line, f"wait {SETTLED_MS}")
-            wanted = predicted(timeline.state, name)
+            expected = predicted(timeline.state, name)
             carry_out(driving, messages, line)
-            found = driving.seen_as(observed, wanted)
-            driving.require(wanted, found, before, line)
-            checked += len(wanted[0]) + 1
-            drained += sum(len(slots) for _, slots in wanted[0].values())
-            waited += wanted[1]
+            result = driving.seen_as(observed, expected)
+            driving.require(expected, result, before, line)
+            checked += len(expected[0]) + 1
+            drained += sum(len(slots) for _, slots in expected[0].values())
+            waited += expected[1]
         messages.close()
     assert drained
     assert waited

@@ -55,16 +55,16 @@ def test_who_is_active(
 
 def actives_of(state: ClusterState, name: str) -> dict[str, object]:
     """The active consumer of each partition and topic, by the model."""
-    (subscription,) = (each for each in state.subscriptions if each.name == name)
+    (subscription,) = (subscription for subscription in state.subscriptions if subscription.name == name)
     return {topic: chosen and chosen.name for topic, chosen in active_consumers(state, subscription).pairs()}
 
 
 def ranges_of(state: ClusterState, name: str, topic: str) -> dict[str, object]:
     """The hash ranges of each consumer, by the model."""
-    (subscription,) = (each for each in state.key_subscriptions if each.name == name)
+    (subscription,) = (subscription for subscription in state.key_subscriptions if subscription.name == name)
     names = {consumer.consumer_id: consumer.name for consumer in subscription.consumers}
     owned = owned_ranges(subscription.delivery.selector)
-    return {topic: {names[owner]: [(each.start, each.end) for each in pieces] for owner, pieces in owned.items()}}
+    return {topic: {names[owner]: [(piece.start, piece.end) for piece in pieces] for owner, pieces in owned.items()}}
 
 
 def reported_ranges(facts: SubscriptionFacts) -> object:

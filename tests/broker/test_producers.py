@@ -94,7 +94,7 @@ def test_the_sums_over_the_partitions(
         for _ in range(TRIES):
             reading = source.read()
             report = verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), None)
-            differences = [each for each in report.differences if each.kind in OF_SUMS]
+            differences = [difference for difference in report.differences if difference.kind in OF_SUMS]
             if not differences:
                 break
         assert differences == [], f"seed {seed}"

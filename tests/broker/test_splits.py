@@ -79,8 +79,8 @@ def test_what_a_split_makes(brokers: Brokers, steps: int, seed: int, predictions
         timeline, refused = timeline.submit(command)
         statuses.append(split(broker, namespace, bundle, algorithm, positions))
         assert statuses[-1] == (refused.status if refused is not None else CHANGED), f"{line} (seed {seed}): {refused}"
-        found = broker.admin("GET", f"/admin/v2/namespaces/{namespace}/bundles")["boundaries"]
-        assert found == bundles_of(timeline.state, namespace), f"{line} (seed {seed})"
+        result = broker.admin("GET", f"/admin/v2/namespaces/{namespace}/bundles")["boundaries"]
+        assert result == bundles_of(timeline.state, namespace), f"{line} (seed {seed})"
     assert len(set(statuses)) > 1
     predictions.append(2 * len(statuses))
 
@@ -117,8 +117,8 @@ class Flow:
             self._producers.append(self._client.produce(path.replace("/admin/v2/persistent/", "persistent://")))
 
     def rates(self) -> list[tuple[float, float]]:
-        found = [self._broker.admin("GET", f"{path}/stats") for path in self._paths]
-        return [(stats["msgRateIn"], stats["msgThroughputIn"]) for stats in found]
+        result = [self._broker.admin("GET", f"{path}/stats") for path in self._paths]
+        return [(stats["msgRateIn"], stats["msgThroughputIn"]) for stats in result]
 
     def publish(self) -> None:
         """Publish something else to each topic than before, and wait for the next update of rates and one more."""
@@ -151,8 +151,8 @@ def test_what_a_split_by_flow_makes(brokers: Brokers, steps: int, seed: int, pre
         reading = Source(Access(broker.url), Scope((namespace,), loads_topics=True)).read()
         opened = open_moments(moments_read([reading], limit_bytes=10**9))
         timeline = Timeline.start(opened.state, 0, broker.url)
-        found: list[tuple[str, int, list[str]]] = []
-        wanted: list[tuple[str, int, list[str]]] = []
+        results: list[tuple[str, int, list[str]]] = []
+        expected: list[tuple[str, int, list[str]]] = []
         for _ in range(4):
             listed = bundles_of(timeline.state, namespace)
             at = draw.randrange(len(listed) - 1)
@@ -160,19 +160,19 @@ def test_what_a_split_by_flow_makes(brokers: Brokers, steps: int, seed: int, pre
             command = parse_command(f"split {namespace}/{bundle}", timeline.state)
             assert isinstance(command, Command), command
             timeline, refused = timeline.submit(command)
-            wanted.append(
+            expected.append(
                 (bundle, CHANGED if refused is None else refused.status, bundles_of(timeline.state, namespace))
             )
             status = split(broker, namespace, bundle, "", [])
             now = broker.admin("GET", f"/admin/v2/namespaces/{namespace}/bundles")["boundaries"]
-            found.append((bundle, status, now))
+            results.append((bundle, status, now))
             cuts += len(now) - len(listed)
-            if now != wanted[-1][2]:
+            if now != expected[-1][2]:
                 break
         if flow.rates() != rates:
             continue  # rates were worked out anew meanwhile, so the model and the broker had different ones
-        assert found == wanted, f"seed {seed}, rates {rates}"
-        checked += len(found)
+        assert results == expected, f"seed {seed}, rates {rates}"
+        checked += len(results)
     flow.close()
     assert checked
     assert cuts

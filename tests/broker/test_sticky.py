@@ -22,7 +22,7 @@ PIECE = SLOTS // 16
 
 
 def declared(facts: SubscriptionFacts) -> dict[str, list[tuple[int, int]]]:
-    return {each.name: sorted(each.key_hash_ranges) for each in facts.consumers}
+    return {consumer.name: sorted(consumer.key_hash_ranges) for consumer in facts.consumers}
 
 
 def test_who_may_declare_which_ranges(brokers: Brokers, steps: int, seed: int) -> None:
@@ -43,7 +43,9 @@ def test_who_may_declare_which_ranges(brokers: Brokers, steps: int, seed: int) -
                 start = draw.randrange(0, SLOTS - PIECE, PIECE // 2)
                 ranges = [(start, start + draw.choice((PIECE // 2, PIECE)) - 1)]
                 line = f'add "s-{number}" ranges {ranges[0][0]}-{ranges[0][1]}'
-            (key,) = (each.key for each in timeline.state.key_subscriptions if each.name == name)
+            (key,) = (
+                subscription.key for subscription in timeline.state.key_subscriptions if subscription.name == name
+            )
             command = parse_command(line, timeline.state, key)
             assert isinstance(command, Command), command
             timeline, refused = timeline.submit(command)
@@ -59,10 +61,14 @@ def test_who_may_declare_which_ranges(brokers: Brokers, steps: int, seed: int) -
                     refusals += 1
                 else:
                     assert refused is None, f"the model refuses {line!r} (seed {seed}): {refused}"
-            (subscription,) = (each for each in timeline.state.key_subscriptions if each.name == name)
+            (subscription,) = (
+                subscription for subscription in timeline.state.key_subscriptions if subscription.name == name
+            )
             names = {consumer.consumer_id: consumer.name for consumer in subscription.consumers}
             owned = owned_ranges(subscription.delivery.selector)
-            predicted = {names[owner]: [(each.start, each.end) for each in pieces] for owner, pieces in owned.items()}
+            predicted = {
+                names[owner]: [(piece.start, piece.end) for piece in pieces] for owner, pieces in owned.items()
+            }
             assert driving.seen_as(declared, predicted) == predicted, line
     assert refusals
     assert topic in driving.dispatchers

@@ -131,40 +131,40 @@ class Stage:
         readings = [self.read()]
         time.sleep(PAUSE_S)
         readings.append(self.read())
-        found, *others = (
+        result, *others = (
             each for each in why(moments_read(readings, limit_bytes=10**9)) if each.namespace == self.namespace
         )
         assert others == []
-        return found
+        return result
 
     def diagnosed(self, accepted: Callable[[Diagnosis], bool]) -> Diagnosis:
         """The diagnosis once it is accepted, else the last one: brokers count some things once a second."""
         until = time.monotonic() + SETTLE_S
-        while not accepted(found := self.diagnosis()) and time.monotonic() < until:
+        while not accepted(diagnosis := self.diagnosis()) and time.monotonic() < until:
             pass
-        return found
+        return diagnosis
 
 
 @contextmanager
 def stage(broker: Broker, name: str, kind: str) -> Iterator[Stage]:
     """A stage on which those that work do so in a thread of their own."""
-    made = Stage(broker, f"public/why-{name}", kind)
-    made.open()
+    result = Stage(broker, f"public/why-{name}", kind)
+    result.open()
     over = threading.Event()
 
     def work() -> None:
         while not over.wait(0.02):
-            made.acknowledge()
+            result.acknowledge()
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     try:
-        yield made
+        yield result
     finally:
-        made.ending.close()
+        result.ending.close()
         over.set()
         thread.join()
-        for client in made.clients.values():
+        for client in result.clients.values():
             client.close()
 
 
@@ -368,13 +368,13 @@ def test_a_fault_is_named_and_gone_once_it_is_mended(
     fault = FAULTS[name]
     with stage(brokers(fault.settings), f"{name}-{seed}-{random.Random(seed).randrange(10**6)}", fault.kind) as on:
         fault.make(on)
-        found = on.diagnosed(lambda each: each.first is not None and each.first.id == fault.cause)
-        assert found.first is not None
-        assert found.first.id == fault.cause, found.causes
-        assert (sorted(found.first.blocked), sorted(found.first.by)) == (sorted(fault.blocked), sorted(fault.by))
+        result = on.diagnosed(lambda each: each.first is not None and each.first.id == fault.cause)
+        assert result.first is not None
+        assert result.first.id == fault.cause, result.causes
+        assert (sorted(result.first.blocked), sorted(result.first.by)) == (sorted(fault.blocked), sorted(fault.by))
         if fault.limit:
-            assert found.first.setting is not None
-            assert found.first.setting.name == fault.limit
+            assert result.first.setting is not None
+            assert result.first.setting.name == fault.limit
         if fault.mend is not None:
             fault.mend(on)
             mended = on.diagnosed(lambda each: not any(cause.verdict.harms for cause in each.causes))

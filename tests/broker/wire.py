@@ -58,7 +58,7 @@ def decoded(data: bytes) -> dict[int, int | bytes]:
     >>> decoded(bytes.fromhex("08960112026162"))
     {1: 150, 2: b'ab'}
     """
-    found: dict[int, int | bytes] = {}
+    results: dict[int, int | bytes] = {}
     at = 0
 
     def number() -> int:
@@ -76,12 +76,12 @@ def decoded(data: bytes) -> dict[int, int | bytes]:
         tag = number()
         kind = tag & 7
         if kind == _VARINT:
-            found[tag >> 3] = number()
+            results[tag >> 3] = number()
         else:
             size = {_FIXED_64: 8, _FIXED_32: 4}.get(kind) or number()
-            found[tag >> 3] = data[at : at + size]
+            results[tag >> 3] = data[at : at + size]
             at += size
-    return found
+    return results
 
 
 @dataclass(frozen=True, slots=True)

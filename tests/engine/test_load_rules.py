@@ -100,12 +100,12 @@ LINES = ((2, 10), (2, 11), (3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (4, 1), (4, 2
 
 def versions() -> list[Version]:
     """Every release in which something changes, one patch before and after it, and the ends of every line."""
-    found = {version for changes in CHANGES.values() for version, _ in changes}
-    for major, minor, patch in list(found):
-        found |= {(major, minor, patch + 1), (major, minor, max(0, patch - 1))}
+    result = {version for changes in CHANGES.values() for version, _ in changes}
+    for major, minor, patch in list(result):
+        result |= {(major, minor, patch + 1), (major, minor, max(0, patch - 1))}
     for major, minor in LINES:
-        found |= {(major, minor, 0), (major, minor, 99)}
-    return sorted(found)
+        result |= {(major, minor, 0), (major, minor, 99)}
+    return sorted(result)
 
 
 @pytest.mark.parametrize("rule", list(CHANGES))

@@ -124,7 +124,7 @@ def _pasted(line: str, folder: Path) -> tuple[list[str], list[str]]:
     recorder.chmod(0o755)
     environment = {"PATH": f"{programs}{os.pathsep}{os.defpath}", "RECORD": str(record), "HOME": str(home)}
     subprocess.run(["sh"], input=line + "\n", text=True, cwd=home, env=environment, check=True, timeout=HANG_S)
-    return record.read_text().split("\0")[:-1], [found.name for found in home.iterdir()]
+    return record.read_text().split("\0")[:-1], [path.name for path in home.iterdir()]
 
 
 def test_examples() -> None:

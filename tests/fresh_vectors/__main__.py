@@ -38,10 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory() as folder, judged_by(behaviour.load):
             pulsar = Pulsar(Path(folder), version)
-            for family, found in check(pulsar, options.family or ANSWERED, options.lines, options.seed).items():
-                differing += len(found.differing)
-                _say(f"{version} {family}: {found.lines:,} lines, {len(found.differing):,} differ")
-                _keep(found, options.into / f"{version}-{family}.jsonl")
+            for family, result in check(pulsar, options.family or ANSWERED, options.lines, options.seed).items():
+                differing += len(result.differing)
+                _say(f"{version} {family}: {result.lines:,} lines, {len(result.differing):,} differ")
+                _keep(result, options.into / f"{version}-{family}.jsonl")
     except NoBrokerError as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -110,18 +110,18 @@ def seeds(folder: Path, *, with_clusters: bool = False, with_policies: bool = Tr
     ``with_policies``: also those in which policies keep bundles from being moved.
     ``with_clusters``: the namespace of a broker's service level agreement has its cluster's name, as before 4.2.
     """
-    found: dict[str, list[Case]] = {}
+    results: dict[str, list[Case]] = {}
     for family, kinds in ANSWERED.items():
         text = (folder / f"{family}.jsonl").read_text(encoding="utf-8")
         if with_clusters:
             text = text.replace('"sla-monitor/', '"sla-monitor/east/')
         lines = [json.loads(line) for line in text.splitlines()]
-        found[family] = [
+        results[family] = [
             {"kind": line["kind"], "in": line["in"]}
             for line in lines
             if line["kind"] in kinds and (with_policies or "policies" not in line["in"])
         ]
-    return found
+    return results
 
 
 def fresh(kept: list[Case], count: int, draw: random.Random) -> Iterator[Case]:
@@ -286,9 +286,9 @@ def _twins(case: Case, _other: Case, draw: random.Random) -> None:
 def _names(tree: Any) -> set[str]:
     """The names of brokers and bundles."""
     if isinstance(tree, dict):
-        found = {value for key, value in tree.items() if key in ("broker", "bundle") and isinstance(value, str)}
-        found |= {key for key in tree if ":" in key or _is_bundle(key)}
-        return found.union(*map(_names, tree.values()))
+        result = {value for key, value in tree.items() if key in ("broker", "bundle") and isinstance(value, str)}
+        result |= {key for key in tree if ":" in key or _is_bundle(key)}
+        return result.union(*map(_names, tree.values()))
     if isinstance(tree, list):
         return {each for each in tree if isinstance(each, str) and (":" in each or _is_bundle(each))}.union(
             *map(_names, tree)

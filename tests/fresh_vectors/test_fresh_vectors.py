@@ -29,15 +29,15 @@ def pulsar(tmp_path_factory: pytest.TempPathFactory) -> Pulsar:
 
 
 def test_the_engine_answers_what_pulsars_own_classes_answer(pulsar: Pulsar) -> None:
-    found = check(pulsar, ANSWERED, LINES, seed=1)
-    assert {family: result.lines for family, result in found.items()} == dict.fromkeys(ANSWERED, LINES)
-    assert {family: result.differing for family, result in found.items() if result.differing} == {}
+    outcome = check(pulsar, ANSWERED, LINES, seed=1)
+    assert {family: result.lines for family, result in outcome.items()} == dict.fromkeys(ANSWERED, LINES)
+    assert {family: result.differing for family, result in outcome.items() if result.differing} == {}
 
 
 def test_rules_of_another_release_are_noticed(pulsar: Pulsar) -> None:
     with judged_by(replace(CURRENT_LOAD_RULES, uniform_source="mixed", overload_usage="unweighted")):
-        found = check(pulsar, ("shed_uniform", "shed_overload"), 30, seed=1)
-    assert all(result.differing for result in found.values())
+        outcome = check(pulsar, ("shed_uniform", "shed_overload"), 30, seed=1)
+    assert all(result.differing for result in outcome.values())
 
 
 def test_a_seed_draws_the_same_cases_and_most_are_new() -> None:

@@ -36,10 +36,10 @@ def _fuzz(asked: argparse.Namespace, place: Bench) -> int:
     number = failures = inputs = 0
     while True:
         numbers = range(number, number + AT_ONCE) if asked.number is None else (asked.number,)
-        found = place.failures([drawn(asked.seed, each, kinds) for each in numbers])
+        result = place.failures([drawn(asked.seed, number, kinds) for number in numbers])
         inputs += len(numbers)
         number += len(numbers)
-        for drawn_as, failure in zip(numbers, found, strict=True):
+        for drawn_as, failure in zip(numbers, result, strict=True):
             failures += failure is not None
             if failure is not None and (failure.case.kind, failure.sort) not in known:
                 known.add((failure.case.kind, failure.sort))

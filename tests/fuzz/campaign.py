@@ -43,7 +43,7 @@ Forms = tuple[tuple[str, ...], ...]
 def drawn(seed: int, number: int, kinds: tuple[str, ...] = tuple(WEIGHTS)) -> tuple[Case, Forms]:
     """The input of that number, and the commands that are to read it: always the same for the same numbers."""
     random = Random(f"{seed}/{number}")
-    kind = random.choices(kinds, [WEIGHTS[each] for each in kinds])[0]
+    kind = random.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
     case = mutated(random, random.choice(seeds(kind)))
     return case, tuple(random.sample(KINDS[kind], min(COMMANDS_OF_AN_INPUT, len(KINDS[kind]))))
 
@@ -67,9 +67,9 @@ class Bench:
         self.runs += len(ended)
         self.cpu_s += sum(each.cpu_s for each in ended)
         for form, words, each in zip(forms, commands, ended, strict=False):
-            found = faults(words, each, path, case.kind)
-            if found:
-                return Failure(case, form, found[0], _sort(found[0]))
+            result = faults(words, each, path, case.kind)
+            if result:
+                return Failure(case, form, result[0], _sort(result[0]))
         return None
 
     def failures(self, batch: Sequence[tuple[Case, Forms]]) -> list[Failure | None]:

@@ -42,27 +42,27 @@ _PLAIN: Final[Mapping[str, Mapping[str, bytes]]] = {
 @cache
 def seeds(kind: str) -> tuple[Case, ...]:
     """The inputs of one kind, always in the same order."""
-    found = [of_bytes(kind, name, data) for name, data in _PLAIN.get(kind, {}).items()]
+    result = [of_bytes(kind, name, data) for name, data in _PLAIN.get(kind, {}).items()]
     if kind == "answers":
-        found += _answers()
+        result += _answers()
     if kind == RECORDINGS:
         return tuple(_recordings())
     if kind == RESULTS:
         return tuple(_results())
     if kind == "journals":
-        found += _journals()
+        result += _journals()
     if kind == "scripts":
         folder = ROOT.parent / "engine" / "scenarios" / "scripts"
-        found += [of_bytes(kind, path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+        result += [of_bytes(kind, path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
     if kind == "traces":
-        found.append(Case(kind, "trace.parquet", _parquet()))
+        result.append(Case(kind, "trace.parquet", _parquet()))
     hostile = [path for path in sorted((ROOT / "hostile" / kind).iterdir()) if path.is_file()]
     small = [path for path in hostile if path.stat().st_size <= LARGEST_BYTES]
-    return (*found, *(of_bytes(kind, path.name, path.read_bytes()) for path in small))
+    return (*result, *(of_bytes(kind, path.name, path.read_bytes()) for path in small))
 
 
 def _answers() -> list[Case]:
-    """For each kind of answer, told by its name in a recording, some from different recordings."""
+    """For each kind of answer, by its name in a recording, some from different recordings."""
     by_kind: dict[str, list[Case]] = {}
     for path in sorted((ROOT / "recordings").glob("*/*.json.gz")):
         what = path.name.lstrip("0123456789-").removesuffix(".json.gz")
@@ -75,7 +75,7 @@ def _answers() -> list[Case]:
 
 def _recordings() -> list[Case]:
     """Small recordings, each with its scenario and with its other files as what is changed."""
-    found: list[Case] = []
+    result: list[Case] = []
     for folder in sorted((ROOT / "recordings").iterdir())[::4]:
         files = {path.name: path.read_bytes() for path in sorted(folder.glob("*.json.gz"))}
         if len(files) > 14 or sum(map(len, files.values())) > LARGEST_BYTES:
@@ -83,8 +83,8 @@ def _recordings() -> list[Case]:
         for name, data in files.items():
             others = {other: each for other, each in files.items() if other != name}
             case = of_bytes(RECORDINGS, name, data, others)
-            found += [case] * (len(files) if name == "scenario.json.gz" else 1)
-    return found
+            result += [case] * (len(files) if name == "scenario.json.gz" else 1)
+    return result
 
 
 def _results() -> list[Case]:
@@ -104,14 +104,14 @@ def _journals() -> list[Case]:
     from engine.cluster.journal.lines import cursor_line, header_line, step_line
     from engine.scenarios.script.run import SHIPPED_SCRIPTS, run_script, shipped_script
 
-    found: list[Case] = []
+    results: list[Case] = []
     for name in SHIPPED_SCRIPTS:
         timeline = [step.timeline for step in run_script(shipped_script(name))][-1]
         data = header_line(timeline) + b"".join(map(step_line, timeline.log))
         if timeline.log:
             data += cursor_line(timeline.log[-1].number, 0)
-        found.append(of_bytes("journals", f"{name}.journal", data))
-    return found
+        results.append(of_bytes("journals", f"{name}.journal", data))
+    return results
 
 
 def _parquet() -> bytes:

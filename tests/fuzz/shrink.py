@@ -42,14 +42,14 @@ def _smaller(case: Case) -> Iterator[Case]:
         yield replace(case, others={other: data for other, data in case.others.items() if other != name})
     body = case.body
     if isinstance(body, bytes):
-        yield from (replace(case, body=each) for each in _without_chunks(body))
+        yield from (replace(case, body=chunk) for chunk in _without_chunks(body))
     elif isinstance(body, Lines):
-        yield from (replace(case, body=Lines(each)) for each in _without_chunks(body))
+        yield from (replace(case, body=Lines(chunk)) for chunk in _without_chunks(body))
         for at, line in enumerate(body):
             parts = _without_chunks(line) if isinstance(line, bytes) else _smaller_trees(line)
-            yield from (replace(case, body=Lines([*body[:at], each, *body[at + 1 :]])) for each in parts)
+            yield from (replace(case, body=Lines([*body[:at], part, *body[at + 1 :]])) for part in parts)
     else:
-        yield from (replace(case, body=each) for each in _smaller_trees(body))
+        yield from (replace(case, body=tree) for tree in _smaller_trees(body))
 
 
 def _without_chunks(body: Any) -> Iterator[Any]:

@@ -27,14 +27,14 @@ pytestmark = pytest.mark.xdist_group("fuzz")
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Bench]:
-    with bench() as made:
-        yield made
+    with bench() as result:
+        yield result
 
 
 def test_a_short_run_finds_nothing(place: Bench) -> None:
     batches = [[drawn(SEED, number) for number in range(at, at + AT_ONCE)] for at in range(0, INPUTS, AT_ONCE)]
-    found = [failure for batch in batches for failure in place.failures(batch) if failure is not None]
-    assert not found, "\n".join(f"{' '.join(each.form)}: {each.fault}" for each in found)
+    failures = [failure for batch in batches for failure in place.failures(batch) if failure is not None]
+    assert not failures, "\n".join(f"{' '.join(failure.form)}: {failure.fault}" for failure in failures)
     assert place.runs >= INPUTS
 
 
@@ -80,12 +80,12 @@ def test_a_planted_bug_is_found_shrunk_and_kept(tmp_path: Path) -> None:
 def test_a_planted_bug_in_journals_is_found(tmp_path: Path) -> None:
     """The check sum fits after every change, so that changes get as far as the events."""
     with bench("tests.hostile.planted:negative_consumer_ids") as place:
-        found = None
+        result = None
         for number in range(400):
             case, _ = drawn(3, number, ("journals",))
             if b'"consumer_id":-' in case.content():
-                found = found or place.failure(case, (("replay", "{}", "--once"),))
-        assert found is not None and found.sort == "zerodivisionerror"
+                result = result or place.failure(case, (("replay", "{}", "--once"),))
+        assert result is not None and result.sort == "zerodivisionerror"
 
 
 def test_shrinking_leaves_what_makes_it_fail() -> None:
@@ -109,7 +109,7 @@ def test_trees_hold_what_json_may_not() -> None:
 
 
 def test_lines_of_journals_are_sealed_again() -> None:
-    case = next(each for each in seeds("journals") if each.name == "pip392.journal")
+    case = next(seed for seed in seeds("journals") if seed.name == "pip392.journal")
     assert isinstance(case.body, Lines) and all(isinstance(line, Members) for line in case.body)
     again = of_bytes("journals", "x.journal", case.content())
     assert again.content() == case.content()

@@ -44,10 +44,10 @@ def written(tree: Any) -> str:
 
 def paths(tree: Any, before: Path = ()) -> list[Path]:
     """The places of all values, the root first."""
-    found = [before]
+    result = [before]
     for at, value in enumerate(_values(tree)):
-        found += paths(value, (*before, at))
-    return found
+        result += paths(value, (*before, at))
+    return result
 
 
 def at_path(tree: Any, path: Path) -> Any:

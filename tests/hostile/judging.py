@@ -26,25 +26,25 @@ def faults(words: Sequence[str], ended: Ended, path: Path, kind: str) -> list[st
     if ended.signal:
         return [f"ended by {_name_of(ended.signal)}"]
     command = words[0]
-    found: list[str] = []
+    result: list[str] = []
     internal = _INTERNAL.search(ended.err) or _INTERNAL.search(ended.out if ended.code else "")
     if internal:
-        found.append(f"an internal fault: {_around(ended.err or ended.out, internal.group())}")
+        result.append(f"an internal fault: {_around(ended.err or ended.out, internal.group())}")
     if ended.code not in (0, 1, 2):
-        found.append(f"exit code {ended.code}")
+        result.append(f"exit code {ended.code}")
     if ended.code == 1 and command not in MAY_FAIL:
-        found.append(f"exit code 1, which {command} has no use for: {ended.err[:200]!r}")
+        result.append(f"exit code 1, which {command} has no use for: {ended.err[:200]!r}")
     if ended.code == 2:
-        found += _of_refusal(words, ended, path, kind)
+        result += _of_refusal(words, ended, path, kind)
     controls = sorted({char for text in (ended.out, ended.err) for char in text if not _may_be_printed(char)})
     if controls and "--json" not in words:
-        found.append(f"prints {controls[:5]}")
+        result.append(f"prints {controls[:5]}")
     if "--json" in words and ended.code == 0 and len(ended.out) < OUTPUT_BYTES:
-        found += _of_json(ended.out)
+        result += _of_json(ended.out)
     long = max((len(line) for line in ended.err.splitlines()), default=0)
     if long > LONGEST_LINE and not command.startswith("@"):  # those print rows of a table
-        found.append(f"a sentence of {long} characters")
-    return found
+        result.append(f"a sentence of {long} characters")
+    return result
 
 
 def _of_refusal(words: Sequence[str], ended: Ended, path: Path, kind: str) -> list[str]:

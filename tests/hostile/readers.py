@@ -124,10 +124,10 @@ def read_lists(words: Sequence[str]) -> int:
     from pipeline.reading.consumer_lists import read_consumer_lists
 
     try:
-        _, told = read_consumer_lists(Path(words[0]))
+        _, result = read_consumer_lists(Path(words[0]))
     except InputError as error:
         return _refused(error)
-    return _said(told, refused=False)
+    return _said(result, refused=False)
 
 
 def show_results(words: Sequence[str]) -> int:
@@ -192,7 +192,7 @@ def load_everything() -> None:
 
 
 def _modules(package: str) -> Iterator[str]:
-    found = import_module(package)
-    for each in walk_packages(found.__path__, f"{package}."):
+    result = import_module(package)
+    for each in walk_packages(result.__path__, f"{package}."):
         if not each.name.endswith("__main__"):
             yield each.name

@@ -47,14 +47,14 @@ GROUPS = [
 @pytest.mark.xdist_group("hostile")
 @pytest.mark.parametrize(("kind", "paths"), GROUPS)
 def test_every_file_ends_in_a_sentence(runner: Limited, tmp_path: Path, kind: str, paths: list[Path]) -> None:
-    found: list[str] = []
+    result: list[str] = []
     for path in paths:
         commands = commands_for(path, kind)
         stdin = str(path) if path.is_file() else "/dev/null"
         ended = runner.run(Job(commands, str(tmp_path), stdin))
         for words, each in zip(commands, ended, strict=False):
-            found += [f"{' '.join(words)}: {fault}" for fault in faults(words, each, path, kind)]
-    assert not found, "\n".join(found)
+            result += [f"{' '.join(words)}: {fault}" for fault in faults(words, each, path, kind)]
+    assert not result, "\n".join(result)
 
 
 BROKEN = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from engine.admin.facts import Decoded
-from engine.admin.kinds import AnswerKind
+from engine.admin.kinds import AnswerKind, is_scalar
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import (
     decode_bundles,
@@ -23,7 +23,6 @@ from engine.bundles.boundaries import BundleRange, parse_range
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
 from engine.hashing import crc32_hash
-from engine.verify.answers import is_scalar
 from engine.verify.bundles import IN_RANGE_RULE
 from engine.verify.compare import NOT_MODELLED, behaviours_for, fit_of, rules_for, score
 from engine.verify.consumers import infer_levels, observed_actives
@@ -201,7 +200,7 @@ class _Comparison:
 
     def _go_on(self, step: Step) -> None:
         statistics = (self._decoded[id(answer)] for answer in step.answers)
-        topics = [topic for one in statistics if one is not None for topic in one.topics.values()]
+        topics = [topic for statistic in statistics if statistic is not None for topic in statistic.topics.values()]
         if self._key_shared is not None:
             self._key_shared.go_on(step, topics)
         self._producers.go_on(step)

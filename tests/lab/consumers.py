@@ -123,7 +123,9 @@ def _compare_presence(context: Context, topic: TopicFacts, connected: Sequence[s
         return
     if topic.name not in context.subscribed and not is_topic_of_scenario(recording, topic):
         return
-    shown = next((one for one in topic.subscriptions if one.name == recording.subscription), None)
+    shown = next(
+        (subscription for subscription in topic.subscriptions if subscription.name == recording.subscription), None
+    )
     if shown is not None and shown.type == "Failover" and shown.consumers:
         return
     recorded = "no such subscription" if shown is None else f"type {shown.type}, {len(shown.consumers)} connected"

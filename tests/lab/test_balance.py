@@ -78,7 +78,9 @@ def test_odd_splits_of_a_scenario_are_missed_in_its_list() -> None:
         scenario["splits"][1]["new_boundaries"] = [7]
 
     differences = compare_folder(recording(RANGE).with_scenario(change)).differences
-    assert [(one.kind, one.recorded) for one in differences] == [(StepFact.AUTO_SPLIT_LISTED, "not listed")] * 2
+    assert [(difference.kind, difference.recorded) for difference in differences] == [
+        (StepFact.AUTO_SPLIT_LISTED, "not listed")
+    ] * 2
 
 
 @pytest.mark.parametrize("hits", [0, 1])
@@ -90,7 +92,7 @@ def test_a_rate_printed_at_its_limit_is_not_compared(hits: int) -> None:
     assert count == 1
     report = compare_folder(folder.with_file("log-a.txt", text))
     assert [count for reason, count in report.not_compared.items() if "printed at its limit" in reason] == [1]
-    differences = [(one.kind, one.recorded, one.modelled) for one in report.differences]
+    differences = [(difference.kind, difference.recorded, difference.modelled) for difference in report.differences]
     assert differences == ([] if hits == 1 else [(StepFact.HIT_COUNT, "2 hits", "1 hits")])
 
 

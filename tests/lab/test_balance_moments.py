@@ -95,7 +95,7 @@ def test_bundles_of_the_state_channel_are_not_in_the_lists_of_an_extensible_brok
     stats = {"pulsar/system": {WHOLE: {"persistent": {"persistent://pulsar/system/x": {"msgRateIn": 1.0}}}}}
     folder = _cluster([(0.0, {"a": [], "b": []}, [], [])]).with_file("1-stats.json", json.dumps(stats))
     assert compare_folder(folder.with_scenario(rename)).differences == ()
-    assert [one.kind for one in differences_of(folder)] == [StepFact.LOADED_BY_OWNER]
+    assert [difference.kind for difference in differences_of(folder)] == [StepFact.LOADED_BY_OWNER]
 
 
 @pytest.mark.parametrize("cuts", ["[1139022709, 3152829005]", "[1139022709, 2271720232]", "[2271720232, 3152829005]"])
@@ -113,7 +113,9 @@ def test_cuts_that_no_rates_around_the_cycle_give_are_found(cuts: str) -> None:
     """One piece cannot hold three of the four topics, and a cut is in the middle of two hashes."""
     folder = recording(EXT_FLOW)
     text = re.sub(re.escape(FLICKER), cuts, folder.files["log-a.txt"].decode(), count=1)
-    assert [one.kind for one in differences_of(folder.with_file("log-a.txt", text))] == [StepFact.CYCLE_DECISION]
+    assert [difference.kind for difference in differences_of(folder.with_file("log-a.txt", text))] == [
+        StepFact.CYCLE_DECISION
+    ]
 
 
 @pytest.mark.parametrize(("rate", "kind"), [(30.0, "AUTO_BOUNDARIES_WITHIN"), (29.99, "AUTO_BOUNDARIES")])
@@ -133,4 +135,4 @@ def test_an_automatic_split_whose_sums_meet_the_limit_exactly_agrees_within_the_
     ledger = Ledger()
     compare_splits(ListHistory(series, ledger), records, Rules(CURRENT, settings), ledger)
     assert ledger.compared[StepFact[kind]] == 1
-    assert [one.kind for one in ledger.differences] == ([StepFact.AUTO_BOUNDARIES] if rate < 30 else [])
+    assert [difference.kind for difference in ledger.differences] == ([StepFact.AUTO_BOUNDARIES] if rate < 30 else [])

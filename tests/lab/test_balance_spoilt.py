@@ -139,7 +139,7 @@ def test_other_numbers_in_a_report_change_what_follows() -> None:
 def test_another_decision_of_the_leader_is_found(pattern: str, instead: str) -> None:
     differences = _in_log(RANGE, "b", pattern, instead)
     assert kinds(differences) == {StepFact.SPLIT_CHOICE}
-    assert all(one.file == "the leader's log" for one in differences)
+    assert all(difference.file == "the leader's log" for difference in differences)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,9 @@ def test_another_cut_in_the_metadata_store_is_found(name: str) -> None:
     changed = [line.replace(cut.encode(), other.encode()) if place in line else line for line in lines]
     differences = differences_of(folder.with_file("series.jsonl", b"\n".join(changed)))
     assert StepFact.AUTO_BOUNDARIES in kinds(differences)
-    assert next(one for one in differences if one.kind is StepFact.AUTO_BOUNDARIES).recorded.startswith(other)
+    assert next(
+        difference for difference in differences if difference.kind is StepFact.AUTO_BOUNDARIES
+    ).recorded.startswith(other)
 
 
 def test_a_list_that_no_namespace_has_is_found() -> None:
@@ -249,7 +251,9 @@ def test_another_limit_of_the_extensible_load_manager_is_found(setting: str, val
 @pytest.mark.parametrize("letter", ["a", "b"])
 def test_another_number_of_hits_is_found(name: str, letter: str) -> None:
     differences = _in_log(name, letter, r"hit count: 2 is", "hit count: 3 is")
-    assert [(one.kind, one.recorded, one.modelled) for one in differences] == [(StepFact.HIT_COUNT, "3 hits", "2 hits")]
+    assert [(difference.kind, difference.recorded, difference.modelled) for difference in differences] == [
+        (StepFact.HIT_COUNT, "3 hits", "2 hits")
+    ]
     assert differences[0].file == f"log of broker {letter}"
 
 
@@ -257,7 +261,7 @@ def test_hits_that_a_gap_should_have_reset_are_found() -> None:
     """Two cycles above the limit, one below: counting starts again at 1."""
     pattern = r"(ring/flicker/0x00000000_0xffffffff\. Split condition hit count: )0( is)"
     differences = _in_log(EXT_RANGE, "a", pattern, r"\g<1>3\2")
-    assert [(one.recorded, one.modelled) for one in differences] == [("3 hits", "0 hits")]
+    assert [(difference.recorded, difference.modelled) for difference in differences] == [("3 hits", "0 hits")]
 
 
 def test_other_numbers_of_a_bundle_change_its_hits() -> None:
@@ -320,7 +324,7 @@ def test_topics_at_a_broker_that_does_not_own_their_bundle_are_found() -> None:
 
     folder = folder.edited("02-owned-a.json", lose)
     differences = differences_of(folder)
-    assert [one.kind for one in differences if one.subject == bundle] == [StepFact.LOADED_BY_OWNER]
+    assert [difference.kind for difference in differences if difference.subject == bundle] == [StepFact.LOADED_BY_OWNER]
     report = compare_folder(folder)
     assert report.not_compared["look-ups of bundles whose owner that step does not name"] > 17
 

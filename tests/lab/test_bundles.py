@@ -50,9 +50,11 @@ def test_a_number_of_bundles_that_the_boundaries_do_not_make_is_found() -> None:
         document["numBundles"] += 1
 
     differences = differences_of(recording("d-bundles-4x60").edited("03-bundles-after.json", change))
-    assert [(one.kind, one.recorded) for one in differences if one.file == "03-bundles-after.json"] == [
-        (FactKind.VALID_LIST, "numBundles 7, but boundaries of 6")
-    ]
+    assert [
+        (difference.kind, difference.recorded)
+        for difference in differences
+        if difference.file == "03-bundles-after.json"
+    ] == [(FactKind.VALID_LIST, "numBundles 7, but boundaries of 6")]
 
 
 @pytest.mark.parametrize(("member", "value"), [("bundle", "0x00000003_0x00000004"), ("algorithm", "halve_it")])
@@ -61,9 +63,9 @@ def test_a_split_of_the_list_that_no_step_requests_is_found(member: str, value: 
         scenario["splits"][2][member] = value
 
     differences = differences_of(recording("d-bundles-4x60").with_scenario(change))
-    assert [(one.kind, one.moment, one.recorded, one.modelled) for one in differences] == [
-        (StepFact.SPLIT_STATUS, "split 3 of the list", "requested", "not requested")
-    ]
+    assert [
+        (difference.kind, difference.moment, difference.recorded, difference.modelled) for difference in differences
+    ] == [(StepFact.SPLIT_STATUS, "split 3 of the list", "requested", "not requested")]
 
 
 def test_splits_that_only_the_list_of_splits_names_are_planned_from_their_files() -> None:
@@ -132,9 +134,11 @@ def test_a_bundle_with_topics_that_no_list_ever_had_is_found_after_splits_too() 
         bundles["0xa0000000_0xbffffffe"] = bundles.pop("0xa0000000_0xc0000000")
 
     differences = differences_of(recording("d-bundles-4x60").edited("06-broker-stats-topics.json", change))
-    assert [(one.subject, one.modelled) for one in differences if one.kind is FactKind.BUNDLE_IN_LIST] == [
-        ("ring/ddbundles4x60/0xa0000000_0xbffffffe", "not listed")
-    ]
+    assert [
+        (difference.subject, difference.modelled)
+        for difference in differences
+        if difference.kind is FactKind.BUNDLE_IN_LIST
+    ] == [("ring/ddbundles4x60/0xa0000000_0xbffffffe", "not listed")]
 
 
 def test_flow_splits_within_the_rates_are_a_kind_of_their_own() -> None:
@@ -160,13 +164,13 @@ def test_flow_splits_within_the_rates_are_a_kind_of_their_own() -> None:
 def test_a_namespace_has_the_boundaries_that_it_was_made_with(boundaries: list[str]) -> None:
     count = len(boundaries) - 1
     body = {"bundles": {"boundaries": boundaries, "numBundles": count}}
-    made = {"request": f"PUT {NAMESPACE}", "status": 204, "body": body}
+    result = {"request": f"PUT {NAMESPACE}", "status": 204, "body": body}
     listed = {"request": f"GET {NAMESPACE}/bundles", "status": 200, "file": "bundles.json"}
     files = {"bundles.json": {"boundaries": boundaries, "numBundles": count}}
-    report = compare_folder(_folder([{"step": 1, "answers": [made, listed]}], files))
+    report = compare_folder(_folder([{"step": 1, "answers": [result, listed]}], files))
     assert (report.agrees, counts(report)[StepFact.DEFAULT_BOUNDARIES]) == (True, 1)
     files["bundles.json"] = {"boundaries": FULL, "numBundles": 1}
-    (difference,) = differences_of(_folder([{"step": 1, "answers": [made, listed]}], files))
+    (difference,) = differences_of(_folder([{"step": 1, "answers": [result, listed]}], files))
     assert difference.kind is StepFact.DEFAULT_BOUNDARIES
 
 
@@ -203,4 +207,4 @@ def test_a_refused_bundle_is_not_compared_without_statistics() -> None:
 
 def test_a_range_that_is_not_a_bundle_must_be_refused() -> None:
     report = _positions_refused(loaded="0x7fffffff_0xffffffff", bundle="0x00000000_0x3fffffff", status=200)
-    assert [(one.recorded, one.modelled) for one in report.differences] == [("200", "412")]
+    assert [(difference.recorded, difference.modelled) for difference in report.differences] == [("200", "412")]

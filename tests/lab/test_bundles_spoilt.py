@@ -74,7 +74,7 @@ def test_another_hash_position_is_found() -> None:
         document["topicHashPositions"][name] += 1
 
     differences = spoilt("d-bundles-4x60", "04-topicHashPositions.json", change)
-    assert [(one.kind, one.moment) for one in differences] == [(FactKind.HASH_POSITION, "4")]
+    assert [(difference.kind, difference.moment) for difference in differences] == [(FactKind.HASH_POSITION, "4")]
 
 
 def test_a_topic_below_another_bundle_is_found() -> None:
@@ -85,7 +85,7 @@ def test_a_topic_below_another_bundle_is_found() -> None:
         bundles[other]["persistent"][name] = topic
 
     differences = spoilt("d-range-from-one-bundle", "05-broker-stats-topics.json", change)
-    assert [one.kind for one in differences] == [FactKind.TOPIC_BUNDLE]
+    assert [difference.kind for difference in differences] == [FactKind.TOPIC_BUNDLE]
 
 
 @pytest.mark.parametrize(("step", "place", "status"), [(9, 0, 204), (9, 1, 404), (9, 3, 200), (11, 0, 204)])
@@ -96,7 +96,7 @@ def test_another_refusal_status_is_found(step: int, place: int, status: int) -> 
 
     differences = spoilt("d-bundles-4x60", "scenario.json", change)
     assert StepFact.REFUSAL_STATUS in kinds(differences)
-    assert {one.moment for one in differences} == {str(step)}
+    assert {difference.moment for difference in differences} == {str(step)}
 
 
 def test_another_status_in_the_list_of_splits_is_found() -> None:
@@ -104,7 +104,9 @@ def test_another_status_in_the_list_of_splits_is_found() -> None:
         scenario["splits"][4]["answer"]["status"] = 204
 
     differences = spoilt("v2.11.0-d-bundles-4x24", "scenario.json", change)
-    assert [(one.kind, one.recorded, one.modelled) for one in differences] == [(StepFact.REFUSAL_STATUS, "204", "412")]
+    assert [(difference.kind, difference.recorded, difference.modelled) for difference in differences] == [
+        (StepFact.REFUSAL_STATUS, "204", "412")
+    ]
 
 
 def test_an_answer_where_the_broker_never_answers_is_found() -> None:
@@ -114,4 +116,4 @@ def test_an_answer_where_the_broker_never_answers_is_found() -> None:
         answer["status"] = 204
 
     differences = spoilt("d-bundles-4x60", "scenario.json", change)
-    assert [(one.kind, one.recorded) for one in differences] == [(StepFact.NEVER_ANSWERED, "204")]
+    assert [(difference.kind, difference.recorded) for difference in differences] == [(StepFact.NEVER_ANSWERED, "204")]

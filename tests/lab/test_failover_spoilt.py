@@ -24,10 +24,10 @@ def test_another_active_consumer_is_found() -> None:
         _subscription(document, 1)["activeConsumerName"] = "c-a"
 
     differences = spoilt("a-failover-3p-modulo", "07-partitioned-stats.json", change)
-    differences = [one for one in differences if one.kind is FactKind.ACTIVE_PARTITION]
-    assert [(one.recorded, one.modelled, one.moment, one.file) for one in differences] == [
-        ("c-a", "c-b", "7", "07-partitioned-stats.json")
-    ]
+    differences = [difference for difference in differences if difference.kind is FactKind.ACTIVE_PARTITION]
+    assert [
+        (difference.recorded, difference.modelled, difference.moment, difference.file) for difference in differences
+    ] == [("c-a", "c-b", "7", "07-partitioned-stats.json")]
     assert "modulo" in differences[0].rule
 
 
@@ -36,7 +36,9 @@ def test_no_active_consumer_at_all_is_found() -> None:
         del _subscription(document, 0)["activeConsumerName"]
 
     differences = spoilt("a-failover-8p-hash", "05-partitioned-stats.json", change)
-    assert [(one.kind, one.recorded) for one in differences] == [(FactKind.ACTIVE_PARTITION, "nobody")]
+    assert [(difference.kind, difference.recorded) for difference in differences] == [
+        (FactKind.ACTIVE_PARTITION, "nobody")
+    ]
 
 
 def test_an_active_consumer_of_a_topic_without_partitions_is_found() -> None:
@@ -47,7 +49,7 @@ def test_an_active_consumer_of_a_topic_without_partitions_is_found() -> None:
 
     differences = spoilt("b-failover-nonpartitioned-hash", "06-stats-t-4.json", change)
     assert kinds(differences) == {FactKind.ACTIVE_NONPARTITIONED, FactKind.STANDBYS}
-    assert all("/t-4 / " in one.subject for one in differences)
+    assert all("/t-4 / " in difference.subject for difference in differences)
 
 
 def test_another_dispatcher_order_is_found() -> None:
@@ -64,7 +66,7 @@ def test_namesakes_out_of_connect_order_are_found() -> None:
     def change(document: Any) -> None:
         for index in range(4):
             consumers = _subscription(document, index)["consumers"]
-            names = [one["consumerName"] for one in consumers]
+            names = [consumer["consumerName"] for consumer in consumers]
             first, second = (at for at, name in enumerate(names) if names.count(name) == 2)
             consumers[first], consumers[second] = consumers[second], consumers[first]
 
@@ -103,7 +105,7 @@ def test_another_notice_is_found(what: str) -> None:
             notices.append(list(notices[0]))
 
     differences = spoilt("a-priority-001-8p-modulo", "scenario.json", change)
-    assert [one.kind for one in differences] == [StepFact.NOTICE]
+    assert [difference.kind for difference in differences] == [StepFact.NOTICE]
     assert differences[0].moment == "3"
 
 
@@ -112,7 +114,7 @@ def test_a_notice_to_a_silent_consumer_is_found() -> None:
         scenario["steps"][3]["notices"]["0"] = [["orders-partition-0", False]]
 
     differences = spoilt("a-priority-001-8p-hash", "scenario.json", change)
-    assert [(one.kind, one.recorded, one.modelled) for one in differences] == [
+    assert [(difference.kind, difference.recorded, difference.modelled) for difference in differences] == [
         (StepFact.NOTICE, "inactive", "no notice")
     ]
 
@@ -122,7 +124,7 @@ def test_another_receiver_is_found() -> None:
         scenario["steps"][3]["delivered"]["1"] = {"0": 3}
 
     differences = spoilt("a-nonpersistent-delivery-hash", "scenario.json", change)
-    assert [(one.kind, one.recorded, one.modelled) for one in differences] == [
+    assert [(difference.kind, difference.recorded, difference.modelled) for difference in differences] == [
         (StepFact.ACTIVE_BY_DELIVERY, "0:c-b", "2:c-c")
     ]
 
@@ -132,7 +134,7 @@ def test_a_flag_that_the_release_is_said_to_know_is_found() -> None:
         scenario["flag_known_to_release"] = True
 
     differences = spoilt("v4.0.0-a-failover-6p-hash", "scenario.json", change)
-    assert [one.kind for one in differences] == [StepFact.FLAG_KNOWN]
+    assert [difference.kind for difference in differences] == [StepFact.FLAG_KNOWN]
 
 
 def test_another_setting_in_force_is_found() -> None:
@@ -140,7 +142,7 @@ def test_another_setting_in_force_is_found() -> None:
         document["activeConsumerFailoverConsistentHashing"] = "false"
 
     differences = spoilt("pip392-flag-on", "02-runtime-configuration.json", change)
-    assert [one.kind for one in differences] == [StepFact.SETTING_IN_FORCE]
+    assert [difference.kind for difference in differences] == [StepFact.SETTING_IN_FORCE]
 
 
 def test_the_other_flag_is_found() -> None:

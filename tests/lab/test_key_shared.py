@@ -83,7 +83,7 @@ def test_another_setting_fails_clearly(name: str, setting: str, value: str) -> N
     def change(scenario: Any) -> None:
         scenario["broker_settings"][setting] = value
 
-    differing = [one.kind for one in compare_folder(folder.with_scenario(change)).differences]
+    differing = [difference.kind for difference in compare_folder(folder.with_scenario(change)).differences]
     assert differing.count(StepFact.KEY_RANGES) > 5
     assert differing.count(StepFact.KEY_RECEIVER) > 200
 
@@ -227,7 +227,7 @@ def test_odd_members_of_steps_count_as_absent() -> None:
     before = report_of(folder.name)
     after = compare_folder(folder.with_scenario(change))
     assert after.compared >= before.compared
-    assert {one.kind for one in after.differences} <= {StepFact.JOIN_ANSWER}
+    assert {difference.kind for difference in after.differences} <= {StepFact.JOIN_ANSWER}
 
 
 def test_an_attempt_of_another_kind_of_consumer_is_refused_in_pulsars_words() -> None:

@@ -39,9 +39,9 @@ def test_another_range_bound_is_found(name: str, file: str) -> None:
 
     differences = spoilt(name, file, change)
     ((start, end),) = bounds
-    assert [(one.kind, one.file, one.recorded, one.modelled) for one in differences] == [
-        (StepFact.KEY_RANGES, file, f"[{start},{end + 1}]", f"[{start},{end}]")
-    ]
+    assert [
+        (difference.kind, difference.file, difference.recorded, difference.modelled) for difference in differences
+    ] == [(StepFact.KEY_RANGES, file, f"[{start},{end + 1}]", f"[{start},{end}]")]
 
 
 @pytest.mark.parametrize("name", ["c-keyshared-ring-classic", "v3.0.2-c-keyshared-ring", "v3.3.6-c-keyshared-ring"])
@@ -50,7 +50,9 @@ def test_another_range_written_as_text_is_found(name: str) -> None:
         _consumers(document)[1]["keyHashRanges"][3] = "[1, 2]"
 
     differences = spoilt(name, "07-stats.json", change)
-    assert [(one.kind, one.recorded, one.moment) for one in differences] == [(StepFact.KEY_RANGES, "[1,2]", "7")]
+    assert [(difference.kind, difference.recorded, difference.moment) for difference in differences] == [
+        (StepFact.KEY_RANGES, "[1,2]", "7")
+    ]
 
 
 def test_ranges_out_of_order_and_ranges_left_out_are_found() -> None:
@@ -60,7 +62,7 @@ def test_ranges_out_of_order_and_ranges_left_out_are_found() -> None:
         del consumers[1]["keyHashRangeArrays"]
 
     differences = spoilt("c-keyshared-ring-3points", "05-stats.json", change)
-    assert [one.kind for one in differences] == [StepFact.KEY_RANGES] * 2
+    assert [difference.kind for difference in differences] == [StepFact.KEY_RANGES] * 2
     assert differences[0].recorded.split(", ") == differences[0].modelled.split(", ")[::-1]
     assert (differences[1].recorded, differences[1].subject[-9:]) == ("nothing", "consumer2")
 
@@ -72,7 +74,7 @@ def test_ranges_in_the_form_of_another_release_are_found() -> None:
             consumer["keyHashRanges"] = [f"[{start}, {end}]" for start, end in pairs]
 
     differences = spoilt("v4.0.7-c-keyshared-autosplit", "05-stats.json", change)
-    assert [(one.kind, one.recorded, one.modelled) for one in differences] == [
+    assert [(difference.kind, difference.recorded, difference.modelled) for difference in differences] == [
         (StepFact.KEY_RANGES_FORM, "keyHashRanges", "keyHashRangeArrays")
     ]
 
@@ -102,7 +104,7 @@ def test_a_consumer_that_should_be_there_is_missed(spoil: str) -> None:
             subscription["type"] = spoil
 
     differences = spoilt("v3.0.7-c-keyshared-ring", "06-stats.json", change)
-    assert [(one.kind, one.file) for one in differences] == [(StepFact.CONNECTED, "06-stats.json")]
+    assert [(difference.kind, difference.file) for difference in differences] == [(StepFact.CONNECTED, "06-stats.json")]
 
 
 def test_a_name_that_the_scenario_does_not_know_is_found() -> None:
@@ -110,7 +112,9 @@ def test_a_name_that_the_scenario_does_not_know_is_found() -> None:
         _consumers(document)[0]["consumerName"] = "naught"
 
     differences = spoilt("c-keyshared-sticky-slot0", "02-stats.json", change)
-    assert [(one.kind, one.recorded) for one in differences] == [(StepFact.CONNECTED, "naught, rest")]
+    assert [(difference.kind, difference.recorded) for difference in differences] == [
+        (StepFact.CONNECTED, "naught, rest")
+    ]
 
 
 def test_another_order_of_consumers_is_found() -> None:
@@ -118,7 +122,9 @@ def test_another_order_of_consumers_is_found() -> None:
         _consumers(document).reverse()
 
     differences = spoilt("c-keyshared-ring", "05-stats.json", change)
-    assert [(one.kind, one.recorded) for one in differences] == [(FactKind.ORDER, "ks-d, ks-c, ks-b, ks-a")]
+    assert [(difference.kind, difference.recorded) for difference in differences] == [
+        (FactKind.ORDER, "ks-d, ks-c, ks-b, ks-a")
+    ]
 
 
 def test_namesakes_in_the_wrong_order_are_found() -> None:
@@ -130,7 +136,9 @@ def test_namesakes_in_the_wrong_order_are_found() -> None:
         consumers[first], consumers[second] = consumers[second], consumers[first]
 
     differences = spoilt("v2.11.0-c-keyshared-ring", "05-stats.json", change)
-    assert [(one.kind, one.recorded, one.modelled) for one in differences] == [(FactKind.ORDER, "2, 1", "1, 2")]
+    assert [(difference.kind, difference.recorded, difference.modelled) for difference in differences] == [
+        (FactKind.ORDER, "2, 1", "1, 2")
+    ]
 
 
 @pytest.mark.parametrize("spoil", ["moved", "lost", "twice"])
@@ -173,7 +181,9 @@ def test_a_message_that_is_lost_in_the_end_is_found(member: str, step: int) -> N
 
     differences = spoilt(name, "scenario.json", change)
     assert {StepFact.KEY_RECEIVER} <= kinds(differences) <= {StepFact.KEY_RECEIVER, StepFact.KEY_BACKLOG}
-    assert {one.recorded for one in differences if one.kind is StepFact.KEY_RECEIVER} == {"nothing"}
+    assert {difference.recorded for difference in differences if difference.kind is StepFact.KEY_RECEIVER} == {
+        "nothing"
+    }
 
 
 @pytest.mark.parametrize("release", ["v2.11.0", "v3.0.2", "v3.3.6", "v4.0.0"])
@@ -185,7 +195,7 @@ def test_a_message_lost_for_good_is_found_where_gaps_were_served(release: str) -
 
     differences = spoilt(f"{release}-c-keyshared-sticky-gaps", "scenario.json", change)
     assert {StepFact.KEY_RECEIVER} <= kinds(differences) <= {StepFact.KEY_RECEIVER, StepFact.KEY_BACKLOG}
-    assert {one.moment for one in differences} == {"12"}
+    assert {difference.moment for difference in differences} == {"12"}
 
 
 @pytest.mark.parametrize("release", ["v2.11.0", "v3.0.2", "v3.2.3", "v3.3.2"])
@@ -309,7 +319,7 @@ def test_another_count_of_draining_hashes_is_found(place: str, member: str) -> N
 
     differences = spoilt(DRAINING, "04-stats.json", change)
     assert kinds(differences) == {FactKind.DRAINING_COUNT}
-    assert "73 hashes with 73 messages" in {one.modelled for one in differences}
+    assert "73 hashes with 73 messages" in {difference.modelled for difference in differences}
 
 
 @pytest.mark.parametrize("spoil", ["another", "lost", "added"])
@@ -324,7 +334,11 @@ def test_another_draining_hash_is_found(spoil: str) -> None:
             hashes.append({"hash": 5, "unackMsgs": 1, "blockedAttempts": 1})
 
     differences = spoilt(DRAINING, "06-stats.json", change)
-    sides = {(one.recorded, one.modelled) for one in differences if one.kind is StepFact.DRAINING_HASH}
+    sides = {
+        (difference.recorded, difference.modelled)
+        for difference in differences
+        if difference.kind is StepFact.DRAINING_HASH
+    }
     lost, added = ("does not drain", "1 messages"), ("1 messages", "does not drain")
     assert sides == {"another": {lost, added}, "lost": {lost}, "added": {added}}[spoil]
 
@@ -334,9 +348,11 @@ def test_another_number_of_messages_of_a_draining_hash_is_found() -> None:
         _consumers(document)[0]["drainingHashes"][4]["unackMsgs"] = 3
 
     differences = spoilt(DRAINING, "03-stats.json", change)
-    assert [(one.recorded, one.modelled) for one in differences if one.kind is StepFact.DRAINING_HASH] == [
-        ("3 messages", "1 messages")
-    ]
+    assert [
+        (difference.recorded, difference.modelled)
+        for difference in differences
+        if difference.kind is StepFact.DRAINING_HASH
+    ] == [("3 messages", "1 messages")]
 
 
 @pytest.mark.parametrize(("file", "attempts"), [("05-stats.json", 0), ("04-stats.json", 2)])
@@ -371,7 +387,7 @@ def test_hashes_that_drain_where_none_can_are_found() -> None:
             one["drainingHashesCount"] = one["drainingHashesUnackedMessages"] = 1
 
     differences = spoilt("c-keyshared-sticky", "04-stats.json", change)
-    assert [one.kind for one in differences] == [StepFact.DRAINING_HASH]
+    assert [difference.kind for difference in differences] == [StepFact.DRAINING_HASH]
 
 
 def test_a_key_that_reaches_others_before_its_hash_has_drained_is_found() -> None:
@@ -382,7 +398,7 @@ def test_a_key_that_reaches_others_before_its_hash_has_drained_is_found() -> Non
 
     differences = spoilt(DRAINING, "scenario.json", change)
     assert {StepFact.DRAINING_HASH, StepFact.DRAINING_CLEARED} <= kinds(differences)
-    assert {one.moment for one in differences} == {"6"}
+    assert {difference.moment for difference in differences} == {"6"}
 
 
 def test_a_key_that_reaches_another_than_its_new_owner_is_found() -> None:
@@ -393,9 +409,9 @@ def test_a_key_that_reaches_another_than_its_new_owner_is_found() -> None:
             others["d-c"].append("k-5")
 
     differences = spoilt(DRAINING, "scenario.json", change)
-    assert [(one.kind, one.moment, one.recorded, one.modelled) for one in differences] == [
-        (StepFact.KEY_RECEIVER, step, "d-c", "d-b") for step in ("6", "7")
-    ]
+    assert [
+        (difference.kind, difference.moment, difference.recorded, difference.modelled) for difference in differences
+    ] == [(StepFact.KEY_RECEIVER, step, "d-c", "d-b") for step in ("6", "7")]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_a_subscription_without_those_that_are_connected_is_found(name: str, spo
             subscriptions["sub"]["type"] = spoil
 
     differences = differences_of(recording(name).edited("04-partitioned-stats.json", change))
-    missing = [one for one in differences if one.kind is StepFact.CONNECTED]
+    missing = [difference for difference in differences if difference.kind is StepFact.CONNECTED]
     assert [(one.moment, one.file) for one in missing] == [("4", "04-partitioned-stats.json")]
 
 
@@ -76,7 +76,7 @@ def test_a_second_subscription_on_the_topic_is_compared_with_its_own_consumers()
     assert report.not_compared["Key_Shared subscriptions whose joins and leaves the steps do not name"] == 3
 
 
-def _made(scenario: dict[str, Any], **files: Any) -> Folder:
+def _folder(scenario: dict[str, Any], **files: Any) -> Folder:
     """A folder of a made-up scenario; ``files`` are JSON documents by name without suffix."""
     documents = {f"{name}.json": json.dumps(document).encode() for name, document in files.items()}
     whole = {"scenario": "made", "pulsar_version": "4.2.4", "broker_settings": {}, **scenario}
@@ -87,7 +87,7 @@ def test_deliveries_on_a_topic_that_only_looks_like_a_partition_are_compared() -
     """``-partition-01`` is not a partition, so the topic has none."""
     step = {"step": 1, "connected": [0, 1], "delivered": {"0": {"0": 3}}, "answers": []}
     topic = "non-persistent://t/n/x-partition-01"
-    folder = _made({"pulsar_version": "2.11.0", "topic": topic, "names": ["b", "a"], "steps": [step]})
+    folder = _folder({"pulsar_version": "2.11.0", "topic": topic, "names": ["b", "a"], "steps": [step]})
     report = compare_folder(folder)
     assert [(tally.kind, tally.agree) for tally in report.tallies] == [(StepFact.ACTIVE_BY_DELIVERY, 1)]
 
@@ -126,8 +126,8 @@ def test_levels_that_overflow_the_brokers_subtraction_are_not_compared() -> None
     answer = {"request": "GET /admin/v2/persistent/t/n/x/stats", "status": 200, "file": "stats.json"}
     step = {"step": 1, "connected": [0, 1], "notices": {"0": [["x", False]]}, "answers": [answer]}
     scenario = {"topic": "persistent://t/n/x", "subscription": "sub", "type": "Failover", "steps": [step]}
-    report = compare_folder(_made({**scenario, "consumers_in_join_order": consumers}, stats=stats))
+    report = compare_folder(_folder({**scenario, "consumers_in_join_order": consumers}, stats=stats))
     assert (report.differences, report.not_compared[OVERFLOW]) == ((), 1)
     near = [{**consumers[0], "priority_level": 0}, consumers[1]]
-    differences = compare_folder(_made({**scenario, "consumers_in_join_order": near}, stats=stats)).differences
+    differences = compare_folder(_folder({**scenario, "consumers_in_join_order": near}, stats=stats)).differences
     assert FactKind.ORDER in kinds(differences)

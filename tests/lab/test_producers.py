@@ -42,7 +42,7 @@ def test_a_lazy_producer_without_a_name_may_begin_anywhere(name: str) -> None:
     def move(document: Any) -> None:
         partitions = [topic["publishers"] for _, topic in sorted(document["partitions"].items())]
         names = [one["producerName"] for there in partitions for one in there]
-        alone = next(one for one in names if names.count(one) == 1)
+        alone = next(name for name in names if names.count(name) == 1)
         place = next(at for at, there in enumerate(partitions) if any(one["producerName"] == alone for one in there))
         moved = next(one for one in partitions[place] if one["producerName"] == alone)
         partitions[place].remove(moved)
@@ -52,7 +52,7 @@ def test_a_lazy_producer_without_a_name_may_begin_anywhere(name: str) -> None:
     for step in (14, 15):
         folder = folder.edited(f"{step}-partitioned-stats.json", move)
     # Its sums stay where they were: only the aggregate, which goes by position, may differ.
-    moved = {one.kind for one in compare_folder(folder).differences}
+    moved = {difference.kind for difference in compare_folder(folder).differences}
     assert not moved & {StepFact.PRODUCER_PARTITIONS, StepFact.PRODUCER_NAME}
 
 

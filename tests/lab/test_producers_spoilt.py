@@ -64,7 +64,7 @@ def test_an_average_weighted_by_messages_is_found() -> None:
 
 def test_publishers_added_too_often_are_found_in_a_release_that_adds_them_once() -> None:
     report = compare_folder(recording(OLDEST), "3.0.2")
-    assert [(one.kind, one.moment) for one in report.differences] == [
+    assert [(difference.kind, difference.moment) for difference in report.differences] == [
         (FactKind.PUBLISHER_ENTRIES, "2"),
         (FactKind.PUBLISHER_ENTRIES, "3"),
     ]
@@ -112,7 +112,7 @@ def test_another_setting_for_merging_by_name_is_found(value: str) -> None:
 
     differences = spoilt(name, "scenario.json", change)
     assert kinds(differences) == {StepFact.PRODUCER_FLAG}
-    assert {one.moment for one in differences} == {"16"}
+    assert {difference.moment for difference in differences} == {"16"}
 
 
 @pytest.mark.parametrize("spoil", ["opened", "not opened", "another name"])
@@ -122,9 +122,9 @@ def test_another_producer_at_a_partition_is_found(name: str, step: int, spoil: s
 
     def change(document: Any) -> None:
         partitions = [one["publishers"] for _, one in sorted(document["partitions"].items())]
-        full = next(one for one in partitions if one)
+        full = next(partition for partition in partitions if partition)
         if spoil == "opened":
-            empty = next((one for one in partitions if not one), partitions[-1])
+            empty = next((partition for partition in partitions if not partition), partitions[-1])
             empty.append({**full[0], "producerName": "lazy-x"})
         elif spoil == "not opened":
             full.pop(0)
@@ -139,14 +139,14 @@ def test_another_producer_at_a_partition_is_found(name: str, step: int, spoil: s
         FactKind.PUBLISHER_SUM,
         FactKind.PUBLISHER_AVERAGE,
     }
-    assert {one.moment for one in differences} == {str(step)}
+    assert {difference.moment for difference in differences} == {str(step)}
 
 
 def test_a_lazy_producer_that_starts_at_two_partitions_is_found() -> None:
     def change(document: Any) -> None:
         publishers = [one["publishers"] for one in document["partitions"].values()]
-        there = next(one for one in publishers if one)
-        next(one for one in publishers if not one).append(there[0])
+        there = next(publisher for publisher in publishers if publisher)
+        next(publisher for publisher in publishers if not publisher).append(there[0])
 
     differences = spoilt(FULL, "02-partitioned-stats.json", change)
     assert StepFact.PRODUCER_PARTITIONS in kinds(differences)
@@ -158,7 +158,7 @@ def test_an_eager_producer_recorded_as_a_lazy_one_is_found() -> None:
 
     differences = spoilt(FULL, "scenario.json", change)
     assert kinds(differences) == {StepFact.PRODUCER_PARTITIONS}
-    assert {one.moment for one in differences} >= {"10", "11"}
+    assert {difference.moment for difference in differences} >= {"10", "11"}
 
 
 @pytest.mark.parametrize("mode", ["Shared", "Exclusive"])
@@ -235,7 +235,7 @@ def test_keys_recorded_as_the_java_clients_are_found_to_be_of_another() -> None:
         scenario["client"] = "pulsar-client 4.2.4 (Java)"
 
     differences = spoilt("e-key-routing-6p", "scenario.json", change)
-    assert sum(one.kind is StepFact.KEY_PARTITION for one in differences) > 30
+    assert sum(difference.kind is StepFact.KEY_PARTITION for difference in differences) > 30
     assert "JavaStringHash of the Java client" in differences[0].rule
 
 
@@ -262,7 +262,7 @@ def test_a_message_out_of_turn_is_found() -> None:
         order[4], order[5] = order[5], order[4]
 
     differences = spoilt("e-key-routing-6p", "scenario.json", change)
-    assert [(one.kind, one.subject) for one in differences] == [
+    assert [(difference.kind, difference.subject) for difference in differences] == [
         (StepFact.KEYLESS_PARTITION, "message 5 of step 3"),
         (StepFact.KEYLESS_PARTITION, "message 6 of step 3"),
     ]

@@ -41,11 +41,11 @@ def test_a_series_is_put_in_the_order_of_the_writes() -> None:
     decoded = decode_series("\n".join(lines).encode())
     assert decoded.problems == ()
     series = decoded.good
-    assert [(one.broker, one.at_ms, one.report.bundles[0].topics) for one in series.reports] == [
+    assert [(report.broker, report.at_ms, report.report.bundles[0].topics) for report in series.reports] == [
         ("b:1", 1250, 3),
         ("b:2", 1250, 3),
     ]
-    assert [one.bundle for one in series.averages] == ["t/n/0x0_0x9"]
+    assert [average.bundle for average in series.averages] == ["t/n/0x0_0x9"]
     assert series.averages[0].data.long_term.throughput_in_bytes_per_sec == 9.0
     assert [(one.boundaries, one.version) for one in series.lists] == [((0, 0xFFFFFFFF), 4)]
     assert series.others == 2
@@ -92,7 +92,7 @@ def test_a_cycle_ends_with_its_decisions_and_an_unfinished_one_is_left_out() -> 
     ]
     assert cycle.lines[2].numbers == LoggedNumbers(9, 8, 1, 206.93, 0.03)
     assert cycle.stopped
-    assert [(one.bundle, one.reason, one.children) for one in cycle.decisions] == [
+    assert [(decision.bundle, decision.reason, decision.children) for decision in cycle.decisions] == [
         ("t/n/0x4_0x5", "MsgRate", ("0x4_0x6", "0x6_0x5"))
     ]
 
@@ -112,9 +112,9 @@ def test_a_series_keeps_the_lines_of_names_that_can_be() -> None:
     ]
     lines = [json.dumps({"path": path, "from": "metadata", "body": json.dumps(body)}) for path, body in bodies]
     decoded = decode_series("\n".join(lines).encode(), "series")
-    assert [one.bundle for one in decoded.good.averages] == [f"t/n/{RANGE}"]
+    assert [average.bundle for average in decoded.good.averages] == [f"t/n/{RANGE}"]
     assert [one.namespace for one in decoded.good.lists] == ["t/n"]
-    assert [one.bundle for one in decoded.good.reports[0].report.bundles] == [f"t/n/{RANGE}"]
+    assert [bundle.bundle for bundle in decoded.good.reports[0].report.bundles] == [f"t/n/{RANGE}"]
     assert [problem.path.split(":")[0].split("$")[0].strip() for problem in decoded.problems] == [
         "line 1", "line 3", "line 5.lastStats[\"evil/ns;",
     ]  # fmt: skip

@@ -54,14 +54,14 @@ def test_all_cycles_of_the_transfer_shedder_are_compared() -> None:
 )
 def test_a_changed_number_of_the_leader_is_noticed(log: str, pattern: str, replacement: str, kind: StepFact) -> None:
     differences = _differences(_with_log(recording(UNIFORM), log, pattern, replacement))
-    assert [one.kind for one in differences] == [kind]
+    assert [difference.kind for difference in differences] == [kind]
 
 
 def test_a_bundle_that_goes_elsewhere_is_noticed() -> None:
     pattern = r"(Unloading bundle: ring/shed/0x80000000_0xa0000000 from broker \S+ to dest broker )127.0.0.1:39025"
     differences = _differences(_with_log(recording(UNIFORM), "log-b.txt", pattern, r"\g<1>127.0.0.1:1"))
-    assert StepFact.SHED_DESTINATION in {one.kind for one in differences}
-    assert StepFact.SHED_CYCLE in {one.kind for one in differences}
+    assert StepFact.SHED_DESTINATION in {difference.kind for difference in differences}
+    assert StepFact.SHED_CYCLE in {difference.kind for difference in differences}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_bundle_that_goes_elsewhere_is_noticed() -> None:
 )
 def test_another_setting_of_the_shedder_does_not_explain_the_cycles(name: str, value: str) -> None:
     folder = recording(UNIFORM).with_scenario(lambda scenario: scenario["broker_settings"].update({name: value}))
-    assert StepFact.SHED_CYCLE in {one.kind for one in _differences(folder)}
+    assert StepFact.SHED_CYCLE in {difference.kind for difference in _differences(folder)}
 
 
 def test_a_broker_that_goes_and_comes_without_notice_would_not_explain_the_averages() -> None:
@@ -79,18 +79,18 @@ def test_a_broker_that_goes_and_comes_without_notice_would_not_explain_the_avera
     spoilt, count = re.subn(pattern, r'\1"version": 5, \2', recording(UNIFORM).files["series.jsonl"].decode())
     assert count == 1
     differences = _differences(recording(UNIFORM).with_file("series.jsonl", spoilt))
-    assert StepFact.STORED_AVERAGE in {one.kind for one in differences}
+    assert StepFact.STORED_AVERAGE in {difference.kind for difference in differences}
 
 
 def test_a_cycle_that_was_skipped_for_another_reason_is_noticed() -> None:
     folder = _with_log(recording(TRANSFER), "log-a.txt", r"Reason:CoolDown", "Reason:NoLoadData")
-    assert [one.kind for one in _differences(folder)] == [StepFact.TRANSFER_CYCLE]
+    assert [difference.kind for difference in _differences(folder)] == [StepFact.TRANSFER_CYCLE]
 
 
 def test_without_the_hits_that_were_set_no_transfer_is_explained() -> None:
     name = "loadBalancerSheddingConditionHitCountThreshold"
     folder = recording(TRANSFER).with_scenario(lambda scenario: scenario["broker_settings"].update({name: "3"}))
-    assert StepFact.TRANSFER_CYCLE in {one.kind for one in _differences(folder)}
+    assert StepFact.TRANSFER_CYCLE in {difference.kind for difference in _differences(folder)}
 
 
 @pytest.mark.parametrize("name", [UNIFORM, TRANSFER])

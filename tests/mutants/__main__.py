@@ -116,20 +116,20 @@ def _try_room(room: Room, mutants: list[Mutant], options: argparse.Namespace) ->
     baseline = measure(room)
     cost = sum(baseline.seconds.values())
     print(f"{room.name}: {len(tried)} mutants, {len(baseline.seconds)} tests of {cost:.0f} s", file=sys.stderr)
-    for done, (mutant, found) in enumerate(try_out(tried, room.arguments(), baseline, options.jobs), start=1):
-        score.seconds += found.seconds
+    for done, (mutant, result) in enumerate(try_out(tried, room.arguments(), baseline, options.jobs), start=1):
+        score.seconds += result.seconds
         if options.verbose:
             place = f"{mutant.file}:{mutant.line}"
-            print(f"{place} {found.outcome} {found.killer} {found.seconds:.2f} s: {mutant.after}", file=sys.stderr)
+            print(f"{place} {result.outcome} {result.killer} {result.seconds:.2f} s: {mutant.after}", file=sys.stderr)
         if mutant.key in named:
-            if found.outcome != "survived":
+            if result.outcome != "survived":
                 mistakes += 1
-                print(f"{equivalents.FILE.name}: not equivalent, {found.killer} notices it: {mutant.key}")
+                print(f"{equivalents.FILE.name}: not equivalent, {result.killer} notices it: {mutant.key}")
             continue
-        score.outcomes[found.outcome] += 1
-        if found.outcome == "survived" and options.entries:
+        score.outcomes[result.outcome] += 1
+        if result.outcome == "survived" and options.entries:
             print(equivalents.as_entry(mutant), end="\n\n", flush=True)
-        elif found.outcome == "survived":
+        elif result.outcome == "survived":
             _show(mutant, "" if baseline.running(mutant) or not mutant.lines else "no test of the room runs this")
         if done % 100 == 0:
             print(f"{room.name}: {done} of {len(tried)}, {score.seconds:.0f} s of CPU time", file=sys.stderr)

@@ -21,14 +21,14 @@ Key = tuple[str, str, str, str]
 
 def read(path: Path = FILE) -> dict[Key, str]:
     """The reason by ``Mutant.key``."""
-    found: dict[Key, str] = {}
+    results: dict[Key, str] = {}
     for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", []):
         assert set(entry) == _MEMBERS, f"an entry has {sorted(_MEMBERS)}, not {sorted(entry)}"
         assert entry["why"].strip(), f"an entry without a reason: {entry}"
         key = (entry["file"], entry["function"], entry["before"], entry["after"])
-        assert key not in found, f"named twice: {key}"
-        found[key] = entry["why"]
-    return found
+        assert key not in results, f"named twice: {key}"
+        results[key] = entry["why"]
+    return results
 
 
 def stale(named: Iterable[Key], mutants: Iterable[Mutant]) -> list[Key]:

@@ -20,12 +20,12 @@ class Room:
 
     def paths(self) -> list[Path]:
         """The source files, sorted. A pattern without a file is a mistake."""
-        found: set[Path] = set()
+        result: set[Path] = set()
         for pattern in self.files:
             matches = set(ROOT.glob(pattern))
             assert matches, f"{pattern} matches no file"
-            found |= matches
-        return sorted(found)
+            result |= matches
+        return sorted(result)
 
     def arguments(self) -> list[str]:
         """The words for pytest that select the tests of the room."""

@@ -33,9 +33,9 @@ def mutants(folder: Path, text: str) -> list[Mutant]:
     ],
 )
 def test_one_line_is_changed_in_one_way_at_a_time(tmp_path: Path, line: str, others: set[str]) -> None:
-    found = mutants(tmp_path, f"def rule(a, b):\n    {line}\n")
-    assert {mutant.after for mutant in found} == others
-    assert {(mutant.function, mutant.line, mutant.before, mutant.outer) for mutant in found} == {
+    result = mutants(tmp_path, f"def rule(a, b):\n    {line}\n")
+    assert {mutant.after for mutant in result} == others
+    assert {(mutant.function, mutant.line, mutant.before, mutant.outer) for mutant in result} == {
         ("rule", 2, line, "rule")
     }
 
@@ -72,18 +72,18 @@ def test_what_takes_effect_on_import_is_known(tmp_path: Path) -> None:
 
 
 def test_a_default_of_a_class_behind_a_private_constant_is_not_private(tmp_path: Path) -> None:
-    found = mutants(tmp_path, "_LIMIT = 3\n\n\nclass Rule:\n    size: int = 4\n")
-    assert {mutant.line: bool(mutant.lines) for mutant in found} == {1: True, 5: False}
+    result = mutants(tmp_path, "_LIMIT = 3\n\n\nclass Rule:\n    size: int = 4\n")
+    assert {mutant.line: bool(mutant.lines) for mutant in result} == {1: True, 5: False}
 
 
 def test_an_entry_that_matches_no_mutant_is_found(tmp_path: Path) -> None:
-    found = mutants(tmp_path, "def rule(a, b):\n    return a <= b\n")
-    assert equivalents.stale([found[0].key], found) == []
+    result = mutants(tmp_path, "def rule(a, b):\n    return a <= b\n")
+    assert equivalents.stale([result[0].key], result) == []
     gone = ("rule.py", "rule", "return a >= b", "return a > b")
-    assert equivalents.stale([gone], found) == [gone]
+    assert equivalents.stale([gone], result) == [gone]
     path = tmp_path / "equivalent.toml"
-    path.write_text(equivalents.as_entry(found[0]).replace('why = ""', "why = 'never equal'"), encoding="utf-8")
-    assert equivalents.read(path) == {found[0].key: "never equal"}
+    path.write_text(equivalents.as_entry(result[0]).replace('why = ""', "why = 'never equal'"), encoding="utf-8")
+    assert equivalents.read(path) == {result[0].key: "never equal"}
 
 
 def test_every_named_equivalent_is_a_mutant_of_today() -> None:
@@ -96,8 +96,8 @@ def test_every_named_equivalent_is_a_mutant_of_today() -> None:
 
 
 def test_every_rule_of_the_two_floors_and_every_decider_is_in_one_room() -> None:
-    found = [path for room in ROOMS.values() for path in room.paths()]
-    assert len(found) == len(set(found))
+    paths = [path for room in ROOMS.values() for path in room.paths()]
+    assert len(paths) == len(set(paths))
     rules = {"engine", "failover", "keyshared", "routing", "bundles", "balance"}
     below = {"placement", "shedding", "leadership", "splitting", "ahead", "causes"}
-    assert {path.parent.name for path in found} == rules | below | {"diagnosis"}
+    assert {path.parent.name for path in paths} == rules | below | {"diagnosis"}

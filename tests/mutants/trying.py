@@ -67,13 +67,13 @@ def try_out(
                 by_import.append(at)
             else:
                 yield mutants[at], Verdict(outcome, killer, seconds)
-    for at, found in _several(
+    for at, result in _several(
         sorted(by_import), jobs, lambda at: fork_trial(lambda: _by_import(mutants[at], arguments, order))
     ):
-        if found.killer == _NOT_IMPORTED:
+        if result.killer == _NOT_IMPORTED:
             raise RuntimeError(f"{mutants[at].file} was imported as it is, not as it was changed")
-        order.learn(mutants[at], found.killer)
-        yield mutants[at], found
+        order.learn(mutants[at], result.killer)
+        yield mutants[at], result
 
 
 def _try_inside(
@@ -98,9 +98,9 @@ def _try_inside(
 
             return fork_trial(work)
 
-        for at, found in _several(chosen, jobs, start):
-            order.learn(mutants[at], found.killer)
-            send((at, found.outcome, found.killer, found.seconds))
+        for at, result in _several(chosen, jobs, start):
+            order.learn(mutants[at], result.killer)
+            send((at, result.outcome, result.killer, result.seconds))
 
     run = TestRun(run_all)
     code = run_pytest(arguments, run)
@@ -148,13 +148,13 @@ def _several(
 
 def _live_functions(files: set[str]) -> dict[_Code, list[FunctionType]]:
     """All functions of these files, also those behind properties, caches and closures."""
-    found: dict[_Code, list[FunctionType]] = {}
+    results: dict[_Code, list[FunctionType]] = {}
     gc.unfreeze()  # tests/thrift.py has hidden everything from the collector, which is what lists objects
     for thing in gc.get_objects():
         if type(thing) is FunctionType and thing.__code__.co_filename in files:
-            found.setdefault(_identity(thing.__code__), []).append(thing)
+            results.setdefault(_identity(thing.__code__), []).append(thing)
     gc.freeze()
-    return found
+    return results
 
 
 def _identity(code: CodeType) -> _Code:

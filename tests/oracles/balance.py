@@ -93,15 +93,15 @@ class Space:
 
     def stats(self) -> dict[Range, Stats]:
         """Of each bundle with topics."""
-        found = {}
+        result = {}
         for bundle in self.ranges():
             inside = [topic for topic in self.topics if bundles.holds(*bundle, topic.place)]
             if inside:
                 factor = self.first_rate_factor if bundle in self.fresh else 1.0
                 now = [topic.at(self.interval).rates or (0.0, 0.0, 0.0, 0.0) for topic in inside]
                 sums = tuple(sum(rates[at] * factor for rates in now) for at in range(4))
-                found[bundle] = Stats(bundle, len(inside), sum(topic.sessions for topic in inside), sums)
-        return found
+                result[bundle] = Stats(bundle, len(inside), sum(topic.sessions for topic in inside), sums)
+        return result
 
     def above(self, stats: Stats, rate: float, size: float) -> bool:
         """Whether a bundle is above one of the limits; the bandwidth is multiplied in 32 bits."""
@@ -233,7 +233,7 @@ class Leader:
                 self.averages[self.space.text(stats.bundle)] = (n, mixed)
 
     def _chosen(self, verdicts: list[tuple[Range, str]]) -> dict[Range, str]:
-        found: dict[Range, str] = {}
+        results: dict[Range, str] = {}
         count = len(self.space.ranges())
         for broker in java_order(list(self.reports)):
             for stats in self.reports[broker]:
@@ -244,12 +244,12 @@ class Leader:
                     outcome = "below-limits"
                 elif count < self.space.rules["loadBalancerNamespaceMaximumBundles"]:
                     outcome = "chosen"
-                    found[stats.bundle] = broker
+                    results[stats.bundle] = broker
                     count += 1
                 else:
                     outcome = "namespace-full"
                 verdicts.append((stats.bundle, outcome))
-        return found
+        return results
 
     def _try(self, bundle: Range, broker: str, moves: list[tuple[Range, str, str]]) -> Tried:
         space = self.space
@@ -327,13 +327,13 @@ class Brokers:
             del hits[bundle]
             if len(chosen) == space.rules["loadBalancerMaxNumberOfBundlesToSplitPerCycle"]:
                 break
-        found = []
+        result = []
         for bundle, cut in chosen:
             inside = bundle[0] < cut < bundle[1]
             if inside:
                 space.split(bundle, [cut])
-            found.append(Tried(bundle, broker, "split" if inside else "refused", (cut,) if inside else ()))
-        return found
+            result.append(Tried(bundle, broker, "split" if inside else "refused", (cut,) if inside else ()))
+        return result
 
 
 def simulated(space: Space, load_manager: str, cycles: int) -> list[Cycle]:

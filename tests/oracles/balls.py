@@ -35,13 +35,13 @@ def fuller_of_two(balls: int, weight: int, of: int) -> Fraction:
 
 def occupied(balls: int, bins: int) -> list[Fraction]:
     """The chances that exactly 0, 1, ... all bins have a ball."""
-    found = []
+    result = []
     for full in range(bins + 1):
         onto = sum(
             (-1) ** left_out * math.comb(full, left_out) * (full - left_out) ** balls for left_out in range(full + 1)
         )
-        found.append(Fraction(math.comb(bins, full) * onto, bins**balls))
-    return found
+        result.append(Fraction(math.comb(bins, full) * onto, bins**balls))
+    return result
 
 
 def bernstein(balls: int, bins: int, limit: int) -> float:

@@ -102,15 +102,15 @@ def _flow(inside: Sequence[Placed], max_rate: int, max_megabytes: int, percent: 
         return []
     places.sort()
     rate, size = load[places[0]]
-    found = []
+    result = []
     for at in range(1, len(places)):
         more_rate, more_size = load[places[at]]
         if rate + more_rate > max_rate or size + more_size > max_bytes:
-            found.append(places[at - 1] + (places[at] - places[at - 1]) // 2 + 1)
+            result.append(places[at - 1] + (places[at] - places[at - 1]) // 2 + 1)
             rate, size = more_rate, more_size
         else:
             rate, size = rate + more_rate, size + more_size
-    return found
+    return result
 
 
 def renewed(boundaries: Sequence[int], bundle: tuple[int, int], cut: Sequence[int]) -> list[int] | None:

@@ -69,7 +69,9 @@ class Cluster:
             topics=dict(self.topics),
             rates=dict(self.rates),
             keyed=[deepcopy(each) if every or each.key == key else each for each in self.keyed],
-            producers=[deepcopy(each) if every or each.topic == topic else each for each in self.producers],
+            producers=[
+                deepcopy(producer) if every or producer.topic == topic else producer for producer in self.producers
+            ],
         )
 
     def actives(self, subscription: Failover) -> dict[str, int | None]:
@@ -130,7 +132,7 @@ class Cluster:
         return next((each for each in self.keyed if each.key == key), None)
 
     def _producers(self, topic: str) -> Producers | None:
-        return next((each for each in self.producers if each.topic == topic), None)
+        return next((producer for producer in self.producers if producer.topic == topic), None)
 
     def _restart_keyed(self, *, but: KeyShared | None = None) -> None:
         for each in self.keyed:
@@ -179,9 +181,9 @@ def _kill_consumer(now: Cluster, command: Any) -> bool | None:
     keyed, failover = now._keyed(command.subscription), now._failover(command.subscription)
     if keyed is not None:
         return True if keyed.kill(command.consumer_id) else None
-    if failover is None or all(each.number != command.consumer_id for each in failover.consumers):
+    if failover is None or all(consumer.number != command.consumer_id for consumer in failover.consumers):
         return None
-    failover.consumers = [each for each in failover.consumers if each.number != command.consumer_id]
+    failover.consumers = [consumer for consumer in failover.consumers if consumer.number != command.consumer_id]
     return True
 
 
@@ -189,7 +191,7 @@ def _rename(now: Cluster, command: Any) -> bool | None:
     keyed = now._keyed(command.subscription)
     if keyed is None:
         return _reconnect(now, command, name=command.name)
-    old = next((each for each in keyed.members if each.number == command.consumer_id), None)
+    old = next((member for member in keyed.members if member.number == command.consumer_id), None)
     if old is None:
         return None
     if old.name == command.name:
@@ -206,7 +208,11 @@ def _set_level(now: Cluster, command: Any) -> bool | None:
 
 def _reconnect(now: Cluster, command: Any, *, name: str | None = None, level: int | None = None) -> bool | None:
     failover = now._failover(command.subscription)
-    old = next((each for each in failover.consumers if each.number == command.consumer_id), None) if failover else None
+    old = (
+        next((consumer for consumer in failover.consumers if consumer.number == command.consumer_id), None)
+        if failover
+        else None
+    )
     if failover is None or old is None:
         return None
     new = Connected(now.next_number, old.name if name is None else name, old.level if level is None else level)
@@ -214,7 +220,7 @@ def _reconnect(now: Cluster, command: Any, *, name: str | None = None, level: in
         return False
     if now._busy(failover, len(failover.consumers) - 1):
         return None
-    failover.consumers = [*(each for each in failover.consumers if each is not old), new]
+    failover.consumers = [*(consumer for consumer in failover.consumers if consumer is not old), new]
     now.next_number += 1
     return True
 
@@ -286,7 +292,7 @@ def _remove_topic(now: Cluster, command: Any) -> bool | None:
     for each in now.failover:
         each.topics = [topic for topic in each.topics if topic != command.topic]
     now.keyed = [each for each in now.keyed if each.topic != command.topic]
-    now.producers = [each for each in now.producers if each.topic != command.topic]
+    now.producers = [producer for producer in now.producers if producer.topic != command.topic]
     return True
 
 
@@ -390,7 +396,7 @@ def _acknowledge(now: Cluster, command: Any) -> bool | None:
     keyed = now._keyed(command.subscription)
     if keyed is None or command.count < 0:
         return None
-    if command.consumer_id is not None and all(each.number != command.consumer_id for each in keyed.members):
+    if command.consumer_id is not None and all(member.number != command.consumer_id for member in keyed.members):
         return None
     key = None if command.key is None else key_bytes(command.key)
     return keyed.acknowledge(command.consumer_id, key, command.count)

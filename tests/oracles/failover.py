@@ -20,8 +20,8 @@ class Connected(NamedTuple):
 
 def partition_index(topic: str) -> int:
     """The number behind the last ``-partition-``, -1 where that is not a number in its shortest form."""
-    _, found, digits = topic.rpartition("-partition-")
-    plain = found and digits.isascii() and digits.isdigit() and str(int(digits)) == digits and int(digits) < 2**31
+    _, result, digits = topic.rpartition("-partition-")
+    plain = result and digits.isascii() and digits.isdigit() and str(int(digits)) == digits and int(digits) < 2**31
     return int(digits) if plain else -1
 
 
@@ -43,11 +43,11 @@ def ring_points(cohort: Iterable[Connected], murmur: Callable[[bytes], int]) -> 
 
 def ring_hashes(points: dict[int, int]) -> dict[int, int]:
     """How many of the 2^31 hashes each owner of a point has."""
-    found: dict[int, int] = {}
+    results: dict[int, int] = {}
     places = sorted(points)
     for before, place in zip([places[-1] - 2**31, *places], places, strict=False):
-        found[points[place]] = found.get(points[place], 0) + place - before
-    return found
+        results[points[place]] = results.get(points[place], 0) + place - before
+    return results
 
 
 @lru_cache(maxsize=256)

@@ -16,14 +16,14 @@ def utf8(text: str) -> bytes:
     """What Java hashes for a text: two halves of a pair side by side are one character, one half alone is "?"."""
     if text.isascii():
         return text.encode()
-    units, found = list(java_units(text)), bytearray()
+    units, result = list(java_units(text)), bytearray()
     while units:
         unit = units.pop(0)
         if 0xD800 <= unit < 0xDC00 and units and 0xDC00 <= units[0] < 0xE000:
-            found += chr(0x10000 + (unit - 0xD800 << 10) + units.pop(0) - 0xDC00).encode()
+            result += chr(0x10000 + (unit - 0xD800 << 10) + units.pop(0) - 0xDC00).encode()
         else:
-            found += b"?" if 0xD800 <= unit < 0xE000 else chr(unit).encode()
-    return bytes(found)
+            result += b"?" if 0xD800 <= unit < 0xE000 else chr(unit).encode()
+    return bytes(result)
 
 
 @cache

@@ -99,7 +99,7 @@ class KeyShared:
         return self._join(Member(number, name, ranges))
 
     def kill(self, number: int) -> bool:
-        if all(each.number != number for each in self.members):
+        if all(member.number != number for member in self.members):
             return False
         if not self.points or len(self.members) == 1:
             self._leave(number)
@@ -112,9 +112,9 @@ class KeyShared:
 
     def rename(self, number: int, name: str, new_number: int) -> bool:
         """A leave and a join with the same ranges; the index of a node stays."""
-        old = next(each for each in self.members if each.number == number)
+        old = next(member for member in self.members if member.number == number)
         self._leave(number, keep_index=True)
-        self.nodes = [new_number if each == number else each for each in self.nodes]
+        self.nodes = [new_number if node == number else node for node in self.nodes]
         return self._join(Member(new_number, name, old.declared))
 
     def share(self, mode: str, points: int, settings: Settings, release: str) -> bool:
@@ -147,8 +147,8 @@ class KeyShared:
             self.nodes = []
         for each in coming:
             self._join(each)
-        connected = {each.number for each in self.members}
-        self.nodes = [each for each in self.nodes if each in connected]
+        connected = {member.number for member in self.members}
+        self.nodes = [node for node in self.nodes if node in connected]
 
     def restarts_with(self, settings: Settings, release: str) -> bool:
         """Whether these circumstances make another dispatcher; another release always does."""
@@ -192,23 +192,23 @@ class KeyShared:
         return True
 
     def _leave(self, number: int, *, keep_index: bool = False) -> None:
-        self.members = [each for each in self.members if each.number != number]
+        self.members = [member for member in self.members if member.number != number]
         if not keep_index:
             self.nodes.remove(number)
         self.dispatcher.leave(number, self.now_ms)
 
     def _by_index(self) -> list[Member]:
         if not self.points:
-            return [deepcopy(each) for each in self.members]
-        members = {each.number: each for each in self.members}
+            return [deepcopy(member) for member in self.members]
+        members = {member.number: member for member in self.members}
         return [deepcopy(members[number]) for number in self.nodes]
 
     def _all_nodes_again(self, order: list[Member]) -> bool:
         declared = node_ranges(self.points, len(order), self.hashes.murmur)
         if not all(declared):
             return False
-        for each in list(self.members):
-            self._leave(each.number)
+        for member in list(self.members):
+            self._leave(member.number)
         return all(
             self._join(Member(each.number, each.name, ranges)) for each, ranges in zip(order, declared, strict=True)
         )

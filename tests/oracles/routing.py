@@ -47,11 +47,11 @@ class Router:
     def _partial(self, partitions: int, hashes: Hashes) -> int:
         while len(self.chosen) < min(self.limit, partitions):
             # The project's own draw: any choice without repetition would be Pulsar's.
-            free = [each for each in range(partitions) if each not in self.chosen]
+            free = [number for number in range(partitions) if number not in self.chosen]
             self.chosen.append(free[hashes.murmur(f"{self.seed}/{len(self.chosen)}".encode()) % len(free)])
-        found = self.chosen[self.counter % len(self.chosen)]
+        result = self.chosen[self.counter % len(self.chosen)]
         self.counter += 1
-        return found
+        return result
 
     def _batch(self, size: int, partitions: int, now_ms: int) -> int:
         """The C++ client: 1000 messages, 128 KiB or 10 ms make a batch; its room in bytes is an unsigned number."""
@@ -139,8 +139,8 @@ class Producers:
     def send(self, number: int | None, key: str | None, times: int, size: int) -> None:
         senders = [each for each in self.all if each.state != "Closed"] if number is None else [self.all[number]]
         for _ in range(times):
-            for each in senders:
-                self._send(each, key, size)
+            for sender in senders:
+                self._send(sender, key, size)
         if key is not None:
             self.keys[key] = self.keys.get(key, 0) + times * len(senders)
 
@@ -250,11 +250,11 @@ class Producers:
 
     def _start(self, producer: Producer) -> bool:
         if producer.starts_lazily:
-            wanted = [producer.router.partition(None, 0, self.partitions, self.now_ms, self.hashes)]
+            expected = [producer.router.partition(None, 0, self.partitions, self.now_ms, self.hashes)]
         else:
-            wanted = list(range(self.partitions))
-        if self._open(producer, wanted[0]):
-            opened = [self._open(producer, partition) for partition in wanted[1:]]
+            expected = list(range(self.partitions))
+        if self._open(producer, expected[0]):
+            opened = [self._open(producer, partition) for partition in expected[1:]]
             if all(opened):
                 return True
         for partition in producer.links:

@@ -70,13 +70,13 @@ class Ring:
 
     def tiles(self) -> list[tuple[int, int, int]]:
         """(first slot, last slot, owner) in order; together all slots."""
-        found, start = [], self.low
+        result, start = [], self.low
         for point in sorted(self.lists):
-            found.append((start, point, self.lists[point][0]))
+            result.append((start, point, self.lists[point][0]))
             start = point + 1
-        if found and start <= self.high:
-            found.append((start, self.high, found[0][2]))
-        return found
+        if result and start <= self.high:
+            result.append((start, self.high, result[0][2]))
+        return result
 
 
 class OldRing:
@@ -98,12 +98,12 @@ class OldRing:
 
     def claims(self) -> dict[int, list[tuple[int, str]]]:
         """Every point with all who have it."""
-        found: dict[int, list[tuple[int, str]]] = {}
+        results: dict[int, list[tuple[int, str]]] = {}
         for number, name in self.joined:
             text = utf8(name + self.separator)
             for point in {self.murmur(text + str(replica).encode()) for replica in range(self.points)}:
-                found.setdefault(point, []).append((number, name))
-        return found
+                results.setdefault(point, []).append((number, name))
+        return results
 
     def owner(self, slot: int) -> int | None:
         claims = self.claims()
@@ -151,13 +151,13 @@ class ReplacingRing:
 
     def tiles(self) -> list[tuple[int, int, int]]:
         """(first slot, last slot, owner) in order; together all slots."""
-        found, start = [], 0
+        result, start = [], 0
         for point in sorted(self.owners):
-            found.append((start, point, self.owners[point]))
+            result.append((start, point, self.owners[point]))
             start = point + 1
-        if found and start <= self.high:
-            found.append((start, self.high, found[0][2]))
-        return found
+        if result and start <= self.high:
+            result.append((start, self.high, result[0][2]))
+        return result
 
 
 class AutoSplit:
@@ -197,11 +197,11 @@ class AutoSplit:
 
     def tiles(self) -> list[tuple[int, int, int]]:
         """(first slot, last slot, owner); the last ends one behind the last slot."""
-        found, start = [], 0
+        result, start = [], 0
         for upper in sorted(self.uppers):
-            found.append((start, upper, self.uppers[upper]))
+            result.append((start, upper, self.uppers[upper]))
             start = upper + 1
-        return found
+        return result
 
 
 class Sticky:
@@ -254,7 +254,7 @@ class OldSticky:
             if start > end or any(start <= each <= end for each in self.ends):
                 return False
             below = max((each for each in self.ends if each <= end), default=None)
-            above = min((each for each in self.ends if each >= start), default=None)
+            above = min((end for end in self.ends if end >= start), default=None)
             if below is not None and above is not None and self.ends[below] == self.ends[above]:
                 holder = self.ranges[self.ends[below]]
                 if any(max(start, first) <= min(end, last) for first, last in holder):
@@ -269,8 +269,8 @@ class OldSticky:
         del self.ranges[number]
 
     def owner(self, slot: int) -> int | None:
-        below = max((each for each in self.ends if each <= slot), default=None)
-        above = min((each for each in self.ends if each >= slot), default=None)
+        below = max((end for end in self.ends if end <= slot), default=None)
+        above = min((end for end in self.ends if end >= slot), default=None)
         if below is None or above is None or self.ends[below] != self.ends[above]:
             return None
         return self.ends[below]

@@ -59,6 +59,6 @@ def store_url() -> Iterator[str]:
 def place(store_url: str, request: pytest.FixtureRequest) -> StorePath:
     """A folder of its own in the bucket for each test."""
     folder = re.sub(r"[^\w-]+", ".", request.node.name)
-    made = place_of(f"s3a://{BUCKET}/{folder}", settings_for(store_url).get)
-    assert isinstance(made, StorePath)
-    return made
+    result = place_of(f"s3a://{BUCKET}/{folder}", settings_for(store_url).get)
+    assert isinstance(result, StorePath)
+    return result

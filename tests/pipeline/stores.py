@@ -81,10 +81,10 @@ def jars() -> Path:
 def _version() -> str:
     """The release of Hadoop that this Spark has."""
     names = (path.name for path in (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar"))
-    found = re.fullmatch(r"hadoop-client-api-(.+)\.jar", next(names, ""))
-    if found is None:
+    match = re.fullmatch(r"hadoop-client-api-(.+)\.jar", next(names, ""))
+    if match is None:
         raise NoJarsError("this Spark has no Hadoop of its own")
-    return found[1]
+    return match[1]
 
 
 def _bring(folder: Path) -> None:

@@ -211,8 +211,8 @@ def test_what_cannot_be_forecast_costs_its_own_cluster_only(spark: SparkSession,
     random_cluster(source / "odd", 2, {"loadBalancerLoadSheddingStrategy": "com.example.OwnShedder"})
     (source / "good" / "load-report-9.json").write_text('{"loadReportType": "LocalBrokerData", "lastStats": {"x": ')
     run(spark, "balance", source, target, cycles="2")
-    found = {row["cluster"]: row for row in rows(target, "balance_clusters")}
-    assert found["good"]["refusal"] is None and "OwnShedder" in found["odd"]["refusal"]
+    result = {row["cluster"]: row for row in rows(target, "balance_clusters")}
+    assert result["good"]["refusal"] is None and "OwnShedder" in result["odd"]["refusal"]
     assert {row["next_outcome"] for row in rows(target, "balance_brokers") if row["cluster"] == "odd"} == {
         "no-forecast"
     }

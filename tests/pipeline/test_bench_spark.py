@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipeline.jobs.result import JobOptions
-from tests.bench_spark import assign_peers, key_peers, made_up
+from tests.bench_spark import assign_peers, key_peers, synthetic
 from tests.bench_spark.__main__ import NAMES
 from tests.bench_spark.benches import HEADING, Benches, Sizes, exponent, text_of
 from tests.bench_spark.spending import peak_mb, spent
@@ -30,7 +30,7 @@ SMALL = Sizes(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_jobs_and_peers_write_the_same_rows(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    """Each benchmark compares before it tells a time, and leaves no input or result behind."""
+    """Each benchmark compares results before it reports a time, and leaves no input or result behind."""
     lines = list(getattr(Benches(spark, tmp_path, SMALL), name)())
     assert len(lines) >= 2
     for line in lines:
@@ -46,7 +46,7 @@ def test_a_peer_that_gives_something_else_is_no_peer(spark: SparkSession, tmp_pa
     """The comparison can fail: one with another size does."""
     benches = Benches(spark, tmp_path, replace(SMALL, partitions=500))
     for name, rows in (("one", 500), ("other", 516)):
-        made_up.write_failover(tmp_path / name, rows)
+        synthetic.write_failover(tmp_path / name, rows)
         (tmp_path / f"peer-{name}").mkdir()
         assign_peers.by_numpy(tmp_path / name, tmp_path / f"peer-{name}")
     _, _, ours = benches._job("assign", tmp_path / "one", JobOptions({"policies": "pulsar"}))
@@ -58,7 +58,7 @@ def test_a_peer_that_gives_something_else_is_no_peer(spark: SparkSession, tmp_pa
 def test_a_trace_with_another_key_is_distinguished_from_this_one(spark: SparkSession, tmp_path: Path) -> None:
     """The comparison of key traces can fail: with one event more, slots are not the same."""
     for name, events in (("one", 400), ("other", 401)):
-        made_up.write_trace(tmp_path / name, events)
+        synthetic.write_trace(tmp_path / name, events)
         (tmp_path / f"peer-{name}").mkdir()
         key_peers.by_duckdb(tmp_path / name, tmp_path / f"peer-{name}", 1)
     lists = {"consumers-from": str(tmp_path / "one" / "consumers.json")}

@@ -57,9 +57,9 @@ def test_each_topic_is_there_once_behind_what_is_known_of_its_namespace(spark: S
         "namespace", "topic", "told_bundle", "broker", "has_stats", "publishers", "consumers", "msg_rate_in",
         "msg_rate_out", "boundaries",
     )  # fmt: skip
-    found = [tuple(row) for row in rows.select(*columns).collect()]
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
-    assert [row[1] for row in found if row[0] == "t/n"] == [None, A, B, C]
+    result = [tuple(row) for row in rows.select(*columns).collect()]
+    assert sorted(result, key=repr) == sorted(expected, key=repr)
+    assert [row[1] for row in result if row[0] == "t/n"] == [None, A, B, C]
 
 
 def test_bounds_ascend_and_the_newer_report_owns_a_bundle(spark: SparkSession) -> None:

@@ -99,10 +99,10 @@ def daemon(folder: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     """One process of the cluster; it is gone at the end, whatever happens."""
     home = Path(pyspark.__file__).parent
     java = f"-XX:-UsePerfData -Djava.io.tmpdir={folder}"
-    told = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    result = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     env = (
         os.environ
-        | told
+        | result
         | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": java, "SPARK_LOCAL_DIRS": str(folder)}
     )
     with (folder / f"{words[0]}-{time.monotonic_ns()}.log").open("wb") as log:
@@ -162,7 +162,7 @@ def rows_of(folder: Path, table: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """The folder of one driver on a cluster, and what it told. Speculation is on for all that it does."""
+    """The folder of one driver on a cluster, and what it printed. Speculation is on for all that it does."""
     folder = tmp_path_factory.mktemp("cluster")
     Fleet(5).write(folder / "in")
     (folder / "marks").mkdir()
@@ -181,10 +181,10 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
     ran: tuple[Path, dict[str, Any]], spark: SparkSession, tmp_path: Path
 ) -> None:
     """They run in other processes, import what was shipped to them, and write the same rows."""
-    folder, told = ran
+    folder, result = ran
     source, far, near = folder / "in", folder / "far", tmp_path / "near"
-    assert len({place[0] for place in told["places"]}) == 2
-    for _, *files in told["places"]:
+    assert len({place[0] for place in result["places"]}) == 2
+    for _, *files in result["places"]:
         assert all("ringside.zip" in file and str(folder) in file for file in files), files
     job_called("assign")(spark, source, near, JobOptions({"policies": "all"}, run_id="one"))
     job_called("bundles")(spark, source, near, JobOptions(run_id="one"))
@@ -198,8 +198,8 @@ def test_executors_of_a_cluster_get_the_engine_and_give_the_results_of_one_machi
 @pytest.mark.xdist_group("spark")
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has more than one loopback address")
 def test_failed_and_speculative_attempts_leave_each_row_once(ran: tuple[Path, dict[str, Any]]) -> None:
-    folder, told = ran
-    assert (told["rows"], told["tasks"]) == (8000, 8)
+    folder, result = ran
+    assert (result["rows"], result["tasks"]) == (8000, 8)
     assert {"1-0", "1-1", "2-0", "2-1"} <= {path.name for path in (folder / "marks").iterdir()}
     rows = rows_of(folder / "attempts", "settings")
     assert sorted(int(str(row[0])) for row in rows) == list(range(8000))

@@ -1,4 +1,4 @@
-"""``python -m pipeline``: what is typed wrong is told before Spark starts; a job's summary is what stdout has."""
+"""``python -m pipeline``: wrong options are refused before Spark starts; a job's summary is what stdout has."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_an_unknown_option_or_a_full_disk_is_one_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert main(["import", "a", "b", "--set", "colour=red"]) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and "import knows no option 'colour'" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == "" and "import knows no option 'colour'" in printed.err
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -66,10 +66,10 @@ def test_an_unknown_option_or_a_full_disk_is_one_sentence(
 def test_a_finding_is_a_failure_from_the_severity_asked_for(
     words: list[str], code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = JobResult("lint", {"job": "lint", "severities": {"warning": 1}})
-    monkeypatch.setattr("pipeline.__main__._done", lambda *_: found)
+    result = JobResult("lint", {"job": "lint", "severities": {"warning": 1}})
+    monkeypatch.setattr("pipeline.__main__._done", lambda *_: result)
     assert main(["lint", "a", "b", *words]) == code
-    assert json.loads(capsys.readouterr().out) == found.summary
+    assert json.loads(capsys.readouterr().out) == result.summary
 
 
 def test_every_job_has_a_module_with_a_run() -> None:

@@ -101,8 +101,8 @@ def ran(script: str, *places: Path) -> list[str]:
 
 
 def topics_in(target: Path) -> int:
-    told = duckdb.sql(f"select count(*) from '{target}/topics/*.parquet'").fetchall()
-    return int(told[0][0])
+    result = duckdb.sql(f"select count(*) from '{target}/topics/*.parquet'").fetchall()
+    return int(result[0][0])
 
 
 @pytest.mark.xdist_group("java")
@@ -110,10 +110,10 @@ def test_a_disk_that_takes_no_more_costs_only_the_new_result(place: Path) -> Non
     """In the middle of a part, where Arrow writes: nothing half is left, and what was there is there."""
     target = place / "out"
     first, second = (put(place / name, "broker-stats.json", count).parent for name, count in (("a", 20), ("b", 6_000)))
-    before, told = ran(FULL, first, second, target)
+    before, result = ran(FULL, first, second, target)
     assert "topics 20" in before
-    assert told.startswith("RingsideError cannot write to")
-    assert told.endswith("The result that was there is untouched")
+    assert result.startswith("RingsideError cannot write to")
+    assert result.endswith("The result that was there is untouched")
     assert topics_in(target) == 20
     assert len([path for path in (target / ".runs").iterdir() if path.name.startswith("import-")]) == 1
 
@@ -126,9 +126,9 @@ def test_a_folder_without_permission_is_reported_and_so_is_a_file(place: Path) -
     put(place / "in", "2-broker-stats.json", 30).chmod(0)
     closed = place / "closed"
     closed.mkdir(mode=0o555)
-    read, told = ran(NOBODY, first, place / "in", closed)
+    read, result = ran(NOBODY, first, place / "in", closed)
     assert read.startswith("20 ")
     assert "2-broker-stats.json" in read and "ermission" in read
-    assert told.startswith("RingsideError cannot write to")
-    assert "there is no permission to write there" in told
+    assert result.startswith("RingsideError cannot write to")
+    assert "there is no permission to write there" in result
     assert list(closed.iterdir()) == []

@@ -17,7 +17,7 @@ from pipeline.reading.trace_rows import EVENTS as EVENT_COLUMNS
 EVENTS = st.lists(st.tuples(st.integers(0, 2), st.binary(max_size=2), st.integers(0, 5)))
 
 
-def made(events: list[tuple[int, bytes, int]]) -> Any:
+def hashed_events(events: list[tuple[int, bytes, int]]) -> Any:
     columns = ["abc"[space] for space, _, _ in events], [key for _, key, _ in events], [1] * len(events)
     rows = [*columns, [msgs for _, _, msgs in events]]
     arrays = [pa.array(values, field.type) for values, field in zip(rows, EVENT_COLUMNS, strict=True)]
@@ -40,7 +40,7 @@ def test_sums_of_keys_are_those_of_a_dictionary(first: Any, second: Any, parts: 
     with pytest.MonkeyPatch.context() as patch:
         real = keys_tasks.murmur3_bulk
         patch.setattr(keys_tasks, "murmur3_bulk", lambda names: real(names) & ((1 << bits) - 1))
-        sent = [part for each in (first, second) for part in by_hash(distinct([made(each)]), parts)]
+        sent = [part for each in (first, second) for part in by_hash(distinct([hashed_events(each)]), parts)]
     met = [distinct([keys for part, keys in sent if part == wanted]) for wanted in sorted({part for part, _ in sent})]
-    found = [row for keys in met for row in counted(keys)]
-    assert sorted(found) == sorted((*key, rows[key], msgs[key]) for key in rows)
+    result = [row for keys in met for row in counted(keys)]
+    assert sorted(result) == sorted((*key, rows[key], msgs[key]) for key in rows)

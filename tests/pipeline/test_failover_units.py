@@ -1,4 +1,4 @@
-"""Active consumers that brokers told explain priority levels, which no statistics show, as when answers are opened."""
+"""Reported active consumers explain priority levels, which statistics do not show, as when answers are opened."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_of_each_unit_the_first_topics_are_kept_however_the_rows_are_stored(spar
     sets = spark.createDataFrame([(7, ["c0", "c1", "c2"])], CONSUMER_SETS.ddl)
     (unit,) = units_of(failover_rows(subscriptions, NO_REPORTS), sets).collect()
     assert tuple(unit[:4]) == ("t/n", "s", 7, "") and unit.names == ["c0", "c1", "c2"]
-    assert [tuple(each) for each in unit.actives] == sorted((row[1], row[4], row[8]) for row in rows)[:MOST_ACTIVES]
+    assert [tuple(active) for active in unit.actives] == sorted((row[1], row[4], row[8]) for row in rows)[:MOST_ACTIVES]
 
 
 def test_without_an_observed_active_consumer_or_a_set_a_unit_is_there_all_the_same(spark: SparkSession) -> None:
@@ -76,7 +76,7 @@ def test_F08_every_active_consumer_that_a_broker_reported_is_predicted_where_lev
     scenario = json.loads(gzip.decompress((folder / "scenario.json.gz").read_bytes()))
     assert len({each["priority_level"] for each in scenario["consumers_in_join_order"]}) > 1
     steps = sorted({found[0] for path in folder.iterdir() if (found := re.match(r"\d+", path.name))})
-    told = 0
+    reported = 0
     for step in steps:
         source = tmp_path / step
         source.mkdir()
@@ -88,5 +88,5 @@ def test_F08_every_active_consumer_that_a_broker_reported_is_predicted_where_lev
         actives = result.summary["agreement"]
         assert isinstance(actives, dict)
         assert actives["agreeing"] == actives["reported"]
-        told += actives["reported"]
-    assert told > len(steps)
+        reported += actives["reported"]
+    assert reported > len(steps)

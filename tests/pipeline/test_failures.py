@@ -34,7 +34,7 @@ LOST = "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, mo
 
 
 @pytest.mark.parametrize(
-    ("story", "wanted"),
+    ("story", "message"),
     [
         (PYTHON.format("KeyError: 'a'"), "the job x failed: KeyError: 'a'"),
         (PYTHON.format("engine.errors.RingsideError: no way"), "no way"),
@@ -49,12 +49,12 @@ LOST = "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, mo
         ("", "the job x failed: no reason was given"),
     ],
 )  # fmt: skip
-def test_the_sentence_names_the_cause_and_no_class_of_java(story: str, wanted: str) -> None:
-    told = failure_of("x", story)
-    assert isinstance(told, RingsideError) and not isinstance(told, InputError)
-    assert wanted in str(told)
-    assert "\n" not in str(told)
-    assert "org.apache" not in str(told) and "java." not in str(told)
+def test_the_sentence_names_the_cause_and_no_class_of_java(story: str, message: str) -> None:
+    failure = failure_of("x", story)
+    assert isinstance(failure, RingsideError) and not isinstance(failure, InputError)
+    assert message in str(failure)
+    assert "\n" not in str(failure)
+    assert "org.apache" not in str(failure) and "java." not in str(failure)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_the_sentence_names_the_cause_and_no_class_of_java(story: str, wanted: s
     ],
 )  # fmt: skip
 def test_a_full_disk_under_the_result_is_left_to_whoever_writes_it(story: str) -> None:
-    told = failure_of("x", story)
-    assert isinstance(told, OSError) and told.errno == errno.ENOSPC
+    failure = failure_of("x", story)
+    assert isinstance(failure, OSError) and failure.errno == errno.ENOSPC
 
 
 def test_a_table_that_cannot_be_read_is_named_wherever_that_was_noticed(tmp_path: Path) -> None:

@@ -55,9 +55,9 @@ class Fleet:
         chance = random.Random(seed)
         self.boundaries: dict[str, tuple[int, ...]] = {}
         for namespace in NAMESPACES:
-            made = default_boundaries(chance.choice([1, 3, 4, 16]))
-            assert not isinstance(made, Rejection)
-            self.boundaries[namespace] = made
+            boundaries = default_boundaries(chance.choice([1, 3, 4, 16]))
+            assert not isinstance(boundaries, Rejection)
+            self.boundaries[namespace] = boundaries
         self.topics: dict[str, tuple[int, tuple[float, float, float, float]]] = {}
         for namespace in NAMESPACES[:3]:
             for number in range(chance.randint(20, 40)):
@@ -126,10 +126,10 @@ def ran(spark: SparkSession, job: str, folder: Path, **settings: str) -> JobResu
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> tuple[Fleet, Path]:
-    made = Fleet(1)
+    result = Fleet(1)
     folder = tmp_path_factory.mktemp("fleet")
-    made.write(folder)
-    return made, folder
+    result.write(folder)
+    return result, folder
 
 
 def units_of(fleet: Fleet) -> dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]]:
@@ -143,12 +143,12 @@ def units_of(fleet: Fleet) -> dict[tuple[str, str, tuple[str, ...]], list[tuple[
 @pytest.mark.parametrize("changed", [False, True], ids=["as it is", "changed"])
 def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple[Fleet, Path], changed: bool) -> None:
     """All policies, before and after; loads are the sums of the rows, and moves are counted as they stand there."""
-    made, folder = fleet
+    outcome, folder = fleet
     changes = Changes(add=("new",), kill=("c1",)) if changed else Changes()
     result = ran(spark, "assign", folder, **({"add": "new", "kill": "c1"} if changed else {}))
     found = {(row["subscription"], row["topic"], row["policy"]): row for row in rows_of(folder, "assignments")}
     expected = 0
-    for (namespace, group, names), topics in units_of(made).items():
+    for (namespace, group, names), topics in units_of(outcome).items():
         before = list_of(names)
         after = changes.after((namespace, group, 0, ""), before) if changed else before
         same = carried_over([before], [after]).tolist()
@@ -162,7 +162,7 @@ def test_every_assignment_is_the_plain_engines(spark: SparkSession, fleet: tuple
                 assert row["active_before"] == (before.names[was] if was >= 0 else None)
                 assert row["partition_index"] == index
                 assert row["what_if"] is policy.what_if
-                assert row["msg_rate_out"] == made.subscriptions[group, topic][2]
+                assert row["msg_rate_out"] == outcome.subscriptions[group, topic][2]
                 carried = same[was] if was >= 0 else len(after.names)
                 assert row["moved"] == (carried != (place if place >= 0 else len(after.names)))
                 if not policy.what_if:
@@ -180,10 +180,10 @@ def test_partitions_that_change_owner_with_the_flag_are_counted_as_moved(
     spark: SparkSession, fleet: tuple[Fleet, Path]
 ) -> None:
     """Also where nobody comes or goes: the flag alone moves them."""
-    made, folder = fleet
+    outcome, folder = fleet
     result = ran(spark, "assign", folder)
     expected = 0
-    for (_, _, names), topics in units_of(made).items():
+    for (_, _, names), topics in units_of(outcome).items():
         before = list_of(names)
         off, on = places(Policy.FLAG_OFF, before, topics), places(Policy.FLAG_ON, before, topics)
         expected += sum(one != other for one, other in zip(off, on, strict=True))
@@ -203,14 +203,14 @@ def check_loads(folder: Path, assignments: list[dict[str, Any]]) -> None:
             entry = counts[(*key, row["active_consumer"])]
             entry[0] += 1
             entry[1] += row["msg_rate_out"]
-    told: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0, 0.0])
+    results: dict[tuple[str, ...], list[float]] = defaultdict(lambda: [0, 0.0])
     for row in rows_of(folder, "consumer_loads"):
-        entry = told[row["namespace"], row["subscription"], row["policy"], row["consumer"]]
+        entry = results[row["namespace"], row["subscription"], row["policy"], row["consumer"]]
         entry[0] += row["partitions"]
         entry[1] += row["msg_rate_out"]
-    for key, entry in told.items():
+    for key, entry in results.items():
         assert entry == pytest.approx(counts[key])
-    assert {key for key, entry in counts.items() if entry[0]} <= told.keys()
+    assert {key for key, entry in counts.items() if entry[0]} <= results.keys()
     loads = rows_of(folder, "subscription_loads")
     assert len(loads) == len(moved)
     for row in loads:
@@ -253,8 +253,8 @@ def test_a_wrong_option_is_refused_and_the_old_result_stays(spark: SparkSession,
 def test_lists_from_a_file_replace_those_of_the_brokers(
     spark: SparkSession, fleet: tuple[Fleet, Path], tmp_path: Path
 ) -> None:
-    """With priority levels and equal names; what is wrong in the file is told and costs only its line."""
-    made, folder = fleet
+    """With priority levels and equal names; what is wrong in the file is reported and costs only its line."""
+    result, folder = fleet
     lists = tmp_path / "lists.csv"
     lists.write_text(
         "\ufeffsubscription,consumer,priority_level,namespace\ngroup-0,a,1\ngroup-0,b,0\ngroup-0,b,0\n,x,0\n"
@@ -262,21 +262,21 @@ def test_lists_from_a_file_replace_those_of_the_brokers(
     )
     ran(spark, "assign", folder, policies="pulsar", consumers_from=str(lists))
     new = ConsumerList(("a", "b", "b"), (1, 0, 0))
-    found = {(row["subscription"], row["topic"], row["policy"]): row for row in rows_of(folder, "assignments")}
-    for (_, group, names), topics in units_of(made).items():
+    outcome = {(row["subscription"], row["topic"], row["policy"]): row for row in rows_of(folder, "assignments")}
+    for (_, group, names), topics in units_of(result).items():
         given = new if group == "group-0" else list_of(names)
         for policy in (Policy.FLAG_OFF, Policy.FLAG_ON):
             ours = places(policy, given, topics)
             for (topic, _), place in zip(topics, ours, strict=True):
                 name = given.names[place] if place >= 0 else None
-                assert found[group, topic, policy.value]["active_consumer"] == name
-    told = rows_of(folder, "assign_quarantine")
-    assert sorted((row["rows"], row["kind"]) for row in told) == [
+                assert outcome[group, topic, policy.value]["active_consumer"] == name
+    rows = rows_of(folder, "assign_quarantine")
+    assert sorted((row["rows"], row["kind"]) for row in rows) == [
         *[(0, "note")] * 2,  # the mark at the beginning, and the name that stands twice
         *[(1, "bad")] * 4,
         (2, "bad"),
     ]
-    assert [row["reason"] for row in told if row["rows"] == 2] == ["no Failover subscription is called 't/z/group-0'"]
+    assert [row["reason"] for row in rows if row["rows"] == 2] == ["no Failover subscription is called 't/z/group-0'"]
     lists.write_text('{"group-zero": ["a"]}')
     with pytest.raises(InputError, match="no Failover subscription is called 'group-zero'"):
         ran(spark, "assign", folder, policies="pulsar", consumers_from=str(lists))
@@ -285,7 +285,7 @@ def test_lists_from_a_file_replace_those_of_the_brokers(
 def test_every_bundle_is_loaded_judged_and_cut_as_the_plain_engine_does(
     spark: SparkSession, fleet: tuple[Fleet, Path]
 ) -> None:
-    made, folder = fleet
+    outcome, folder = fleet
     result = ran(spark, "bundles", folder, **SETTING)
     settings = BrokerSettings()
     for name, text in SETTING.items():
@@ -293,19 +293,19 @@ def test_every_bundle_is_loaded_judged_and_cut_as_the_plain_engine_does(
         assert isinstance(changed, BrokerSettings)
         settings = changed
     topics: dict[str, list[TopicLoad]] = defaultdict(list)
-    for name, (_, rates) in sorted(made.topics.items()):
+    for name, (_, rates) in sorted(outcome.topics.items()):
         topics[space(name)].append(topic_load(name, *rates))
     unopened = topic_load("persistent://t/a/nobody-opened-it", has_stats=False)
     topics["t/a"] = sorted([*topics["t/a"], unopened], key=lambda topic: topic.name)
     placed = {row["topic"]: row for row in rows_of(folder, "bundle_topics")}
-    assert placed.keys() == made.topics.keys() | {unopened.name}
+    assert placed.keys() == outcome.topics.keys() | {unopened.name}
     splits = {(row["bundle"], row["algorithm"]): row for row in rows_of(folder, "bundle_splits")}
     children: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows_of(folder, "bundle_children"):
         children[row["bundle"], row["algorithm"]].append(row)
     loads = {row["bundle"]: row for row in rows_of(folder, "bundle_loads")}
     compared = 0
-    for namespace, bounds in made.boundaries.items():
+    for namespace, bounds in outcome.boundaries.items():
         bundles = NamespaceBundles(namespace, bounds)
         inside: dict[str, list[TopicLoad]] = defaultdict(list)
         for topic in topics[namespace]:
@@ -352,11 +352,11 @@ def compare_split(
         return 0
     assert row["cuts"] == list(plan.cuts or ())
     assert row["children"] == len(plan.children) == len(below)
-    for child, told in zip(plan.children, below, strict=True):
-        assert told["child"].endswith(str(child.bundle))
-        assert told["topics"] == len(child.topics)
-        assert told["msgs_per_sec"] == pytest.approx(child.msgs_per_sec)
-        assert told["bytes_per_sec"] == pytest.approx(child.bytes_per_sec)
+    for child, result in zip(plan.children, below, strict=True):
+        assert result["child"].endswith(str(child.bundle))
+        assert result["topics"] == len(child.topics)
+        assert result["msgs_per_sec"] == pytest.approx(child.msgs_per_sec)
+        assert result["bytes_per_sec"] == pytest.approx(child.bytes_per_sec)
     assert row["over_limit"] == sum(
         split_again([topic for topic in topics if topic.name in child.topics], settings) for child in plan.children
     )
@@ -366,10 +366,10 @@ def compare_split(
 def test_inferred_levels_and_lists_in_no_brokers_order_are_counted(
     spark: SparkSession, fleet: tuple[Fleet, Path]
 ) -> None:
-    """Each list that is not sorted by name either has levels or is told to be no broker's."""
-    made, folder = fleet
+    """Each list that is not sorted by name either has levels or is reported as not a broker's."""
+    result, folder = fleet
     summary = ran(spark, "assign", folder, policies="flag_off").summary["inferred"]
-    lists = [names for _, _, names in units_of(made)]
+    lists = [names for _, _, names in units_of(result)]
     unsorted = [names for names in lists if list(names) != sorted(names, key=utf16_order)]
     levelled = sum(any(list_of(names).levels) for names in lists)
     assert levelled > 0
@@ -386,28 +386,28 @@ def test_a_list_that_counts_up_is_assigned_as_one_level(spark: SparkSession, tmp
         ]
         write_rows(SUBSCRIPTIONS, draft.table(SUBSCRIPTIONS), rows)
         write_rows(CONSUMER_SETS, draft.table(CONSUMER_SETS), [(1, names)])
-    told: list[str] = []
-    job_called("assign")(spark, tmp_path, tmp_path, JobOptions({"policies": "flag_off"}, told.append))
+    results: list[str] = []
+    job_called("assign")(spark, tmp_path, tmp_path, JobOptions({"policies": "flag_off"}, results.append))
     active = {row["topic"]: row["active_consumer"] for row in rows_of(tmp_path, "assignments")}
     assert active == dict(zip(topics, sorted(names), strict=True))
-    assert any(line.endswith("1; each counts as one level") for line in told)
+    assert any(line.endswith("1; each counts as one level") for line in results)
 
 
 def statistics(topics: Sequence[tuple[str, int]], names: Sequence[str], version: str, *, flag: bool) -> dict[str, Any]:
     """What a broker of a release prints of topics with these consumers, by the scalar rule."""
     behaviour = behaviour_of(version)
     assert isinstance(behaviour, ReleaseBehaviour)
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for topic, index in topics:
         connected = [Consumer(place, name, 0) for place, name in enumerate(names)]
         choice = choose(connected, topic, index, consistent_hashing=flag, behaviour=behaviour)
         assert choice is not None
-        told = {
+        result = {
             "type": "Failover", "activeConsumerName": choice.active.name, "msgRateOut": 2.0,
             "consumers": [{"consumerName": each.name} for each in choice.order],
         }  # fmt: skip
-        found[topic] = {"msgRateIn": 2.0, "subscriptions": {"s": told}}
-    return found
+        results[topic] = {"msgRateIn": 2.0, "subscriptions": {"s": result}}
+    return results
 
 
 def cluster(folder: Path, namespace: str, version: str, *, flag: bool, reports: bool) -> None:
@@ -415,8 +415,8 @@ def cluster(folder: Path, namespace: str, version: str, *, flag: bool, reports: 
     partitions = [(f"persistent://{namespace}/x-partition-{index}", index) for index in range(20)]
     plain = [(f"persistent://{namespace}/y-{number}", -1) for number in range(12)]
     (folder / "stats").mkdir(parents=True)
-    told = statistics([*partitions, *plain], ["c-0", "c-1", "c-2"], version, flag=flag)
-    (folder / "stats" / "topics.json").write_text(json.dumps(told))
+    result = statistics([*partitions, *plain], ["c-0", "c-1", "c-2"], version, flag=flag)
+    (folder / "stats" / "topics.json").write_text(json.dumps(result))
     if reports:
         url = f"http://{folder.name}:8080"
         report = {"pulsarServiceUrl": "x", "webServiceUrl": url, "brokerVersionString": version, "lastStats": {}}

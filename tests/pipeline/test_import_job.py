@@ -70,9 +70,11 @@ def test_an_installation_becomes_tables_that_add_up(spark: SparkSession, folder:
     result = imported(spark, RECORDINGS / folder, tmp_path)
     check(tmp_path, result)
     snapshot = read_answers(RECORDINGS / folder)
-    told = {row[0]: row[1:] for row in query(tmp_path, "topics", "topic, bundle, publishers, kind = 'broker-stats'")}
-    assert told.keys() == snapshot.topics.keys()
-    for name, (bundle, _, loaded_only) in told.items():
+    reported = {
+        row[0]: row[1:] for row in query(tmp_path, "topics", "topic, bundle, publishers, kind = 'broker-stats'")
+    }
+    assert reported.keys() == snapshot.topics.keys()
+    for name, (bundle, _, loaded_only) in reported.items():
         assert loaded_only == (snapshot.topics[name].kind == "broker-stats")
         assert (bundle is None) == (name not in snapshot.bundle_of_topic)
     lists = Counter(row[0] for row in query(tmp_path, "bundles", "namespace"))
@@ -151,7 +153,7 @@ def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: 
     assert query(target, "topics", "bundle, broker, msg_rate_out", "topic like '%/one'") == [
         ("0x00000000_0xffffffff", "east:8080", 7.0)
     ]
-    told = query_quarantine(target)
+    reported = query_quarantine(target)
     for words in (
         "claimed by east:8080 and west:8080",
         "different releases",
@@ -161,7 +163,7 @@ def test_bad_input_is_counted_and_reported_and_never_stops_the_good_rows(spark: 
         "the file is empty",
         "a better or later answer is in b/broker-stats-topics.json",
     ):
-        assert words in told
+        assert words in reported
     assert result.summary["files"]["quarantined"] == 2  # type: ignore[index]
 
 
@@ -293,8 +295,8 @@ def test_tables_of_topics_are_sorted_and_row_groups_end_with_a_namespace(
         names = pq.read_table(part)["topic"].to_pylist()
         assert names == sorted(names)
         assert len(names) == 60 * (2 if table == "consumers" else 1)
-    rows = np.repeat(np.arange(5), [3000, 2000, 100, 6000, 7])
-    assert list(whole_namespaces(rows)) == [(0, 5000), (5000, 11100), (11100, 11107)]
+    rows = np.repeat(np.arange(5), [12000, 8000, 400, 24000, 28])
+    assert list(whole_namespaces(rows)) == [(0, 20000), (20000, 44400), (44400, 44428)]
 
 
 def test_an_answer_that_another_names_counts_with_the_rest(spark: SparkSession, tmp_path: Path) -> None:

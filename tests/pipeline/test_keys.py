@@ -52,12 +52,12 @@ LISTS = {
 
 
 def consumers(name: str) -> tuple[Consumer, ...]:
-    found = []
+    result = []
     for place, each in enumerate(LISTS[name]):
-        told = each if isinstance(each, dict) else {"name": each}
-        ranges = tuple(tuple(pair) for pair in told["ranges"]) if "ranges" in told else None
-        found.append(Consumer(place, str(told["name"]), ranges))  # type: ignore[arg-type]
-    return tuple(found)
+        reported = each if isinstance(each, dict) else {"name": each}
+        ranges = tuple(tuple(pair) for pair in reported["ranges"]) if "ranges" in reported else None
+        result.append(Consumer(place, str(reported["name"]), ranges))  # type: ignore[arg-type]
+    return tuple(result)
 
 
 def make(folder: Path, seed: int) -> tuple[dict[str, Counter[bytes]], Path, Path]:
@@ -112,12 +112,12 @@ def test_loads_and_spreads_are_those_of_the_plain_engine(release: str, spark: Sp
                 continue
             judged += 1
             luck = luck_of(selector, counts[name])
-            found = loads[name, policy.value]
-            assert [(row["consumer"], row["keys"], row["msgs"]) for row in found] == [
+            result = loads[name, policy.value]
+            assert [(row["consumer"], row["keys"], row["msgs"]) for row in result] == [
                 (each.name, known.keys, known.messages)
                 for each, known in zip(selector.consumers, luck.consumers, strict=True)
             ]
-            assert [row["share"] for row in found] == [each.share for each in luck.consumers]
+            assert [row["share"] for row in result] == [consumer.share for consumer in luck.consumers]
             spread = spreads[name, policy.value]
             assert spread["verdict"] == luck.verdict.name
             assert spread["ownerless_keys"] == luck.ownerless_keys
@@ -127,7 +127,7 @@ def test_loads_and_spreads_are_those_of_the_plain_engine(release: str, spark: Sp
             assert spread["expected_busiest_keys"] == pytest.approx(luck.by_chance.expected_max)
             unowned = sum(count for key, count in counts[name].items() if owner_of_key(selector, key) is None)
             assert spread["ownerless_msgs"] == unowned
-            assert set(slots_by_consumer(selector)) <= {each.consumer_id for each in selector.consumers}
+            assert set(slots_by_consumer(selector)) <= {consumer.consumer_id for consumer in selector.consumers}
     assert judged >= 10
 
 
@@ -137,10 +137,10 @@ def test_slots_hot_keys_and_the_account_are_exact(spark: SparkSession, tmp_path:
     assert result.summary["rows_in"] == 6_003
     assert result.summary["quarantined"] == 3
     assert result.summary["keys"] == sum(map(len, counts.values()))
-    told = rows_of(tmp_path / "out", KEY_QUARANTINE)
-    assert sum(row["rows"] for row in told if row["table"] == "key_events") == 3
-    assert any("cannot join" in row["reason"] and row["file"] == "clash" for row in told)
-    assert any("its consumers are unknown" in row["reason"] and row["file"] == "nobody" for row in told)
+    reported = rows_of(tmp_path / "out", KEY_QUARANTINE)
+    assert sum(row["rows"] for row in reported if row["table"] == "key_events") == 3
+    assert any("cannot join" in row["reason"] and row["file"] == "clash" for row in reported)
+    assert any("its consumers are unknown" in row["reason"] and row["file"] == "nobody" for row in reported)
     slots = rows_of(tmp_path / "out", KEY_SLOTS)
     for low, size in ((0, 65_536), (1, 65_535)):
         expected: Counter[tuple[str, int]] = Counter()
@@ -151,9 +151,9 @@ def test_slots_hot_keys_and_the_account_are_exact(spark: SparkSession, tmp_path:
         assert {(r["subscription"], r["slot"]): r["msgs"] for r in slots if r["slot_space"] == space} == expected
     for name, keys in counts.items():
         hottest = sorted(keys.items(), key=lambda entry: (-entry[1], entry[0]))[:7]
-        found = [row for row in rows_of(tmp_path / "out", HOT_KEYS) if row["subscription"] == name]
-        assert [(row["key"], row["msgs"]) for row in found] == [(text_of_key(key), count) for key, count in hottest]
-        assert found[0]["even_up_to"] == sum(keys.values()) // hottest[0][1]
+        rows = [row for row in rows_of(tmp_path / "out", HOT_KEYS) if row["subscription"] == name]
+        assert [(row["key"], row["msgs"]) for row in rows] == [(text_of_key(key), count) for key, count in hottest]
+        assert rows[0]["even_up_to"] == sum(keys.values()) // hottest[0][1]
 
 
 def test_a_key_above_an_even_part_and_hot_keys_that_meet_are_reported(spark: SparkSession, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_words_that_mean_nothing_are_refused_before_anything_is_read(tmp_path: P
 
 
 def imported(folder: Path, lists: dict[str, tuple[str, ...]], subscriptions: Sequence[str] = ("s",)) -> Path:
-    """What an import tells of Key_Shared subscriptions with these consumers at each of their topics."""
+    """What an import writes of Key_Shared subscriptions with these consumers at each of their topics."""
     columns: dict[str, list[object]] = {name: [] for name in SUBSCRIPTIONS.names}
     for subscription, (number, (topic, names)) in product(subscriptions, enumerate(lists.items())):
         row = {
@@ -209,9 +209,9 @@ def test_topics_with_different_consumers_are_noted_with_the_list_that_is_used(
 ) -> None:
     lists = {"t-1": ("c",), "t-0": ("a", "b"), "t-2": ("a", "b", "c")}
     result = run_without_trace(spark, imported(tmp_path / "in", lists), tmp_path / "out")
-    (told,) = rows_of(tmp_path / "out", KEY_QUARANTINE)
-    assert (told["file"], told["kind"], told["rows"]) == ("a/b/s", "note", 0)
-    assert "3 different lists of consumers; that of the first topic" in told["reason"]
+    (reported,) = rows_of(tmp_path / "out", KEY_QUARANTINE)
+    assert (reported["file"], reported["kind"], reported["rows"]) == ("a/b/s", "note", 0)
+    assert "3 different lists of consumers; that of the first topic" in reported["reason"]
     assert {row["consumers"] for row in rows_of(tmp_path / "out", KEY_SPREADS)} == {2}
     assert all(mode["verdicts"] == {} for mode in result.values()), "without a key nothing is uneven"
 
@@ -222,7 +222,7 @@ def test_one_list_of_all_topics_needs_no_note(spark: SparkSession, tmp_path: Pat
 
 
 def run_without_trace(spark: SparkSession, tables: Path, out: Path) -> dict[str, Any]:
-    """What is told of each mode; nothing is folded."""
+    """What is written of each mode; nothing is folded."""
     (nothing := out.with_name("nothing")).mkdir()
     done = run(spark, nothing, out, tables=str(tables))
     modes: dict[str, Any] = done.summary["modes"]  # type: ignore[assignment]
@@ -294,9 +294,9 @@ def test_key_shared_subscriptions_are_looked_for_in_footers_first(
     assert counted == read
 
 
-@pytest.mark.parametrize(("name", "told"), [("events.jsonl", 0), ("events.parquet", 1)])
+@pytest.mark.parametrize(("name", "expected"), [("events.jsonl", 0), ("events.parquet", 1)])
 def test_a_trace_with_nothing_in_it_gives_empty_tables_and_keeps_the_quarantine(
-    name: str, told: int, spark: SparkSession, tmp_path: Path
+    name: str, expected: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     """An empty file has no piece; as Parquet it cannot be opened."""
     source = tmp_path / "in"
@@ -306,7 +306,7 @@ def test_a_trace_with_nothing_in_it_gives_empty_tables_and_keeps_the_quarantine(
     assert (summary["rows_in"], summary["quarantined"], summary["keys"]) == (0, 0, 0)
     for table in (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
         assert rows_of(tmp_path / "out", table) == []
-    assert [row["file"] for row in rows_of(tmp_path / "out", KEY_QUARANTINE)] == [name] * told
+    assert [row["file"] for row in rows_of(tmp_path / "out", KEY_QUARANTINE)] == [name] * expected
 
 
 def test_half_an_import_is_refused_in_a_sentence(spark: SparkSession, tmp_path: Path) -> None:

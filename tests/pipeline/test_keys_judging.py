@@ -65,7 +65,9 @@ def test_a_fold_gives_what_the_keys_give(policy: KeyPolicy, seed: int) -> None:
         (consumer.name, each.keys, each.messages, each.likely_low, each.likely_high)
         for consumer, each in zip(GAPPED, luck.consumers, strict=True)
     ]
-    assert [row["expected_keys"] for row in loads] == pytest.approx([each.expected_keys for each in luck.consumers])
+    assert [row["expected_keys"] for row in loads] == pytest.approx(
+        [consumer.expected_keys for consumer in luck.consumers]
+    )
     assert spread["ownerless_keys"] == luck.ownerless_keys
     assert spread["ownerless_msgs"] == sum(counts.values()) - luck.messages
     assert spread["expected_busiest_keys"] == pytest.approx(luck.by_chance.expected_max)

@@ -31,7 +31,7 @@ RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 
 def moment(folder: str, prefix: str, target: Path) -> Path:
-    """The answers of one moment of a recording, with what is told of all moments."""
+    """The answers of one moment of a recording, with what is known at all moments."""
     target.mkdir()
     for path in sorted((RECORDINGS / folder).iterdir()):
         if path.name.startswith(prefix) or "scenario" in path.name:
@@ -67,23 +67,23 @@ def test_findings_over_tables_are_those_over_answers(
     expected = (*doctor(source), *findings_of(why(read_moments(source))))
     assert len(expected) >= at_least
     parts = [pq.read_table(part).to_pylist() for part in sorted((out / FINDINGS.name).glob("*.parquet"))]
-    found = [tuple(row[name] for name in FINDINGS.names) for part in parts for row in part]
-    assert sorted(found, key=repr) == sorted((finding_row(each) for each in expected), key=repr)
-    assert [row[2] for row in found] == sorted((row[2] for row in found), reverse=True)
+    outcome = [tuple(row[name] for name in FINDINGS.names) for part in parts for row in part]
+    assert sorted(outcome, key=repr) == sorted((finding_row(each) for each in expected), key=repr)
+    assert [row[2] for row in outcome] == sorted((row[2] for row in outcome), reverse=True)
     assert result.summary["tables"] == {FINDINGS.name: len(expected)}
 
 
 def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSession, tmp_path: Path) -> None:
     source, out = RECORDINGS / "f-inventory-2", tmp_path / "out"
-    told: list[str] = []
-    job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, told.append))
+    results: list[str] = []
+    job_called("run")(spark, source, out, JobOptions({"assign.policies": "pulsar"}, results.append))
     first = (out / "summary.json").read_bytes()
     summary = read_summary(first)
     assert summary.jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
-    assert sum(each.count for each in summary.findings) == summary.tables[FINDINGS.name] == 24
+    assert sum(finding.count for finding in summary.findings) == summary.tables[FINDINGS.name] == 24
     assert summary.totals.topics == summary.tables["topics"] == 714
-    assert [each.policy for each in summary.policies] == ["flag_off", "flag_on"]
-    assert [each.in_force for each in summary.policies] == [True, False]
+    assert [policy.policy for policy in summary.policies] == ["flag_off", "flag_on"]
+    assert [policy.in_force for policy in summary.policies] == [True, False]
     subscriptions = pq.read_table(out / WORST_SUBSCRIPTIONS.name).to_pylist()
     uneven = [row["max_over_even"] for row in subscriptions if row["max_over_even"] is not None]
     assert uneven == sorted(uneven, reverse=True)
@@ -91,7 +91,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     dispatchers = pq.read_table(out / SUBSCRIPTIONS.name).to_pylist()
     for row in subscriptions:
         same = ("namespace", "subscription", "type")
-        mine = [each for each in dispatchers if all(each[name] == row[name] for name in same)]
+        mine = [dispatcher for dispatcher in dispatchers if all(dispatcher[name] == row[name] for name in same)]
         assert row["msg_rate_out"] == pytest.approx(sum(each["msg_rate_out"] for each in mine), abs=1e-6)
         assert row["msg_backlog_entries"] == sum(each["msg_backlog_entries"] for each in mine)
     assert any(row["msg_rate_out"] for row in subscriptions)
@@ -103,7 +103,7 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     )  # fmt: skip
     job_called("report")(spark, out, out, JobOptions())
     assert (out / "summary.json").read_bytes() == first
-    assert [job for text in told if text.endswith("…") for job in text.removesuffix(" …").split(", ")] == [
+    assert [job for text in results if text.endswith("…") for job in text.removesuffix(" …").split(", ")] == [
         "import", "assign", "keys", "bundles", "lint", "balance", "report",
     ]  # fmt: skip
 
@@ -111,17 +111,17 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
 def test_brokers_with_statistics_alone_are_counted_and_what_bundles_lack_is_reported(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    source, out, told = tmp_path / "in", tmp_path / "out", []
+    source, out, result = tmp_path / "in", tmp_path / "out", []
     for broker in range(3):
         (source / f"b-{broker}").mkdir(parents=True)
         stats = {"t/n": {"0x00000000_0x80000000": {"persistent": {f"persistent://t/n/o-{broker}": {"msgRateIn": 1.0}}}}}
         (source / f"b-{broker}" / "broker-stats-topics.json").write_text(json.dumps(stats))
     for job in ("import", "bundles", "report"):
-        job_called(job)(spark, source if job == "import" else out, out, JobOptions({}, told.append))
+        job_called(job)(spark, source if job == "import" else out, out, JobOptions({}, result.append))
     totals = read_summary((out / "summary.json").read_bytes()).totals
     assert (totals.topics, totals.brokers, totals.bundles) == (3, 3, 0)
-    assert "bundles: 0 topics placed" in told
-    assert any("3 topics belong to namespaces whose bundles no answer lists" in text for text in told)
+    assert "bundles: 0 topics placed" in result
+    assert any("3 topics belong to namespaces whose bundles no answer lists" in text for text in result)
 
 
 def test_without_an_import_every_job_over_tables_says_what_to_do(tmp_path: Path) -> None:

@@ -32,13 +32,13 @@ def namespaces_of(name: str) -> set[str]:
 
 def fleet_of_samples(folder: Path) -> dict[str, str]:
     """Dumps of many clusters, each in a folder of its own; the recording by namespace. No two share a namespace."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in NAMES:
         own = namespaces_of(name)
-        if own and own.isdisjoint(found):
-            found |= dict.fromkeys(own, name)
+        if own and own.isdisjoint(result):
+            result |= dict.fromkeys(own, name)
             dump(name, folder / name)
-    return found
+    return result
 
 
 def rows_of(out: Path, table: str) -> list[dict[str, Any]]:
@@ -51,16 +51,16 @@ def test_a_fleet_of_faults_has_the_causes_of_each_dump(spark: SparkSession, tmp_
     assert len(set(recordings.values())) > 50
     job_called("import")(spark, source, out, JobOptions())
     job_called("lint")(spark, out, out, JobOptions())
-    found = [row for row in rows_of(out, FINDINGS.name) if row["rule"] in RULES]
+    rows = [row for row in rows_of(out, FINDINGS.name) if row["rule"] in RULES]
     for namespace, name in recordings.items():
         expected = findings_of(why(read_moments(source / name)), namespace=namespace)
-        mine = [row for row in found if row["namespace"] == namespace]
-        told = [tuple(row[column] for column in FINDINGS.names) for row in mine]
-        assert sorted(told, key=repr) == sorted((finding_row(each) for each in expected), key=repr), name
+        mine = [row for row in rows if row["namespace"] == namespace]
+        reported = [tuple(row[column] for column in FINDINGS.names) for row in mine]
+        assert sorted(reported, key=repr) == sorted((finding_row(each) for each in expected), key=repr), name
         cause = sample(name)["cause"]
         if cause is None:
             assert all(row["severity_level"] <= Severity.INFO for row in mine), name
-    assert {row["namespace"] for row in found} <= set(recordings)
+    assert {row["namespace"] for row in rows} <= set(recordings)
 
 
 def test_a_result_keeps_answers_by_namespace_and_those_for_all_apart(spark: SparkSession, tmp_path: Path) -> None:

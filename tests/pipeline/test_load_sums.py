@@ -1,4 +1,4 @@
-"""How uneven a subscription is told to be: against what each consumer can get at all."""
+"""How uneven a subscription is: against what each consumer can get at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.schemas import SUBSCRIPTION_LOADS
 from pipeline.transforms.owners import NOW, OwnerAccount, Sums
 
 
-def told(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) -> Mapping[str, float]:
+def sums_row(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) -> Mapping[str, float]:
     """The row of one subscription whose topics have these lists, and whose consumers have so many partitions each."""
     consumers = [ConsumerList(names, (0,) * len(names)) for names in lists]
     policy = Policy.FLAG_OFF
@@ -33,7 +33,7 @@ def told(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) -> Map
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=9))
 def test_with_one_list_of_consumers_it_is_the_busiest_over_the_mean(held: list[int]) -> None:
-    row = told([tuple(f"c-{number}" for number in range(len(held)))], [held])
+    row = sums_row([tuple(f"c-{number}" for number in range(len(held)))], [held])
     assert (row["partitions"], row["consumers"], row["idle"]) == (sum(held), len(held), held.count(0))
     if not sum(held):
         assert row["max_over_mean"] is None and row["max_over_mean_rate"] is None and row["max_over_even"] is None
@@ -46,14 +46,14 @@ def test_with_one_list_of_consumers_it_is_the_busiest_over_the_mean(held: list[i
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=9))
 def test_topics_with_a_consumer_each_are_even_however_many_partitions_they_have(held: list[int]) -> None:
-    row = told([(f"c-{number}",) for number in range(len(held))], [[count] for count in held])
+    row = sums_row([(f"c-{number}",) for number in range(len(held))], [[count] for count in held])
     assert row["max_over_even"] == 1
     assert row["max_over_mean"] == pytest.approx(max(held) / (sum(held) / len(held)))
     assert (row["partitions"], row["consumers"], row["idle"]) == (sum(held), len(held), 0)
 
 
 def test_the_busiest_is_measured_against_the_topics_it_reads() -> None:
-    row = told([("a", "b"), ("c",)], [[3, 1], [8]])
+    row = sums_row([("a", "b"), ("c",)], [[3, 1], [8]])
     assert (row["max_over_even"], row["max_over_mean"], row["max_over_mean_rate"]) == (1.5, 2, 2)
     assert (row["max_partitions"], row["mean_partitions"]) == (8, 4)
 
@@ -61,11 +61,11 @@ def test_the_busiest_is_measured_against_the_topics_it_reads() -> None:
 def test_a_consumer_in_several_lists_is_one_consumer_with_all_its_shares() -> None:
     """Ten consumers of 100 partitions, one of which a single partition lost for a moment: that is nearly even."""
     everyone = tuple(f"c-{number}" for number in range(10))
-    row = told([everyone, everyone[1:]], [[9, *[10] * 9], [1, *[0] * 8]])
+    row = sums_row([everyone, everyone[1:]], [[9, *[10] * 9], [1, *[0] * 8]])
     assert row["consumers"] == 10
     assert row["max_over_even"] == pytest.approx(11 / (9.9 + 1 / 9))
 
 
 def test_capacity_is_lost_where_others_wait_for_the_busiest() -> None:
-    row = told([("a", "b"), ("c",)], [[3, 1], [8]])
+    row = sums_row([("a", "b"), ("c",)], [[3, 1], [8]])
     assert (row["lost_msg_rate"], row["lists"], row["in_force"]) == (5.0, 2, True)

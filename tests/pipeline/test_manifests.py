@@ -47,8 +47,8 @@ def plain_words(target: StorePath) -> list[str]:
 
 def names(target: StorePath) -> set[str]:
     """Every file, without the numbers of runs."""
-    found = (path.path.removeprefix(f"{target.path}/") for path, _ in target.files(below=True))
-    return {name.split(".job-")[0].split("/job-")[0] for name in found}
+    result = (path.path.removeprefix(f"{target.path}/") for path, _ in target.files(below=True))
+    return {name.split(".job-")[0].split("/job-")[0] for name in result}
 
 
 def test_a_new_result_takes_the_place_of_the_old_one_and_nothing_else_stays(place: StorePath) -> None:
@@ -186,7 +186,10 @@ def test_tables_without_a_manifest_are_all_parts_in_their_folder(place: StorePat
 def test_the_manifest_is_a_document_with_a_format(place: StorePath) -> None:
     write_result(place, "new")
     [path] = [path for path, _ in (place / RUNS).files()]
-    told = msgspec.json.decode(path.read_bytes())
-    assert told["format"] == "ringside.manifest/1"
-    assert [(place / table / name).exists() for table, parts in told["parts"].items() for name in parts] == [True, True]
+    result = msgspec.json.decode(path.read_bytes())
+    assert result["format"] == "ringside.manifest/1"
+    assert [(place / table / name).exists() for table, parts in result["parts"].items() for name in parts] == [
+        True,
+        True,
+    ]
     assert results_at(place).name == place.name

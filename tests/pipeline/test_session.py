@@ -51,10 +51,10 @@ def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals 
         pid, folder = process.stdout.readline().split()
         if number is not None:
             process.send_signal(number)
-        _, told = process.communicate(timeout=HANG_S)
-    assert "while sending command" not in told
-    wanted = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143}[number]
-    assert process.returncode in (wanted if isinstance(wanted, tuple) else (wanted,))
+        _, result = process.communicate(timeout=HANG_S)
+    assert "while sending command" not in result
+    expected = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143}[number]
+    assert process.returncode in (expected if isinstance(expected, tuple) else (expected,))
     assert not Path(folder).exists()
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid), 0)
@@ -129,13 +129,13 @@ def test_a_polite_request_ends_with_the_code_of_its_signal() -> None:
 
 def test_without_java_one_sentence_says_what_to_install(tmp_path: Path) -> None:
     for word in ("bash", "dirname", "python3"):
-        found = next(Path(folder) / word for folder in ("/usr/bin", "/bin") if (Path(folder) / word).exists())
-        (tmp_path / word).symlink_to(found)
+        result = next(Path(folder) / word for folder in ("/usr/bin", "/bin") if (Path(folder) / word).exists())
+        (tmp_path / word).symlink_to(result)
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     with started(env=env) as process:
-        _, told = process.communicate(timeout=HANG_S)
+        _, reported = process.communicate(timeout=HANG_S)
     assert process.returncode == 1
-    last = told.strip().splitlines()[-1]
+    last = reported.strip().splitlines()[-1]
     assert "Spark did not start" in last
     assert "install Java 17" in last
     assert "JAVA_HOME" in last

@@ -44,8 +44,8 @@ def spoil(source: Path) -> None:
     for name, version in (("b1", "4.0.1"), ("b2", "2.11.0")):
         folder = source / name
         folder.mkdir(parents=True)
-        told = {**report, "webServiceUrl": f"http://{name}:8080", "brokerVersionString": version}
-        (folder / "load-report.json").write_text(json.dumps(told))
+        result = {**report, "webServiceUrl": f"http://{name}:8080", "brokerVersionString": version}
+        (folder / "load-report.json").write_text(json.dumps(result))
     (source / "b1" / "broker-stats-topics.json").write_text(broker(good))
     (source / "b2" / "broker-stats-topics.json").write_text(broker(odd))
     whole = broker({f"persistent://t/n/half-{number}": topic() for number in range(50)}).encode()
@@ -75,9 +75,9 @@ def test_everything_wrong_is_counted_and_nothing_good_is_lost(spark: SparkSessio
         assert set(stamps["run_id"].to_pylist()) <= {"this run"}, table.name
         for moment in set(stamps["snapshot_time"].to_pylist()):
             assert moment.timestamp() == pytest.approx(latest, abs=1e-5), table.name
-    told = json.loads((out / "import.json").read_bytes())
-    for table, rows in told["rows_in"].items():
-        assert rows == told["rows_out"][table] + aside["import", table], table
+    document = json.loads((out / "import.json").read_bytes())
+    for table, rows in document["rows_in"].items():
+        assert rows == document["rows_out"][table] + aside["import", table], table
     names = set(pq.read_table(out / "topics")["topic"].to_pylist())
     assert {f"persistent://t/n/x-partition-{index}" for index in range(4)} <= names
     assert {"persistent://t/n/twins", "persistent://t/n/keys"} <= names

@@ -62,11 +62,11 @@ def answers(folder: Path) -> None:
         (folder / broker).mkdir(parents=True)
         topics: dict[str, Any] = {}
         for index in range(number, 8, 2):
-            told = {"consumers": [{"consumerName": f"c-{each}"} for each in range(3)], "msgRateOut": 2.0}
-            failover = {"type": "Failover", "activeConsumerName": f"c-{index % 3}", **told}
+            result = {"consumers": [{"consumerName": f"c-{number}"} for number in range(3)], "msgRateOut": 2.0}
+            failover = {"type": "Failover", "activeConsumerName": f"c-{index % 3}", **result}
             topics[f"persistent://{NAMESPACE}/x-partition-{index}"] = {
                 "msgRateIn": 2.0,
-                "subscriptions": {"s": failover, "k": {"type": "Key_Shared", **told}},
+                "subscriptions": {"s": failover, "k": {"type": "Key_Shared", **result}},
             }
         stats = {NAMESPACE: {"0x00000000_0xffffffff": {"persistent": topics}}}
         report = {

@@ -187,7 +187,7 @@ def test_rounds_are_in_the_order_of_moments_and_late_dumps_are_by_themselves() -
 
     dumps = [dump("x", 9), dump("x", 5), dump("y", 7), dump("x", 2), dump("z", 3)]
     rounds = watching.rounds_of(dumps, {"x": 4, "z": 3})
-    assert [(each.late, [one.name for one in each.dumps]) for each in rounds] == [
+    assert [(each.late, [dump.name for dump in each.dumps]) for each in rounds] == [
         (True, ["x2"]),
         (False, ["z3", "x5", "y7"]),
         (False, ["x9"]),

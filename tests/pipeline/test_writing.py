@@ -93,8 +93,8 @@ def test_killed_at_any_step_the_old_or_the_new_result_is_there_whole(tmp_path: P
         write_result(target, "old")
         command = [sys.executable, "-c", KILLED, str(target), str(step)]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        found, summary = words(target)
-        assert found == [summary]
+        result, summary = words(target)
+        assert result == [summary]
         seen.add(summary)
         write_result(target, "after")
         assert words(target) == (["after"], "after")

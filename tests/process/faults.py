@@ -116,7 +116,7 @@ def at_every_point(saver: str, faults: Mapping[str, int], folder: Path, *, mount
     assert ran.returncode == 0, f"{ran.stdout[-2000:]}\n{ran.stderr[-4000:]}"
     outcomes = [Outcome(**json.loads(line)) for line in ran.stdout.splitlines()]
     for fault in faults:
-        *disturbed, alone = [each for each in outcomes if each.fault == fault]
+        *disturbed, alone = [outcome for outcome in outcomes if outcome.fault == fault]
         assert disturbed and alone.code == 0 and not alone.reached and all(each.reached for each in disturbed)
     for each in outcomes:
         assert each.code != UNEXPECTED, each.said
@@ -204,14 +204,14 @@ def _in_child(
     load: bool = False,
 ) -> tuple[int, list[str]]:
     """Do a task in a child of this process, disturbed or not. ``load``: then load here what was loaded there."""
-    heard, told = os.pipe()
+    heard, result = os.pipe()
     waiting, go_on = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(heard)
         os.close(go_on)
-        _be_child(task, told, _Disturbance(fault, point, waiting), load=load)
-    os.close(told)
+        _be_child(task, result, _Disturbance(fault, point, waiting), load=load)
+    os.close(result)
     os.close(waiting)
     said = []
     with os.fdopen(heard) as pipe, os.fdopen(go_on, "wb", buffering=0) as answer:

@@ -67,9 +67,9 @@ def save_session(place: Path, say: Say) -> None:
 
 
 def prepare_torn(place: Path) -> None:
-    made = Journal.create(place / "mine", add(add(Timeline.start(cluster([])))))
-    assert isinstance(made, Journal)
-    made.close()
+    result = Journal.create(place / "mine", add(add(Timeline.start(cluster([])))))
+    assert isinstance(result, Journal)
+    result.close()
     with (place / "mine").open("ab") as file:
         file.write(TORN)
 
@@ -95,8 +95,8 @@ def go_on(place: Path, say: Say) -> None:
 def exported(name: str, place: Path, say: Say) -> None:
     names = [f"name-{at}" for at in range(ROWS)]
     table = pa.table({"name": names, "rate": [at / 8 for at in range(ROWS)]})
-    found = Listing(Columns(table, ("name",)), rows=list(range(ROWS)))
-    assert export(found, place / name).rows == ROWS
+    listing = Listing(Columns(table, ("name",)), rows=list(range(ROWS)))
+    assert export(listing, place / name).rows == ROWS
     say(DONE)
 
 

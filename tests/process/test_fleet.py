@@ -44,10 +44,10 @@ def test_a_whole_run_leaves_its_result_and_nothing_else(env: dict[str, str], tmp
     out = tmp_path / "out"
     words = ("fleet", "run", str(RECORDING), str(out), "--json", "--add", "newcomer")
     with started(env, tmp_path, *words) as process:
-        told, talk = process.communicate(timeout=HANG_S)
+        result, talk = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, talk
-    assert told.encode() == (out / "summary.json").read_bytes()
-    assert read_summary(told.encode()).jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
+    assert result.encode() == (out / "summary.json").read_bytes()
+    assert read_summary(result.encode()).jobs == ("import", "assign", "keys", "bundles", "lint", "balance")
     assert json.loads((out / "assign.json").read_bytes())["changes"]["add"] == ["newcomer"]
     # Not on a terminal: plain lines, one for each step.
     assert "ringside: import …" in talk and "ringside: report: " in talk and "\x1b" not in talk

@@ -74,9 +74,9 @@ def rows_of(path: Path) -> int:
 
 
 def check_export(outcome: Outcome, killed: bool) -> None:
-    found = [path for path in outcome.after.glob("list.*") if rows_of(path) == ROWS]
-    assert found == list(outcome.after.glob("list.*"))
-    assert found or DONE not in outcome.said
+    paths = [path for path in outcome.after.glob("list.*") if rows_of(path) == ROWS]
+    assert paths == list(outcome.after.glob("list.*"))
+    assert paths or DONE not in outcome.said
     assert killed or not hidden(outcome.after)
     assert not hidden(outcome.next)
     (later,) = outcome.next.glob("later.*")
@@ -89,14 +89,14 @@ def visible_in(target: Path) -> set[str]:
 
 
 def check_result(outcome: Outcome, killed: bool, *, first: bool = False) -> None:
-    found = visible_in(outcome.after)
-    if first and DONE not in outcome.said and not found:
+    result = visible_in(outcome.after)
+    if first and DONE not in outcome.said and not result:
         word = ""
     else:
         word = json.loads((outcome.after / "job.json").read_bytes())["run"]
         rows = duckdb.sql(f"select name from '{outcome.after}/settings/*.parquet'").fetchall()
         assert rows == [(word,)]
-        assert found == {"job.json", "settings", "files" if word == "old" else "brokers"}
+        assert result == {"job.json", "settings", "files" if word == "old" else "brokers"}
     assert word == "new" or DONE not in outcome.said
     assert killed or not hidden(outcome.after)
     assert not hidden(outcome.next)
@@ -111,9 +111,9 @@ def check_first_result(outcome: Outcome, killed: bool) -> None:
 
 def check_import(outcome: Outcome, killed: bool) -> None:
     out = outcome.after / "out"
-    told = json.loads((out / "import.json").read_bytes())["rows_out"]["topics"]
-    assert told == duckdb.sql(f"select count(*) from '{out}/topics/*.parquet'").fetchall()[0][0]
-    assert told == (5 if DONE in outcome.said else told) and told in (3, 5)
+    result = json.loads((out / "import.json").read_bytes())["rows_out"]["topics"]
+    assert result == duckdb.sql(f"select count(*) from '{out}/topics/*.parquet'").fetchall()[0][0]
+    assert result == (5 if DONE in outcome.said else result) and result in (3, 5)
     assert killed or not hidden(outcome.after)
     assert not hidden(outcome.next)
     assert json.loads((outcome.next / "out" / "import.json").read_bytes())["rows_out"]["topics"] == 5

@@ -12,7 +12,7 @@ def toggle(
     selector: Selector, number: int, names: list[str], declared: tuple[DeclaredRanges, ...] | None = None
 ) -> Selector:
     """A consumer joins if it is out and leaves if it is in; a refused join changes nothing."""
-    if any(each.consumer_id == number for each in selector.consumers):
+    if any(consumer.consumer_id == number for consumer in selector.consumers):
         return selector.leave(number)
     joined = selector.join(Consumer(number, names[number], declared[number] if declared else None))
     return selector if isinstance(joined, Rejection) else joined
@@ -29,19 +29,19 @@ def owners(selector: Selector) -> list[int | None]:
 
 
 def check_answers(selector: Selector, *, full: bool = True) -> None:
-    """L3 and L4: every slot of a small space has at most one owner, exactly one where ``full``, and it is the told."""
-    told: dict[int, int] = {}
+    """L3 and L4: every slot of a small space has at most one owner, exactly one where ``full``: the reported one."""
+    results: dict[int, int] = {}
     for owner, owned in slots_by_consumer(selector).items():
         for piece in owned:
             for slot in range(piece.range.start, piece.range.end + 1):
                 if piece.contains(slot):
-                    assert slot not in told
-                    told[slot] = owner
+                    assert slot not in results
+                    results[slot] = owner
     space = all_slots(selector)
-    assert owners(selector) == [told.get(slot) for slot in space]
+    assert owners(selector) == [results.get(slot) for slot in space]
     # In one earlier form newcomers take points away for good, so a ring with consumers can have no point left.
     empty = not len(selector.ring) if isinstance(selector, RingSelector) else not selector.consumers
-    assert not full or len(told) == (0 if empty else len(space))
+    assert not full or len(results) == (0 if empty else len(space))
 
 
 def moved_between_bystanders(before: Selector, after: Selector, mover: int) -> list[int]:

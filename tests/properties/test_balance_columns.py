@@ -47,11 +47,12 @@ def columns(given_topics: Sequence[BalancedTopic]) -> TopicColumns:
 
 def spelt(cycles: Sequence[BalanceCycle]) -> list[BalanceCycle]:
     return [
-        replace(each, moves=tuple(replace(move, topics=tuple(move.topics)) for move in each.moves)) for each in cycles
+        replace(cycle, moves=tuple(replace(move, topics=tuple(move.topics)) for move in cycle.moves))
+        for cycle in cycles
     ]
 
 
-def told(found: Forecast) -> tuple[object, ...]:
+def contents(found: Forecast) -> tuple[object, ...]:
     """All of a forecast but its start, names spelt out."""
     trees = [
         (
@@ -72,7 +73,7 @@ def told(found: Forecast) -> tuple[object, ...]:
 def test_a_forecast_and_its_frames_are_the_same_from_columns(start: BalanceStart, cycles: int) -> None:
     plain, large = forecast(start, cycles), forecast(replace(start, topics=columns(start.topics)), cycles)
     assert isinstance(plain, Forecast) and isinstance(large, Forecast)
-    assert told(large) == told(plain)
+    assert contents(large) == contents(plain)
     for mine, other in zip(large.trees, plain.trees, strict=True):
         for cycle in (0, cycles // 2, cycles):
             assert frame_of(mine.balance, mine.algorithm, cycle) == frame_of(other.balance, other.algorithm, cycle)
@@ -133,7 +134,7 @@ def test_a_split_and_its_warnings_are_the_same_from_columns(
     given_topics: list[BalancedTopic], algorithm: str, rate: int, positions: list[int]
 ) -> None:
     def plan(loads: Sequence[TopicLoad]) -> SplitPlan | Rejection:
-        found = plan_split(
+        result = plan_split(
             "t/n",
             NamespaceBundles("t/n", (0, 0x80000000, TOP)),
             "0x80000000_0xffffffff",
@@ -144,8 +145,8 @@ def test_a_split_and_its_warnings_are_the_same_from_columns(
                 defaultNamespaceBundleSplitAlgorithm=algorithm, loadBalancerNamespaceBundleMaxMsgRate=rate
             ),
         )
-        if isinstance(found, Rejection):
-            return found
-        return replace(found, children=tuple(replace(child, topics=tuple(child.topics)) for child in found.children))
+        if isinstance(result, Rejection):
+            return result
+        return replace(result, children=tuple(replace(child, topics=tuple(child.topics)) for child in result.children))
 
     assert plan(columns(given_topics).loads) == plan([topic.load for topic in given_topics])

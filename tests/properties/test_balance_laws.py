@@ -30,12 +30,12 @@ GROWTH = st.sampled_from([1.0, 1.0, 1.0, 1.05, 1.5, 0.5])
 
 @st.composite
 def topics(draw: st.DrawFn, most: int = 12) -> list[BalancedTopic]:
-    found = []
+    result = []
     for place in range(draw(st.integers(0, most))):
         rates = [draw(RATES) for _ in range(4)]
         load = TopicLoad(f"persistent://t/n/{place}", draw(HASHES), *rates, has_stats=draw(st.booleans()))
-        found.append(BalancedTopic(load, draw(st.integers(0, 5)), draw(st.integers(0, 5)), draw(GROWTH)))
-    return found
+        result.append(BalancedTopic(load, draw(st.integers(0, 5)), draw(st.integers(0, 5)), draw(GROWTH)))
+    return result
 
 
 @st.composite
@@ -71,7 +71,7 @@ def simulated(start: BalanceStart, cycles: int) -> Balance:
 @settings(max_examples=80, deadline=None)
 def test_L6_balancing_adds_boundaries_and_moves_nothing_else(start: BalanceStart, cycles: int) -> None:
     balance = simulated(start, cycles)
-    lists = [start.bundles, *(each.bundles for each in balance.cycles)]
+    lists = [start.bundles, *(cycle.bundles for cycle in balance.cycles)]
     for before, after in pairwise(lists):
         assert set(before.boundaries) <= set(after.boundaries)
         assert all(low < high for low, high in pairwise(after.boundaries))
@@ -91,7 +91,7 @@ def test_L6_balancing_adds_boundaries_and_moves_nothing_else(start: BalanceStart
 def test_every_split_is_of_a_bundle_above_a_limit_and_times_ascend(start: BalanceStart, cycles: int) -> None:
     balance = simulated(start, cycles)
     assert all(earlier.at_ms < later.at_ms for earlier, later in pairwise(balance.cycles))
-    assert [each.number for each in balance.cycles] == list(range(1, cycles + 1))
+    assert [cycle.number for cycle in balance.cycles] == list(range(1, cycles + 1))
     for _, split in balance.splits:
         assert split.measure is not None and split.measure.exceeds
         assert len(split.children) == len(split.cuts) + 1
@@ -109,13 +109,13 @@ def test_a_longer_simulation_begins_like_a_shorter_one(start: BalanceStart, cycl
 @given(starts(), st.integers(1, 6))
 @settings(max_examples=30, deadline=None)
 def test_the_forecast_is_the_simulation_of_the_configured_algorithm(start: BalanceStart, cycles: int) -> None:
-    found, balance = forecast(start, cycles), simulated(start, cycles)
-    assert isinstance(found, Forecast), found
-    assert found.configured.balance.cycles == balance.cycles
+    result, balance = forecast(start, cycles), simulated(start, cycles)
+    assert isinstance(result, Forecast), result
+    assert result.configured.balance.cycles == balance.cycles
     first = balance.splits[0] if balance.splits else None
-    coming = found.next_split
+    coming = result.next_split
     assert (None if coming is None else (coming.cycle, coming.attempt)) == first
-    assert len(found.trees) == len(SPLIT_ALGORITHMS)
+    assert len(result.trees) == len(SPLIT_ALGORITHMS)
 
 
 @given(topics(), st.sampled_from([0, 10, 60, 30_000]), st.sampled_from([0, 10, 100]))

@@ -70,9 +70,9 @@ def test_a_bundle_that_was_placed_elsewhere_does_not_go_on_with_what_the_dead_br
     state, answer = look_up(leader, reports_read(leader, elected(leader), loads), name(0), first)
     assert isinstance(answer, LookUp) and answer.picked == "b:3"
     sampled = brokers_changed(leader, state, loads)
-    found = broker_gone(leader, state, sampled, loads[1:], loads[0])
-    assert found == brokers_changed(leader, state, loads[1:])
-    samples = [each.known["b:3"].preallocated[name(0)].long_term.num_samples for each in (found, sampled)]
+    result = broker_gone(leader, state, sampled, loads[1:], loads[0])
+    assert result == brokers_changed(leader, state, loads[1:])
+    samples = [each.known["b:3"].preallocated[name(0)].long_term.num_samples for each in (result, sampled)]
     assert samples == [1, 3]
 
 
@@ -80,9 +80,9 @@ def test_the_usage_of_a_dead_broker_is_forgotten() -> None:
     loads = tuple(broker(f"b:{at}", 10.0 * at) for at in (1, 2, 3))
     leader = Leader(LoadSettings(loadBalancerLoadPlacementStrategy="LeastResourceUsageWithWeight"))
     state, _ = select(leader, reports_read(leader, elected(leader), loads), name(0), first)
-    found = broker_gone(leader, state, brokers_changed(leader, state, loads), loads[1:], loads[0])
-    assert found == brokers_changed(leader, state, loads[1:])
-    assert isinstance(found.placement, ResourceMemory) and set(found.placement.averages) == {"b:2", "b:3"}
+    result = broker_gone(leader, state, brokers_changed(leader, state, loads), loads[1:], loads[0])
+    assert result == brokers_changed(leader, state, loads[1:])
+    assert isinstance(result.placement, ResourceMemory) and set(result.placement.averages) == {"b:2", "b:3"}
 
 
 def test_a_broker_that_the_leader_had_not_met_leaves_nothing_behind() -> None:
@@ -92,9 +92,9 @@ def test_a_broker_that_the_leader_had_not_met_leaves_nothing_behind() -> None:
     leader = Leader()
     state = reports_read(leader, elected(leader), rest)
     sampled = brokers_changed(leader, state, (*rest, dead))
-    found = broker_gone(leader, state, sampled, rest, dead)
-    assert found == brokers_changed(leader, state, rest)
-    assert (found.bundles.capacity, sampled.bundles.capacity) == (16, 32)
+    result = broker_gone(leader, state, sampled, rest, dead)
+    assert result == brokers_changed(leader, state, rest)
+    assert (result.bundles.capacity, sampled.bundles.capacity) == (16, 32)
 
 
 @given(

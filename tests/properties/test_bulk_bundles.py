@@ -73,15 +73,17 @@ def answers(cuts: Cuts) -> list[tuple[int, ...] | None]:
 @given(namespaces(), st.lists(EDGES, max_size=20))
 def test_hashes_lie_where_the_scalar_look_up_finds_them(boundaries: list[tuple[int, ...]], hashes: list[int]) -> None:
     bundles = bundle_map(boundaries)
-    hashes += [value + step for each in boundaries for value in each for step in (-1, 0, 1) if 0 <= value + step <= TOP]
+    hashes += [
+        value + step for boundary in boundaries for value in boundary for step in (-1, 0, 1) if 0 <= value + step <= TOP
+    ]
     for number, each in enumerate(boundaries):
-        found = bundles.look_up(number, np.array(hashes, dtype=np.int64)).tolist()
+        result = bundles.look_up(number, np.array(hashes, dtype=np.int64)).tolist()
         if not each:
-            assert set(found) <= {NOWHERE}
+            assert set(result) <= {NOWHERE}
             continue
         scalar = [NamespaceBundles("t/n", each).index_of(value) for value in hashes]
-        assert found == [index + int(bundles.start[number]) if index >= 0 else NOWHERE for index in scalar]
-    pairs = [pair for each in boundaries for pair in pairwise(each)]
+        assert result == [index + int(bundles.start[number]) if index >= 0 else NOWHERE for index in scalar]
+    pairs = [pair for boundary in boundaries for pair in pairwise(boundary)]
     assert list(zip(bundles.lower.tolist(), bundles.upper.tolist(), strict=True)) == pairs
 
 
@@ -105,15 +107,15 @@ def test_sums_are_those_of_a_plain_loop_bit_for_bit(bundles: list[list[TopicLoad
 @settings(max_examples=60, deadline=None)
 @given(namespaces())
 def test_ranges_are_divided_equally_as_one_by_one(boundaries: list[tuple[int, ...]]) -> None:
-    expected = [range_equally_divide(low, high) for each in boundaries for low, high in pairwise(each)]
+    expected = [range_equally_divide(low, high) for boundary in boundaries for low, high in pairwise(boundary)]
     assert answers(range_cuts(bundle_map(boundaries))) == expected
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(loads(), max_size=5))
 def test_topic_counts_are_divided_as_one_by_one(bundles: list[list[TopicLoad]]) -> None:
-    found = topic_count_cuts(columns(bundles), len(bundles))
-    assert answers(found) == [topic_count_equally_divide(topics) for topics in bundles]
+    cuts = topic_count_cuts(columns(bundles), len(bundles))
+    assert answers(cuts) == [topic_count_equally_divide(topics) for topics in bundles]
 
 
 @settings(max_examples=60, deadline=None)
@@ -127,14 +129,14 @@ def test_specified_positions_are_kept_as_one_by_one(
     ranges = [BundleRange(min(low, high), max(low, high)) for _, _, low, high in cases]
     bundles = separate_bundles(ranges)
     topics = columns([topics for topics, _, _, _ in cases])
-    found = specified_cuts(bundles, topics, [positions for _, positions, _, _ in cases], force=force)
+    cuts = specified_cuts(bundles, topics, [positions for _, positions, _, _ in cases], force=force)
     for number, (inside, positions, _, _) in enumerate(cases):
         expected = specified_positions_divide(ranges[number], inside, positions, force=force)
         if isinstance(expected, Rejection):
-            assert found.answer[number] == Answer.REFUSED
+            assert cuts.answer[number] == Answer.REFUSED
         else:
-            assert found.answer[number] != Answer.REFUSED
-            assert found.of(number) == expected
+            assert cuts.answer[number] != Answer.REFUSED
+            assert cuts.of(number) == expected
 
 
 def separate_bundles(ranges: list[BundleRange]) -> BundleMap:
@@ -150,8 +152,8 @@ def separate_bundles(ranges: list[BundleRange]) -> BundleMap:
     st.builds(FlowLimits, st.integers(0, 300), st.integers(0, 300), st.integers(0, 100)),
 )
 def test_traffic_is_divided_as_one_by_one(bundles: list[list[TopicLoad]], limits: FlowLimits) -> None:
-    found = flow_cuts(columns(bundles), len(bundles), limits)
-    assert answers(found) == [flow_or_qps_equally_divide(topics, limits) for topics in bundles]
+    cuts = flow_cuts(columns(bundles), len(bundles), limits)
+    assert answers(cuts) == [flow_or_qps_equally_divide(topics, limits) for topics in bundles]
 
 
 @settings(max_examples=60, deadline=None)
@@ -159,7 +161,7 @@ def test_traffic_is_divided_as_one_by_one(bundles: list[list[TopicLoad]], limits
 def test_packing_side_by_side_and_one_after_another_cut_alike(
     bundles: list[list[TopicLoad]], limit: int, side_by_side: int
 ) -> None:
-    topics = columns([sorted(each, key=lambda topic: topic.hash) for each in bundles])
+    topics = columns([sorted(bundle, key=lambda topic: topic.hash) for bundle in bundles])
     limits = FlowLimits(limit, limit, 0)
     alone, together = pack_topics(topics, limits, side_by_side=10**6), pack_topics(topics, limits, side_by_side=1)
     mixed = pack_topics(topics, limits, side_by_side=side_by_side)

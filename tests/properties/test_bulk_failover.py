@@ -43,10 +43,10 @@ def hashes_worth_asking(ring: FailoverRing) -> np.ndarray:
 @settings(max_examples=60, deadline=None)
 @given(FLEETS)
 def test_cohorts_are_the_sorted_consumers_of_the_first_level(fleet: Fleet) -> None:
-    made = cohorts(*names_and_levels(fleet))
+    result = cohorts(*names_and_levels(fleet))
     for number, consumers in enumerate(fleet):
         expected = [consumer.consumer_id for consumer in cohort(sort_consumers(consumers))]
-        assert made.members[made.start[number] : made.start[number + 1]].tolist() == expected
+        assert result.members[result.start[number] : result.start[number + 1]].tolist() == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -104,16 +104,16 @@ def test_the_active_consumers_are_those_of_the_scalar_choice(
 ) -> None:
     topics = [(number % len(fleet), topic) for number, topic in topics]
     names, levels = names_and_levels(fleet)
-    made, rings = cohorts(names, levels), build_rings(names, levels)
+    result, rings = cohorts(names, levels), build_rings(names, levels)
     number = np.array([number for number, _ in topics], dtype=np.int64)
     hashes = murmur3_bulk([name for _, (name, _) in topics])
     indices = np.array([index for _, (_, index) in topics], dtype=np.int64)
-    found = assign(made, rings, number, hashes, indices, consistent_hashing=flag, behaviour=behaviour)
+    outcome = assign(result, rings, number, hashes, indices, consistent_hashing=flag, behaviour=behaviour)
     expected = []
     for at, topic in topics:
         choices = choose_many(fleet[at], [topic], consistent_hashing=flag, behaviour=behaviour)
         expected.append(choices[0].active.consumer_id if choices else NOBODY)
-    assert found.tolist() == expected
+    assert outcome.tolist() == expected
 
 
 @settings(max_examples=40, deadline=None)

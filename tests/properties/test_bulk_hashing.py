@@ -92,9 +92,9 @@ def test_the_kernel_agrees_across_the_edges_of_its_chunks() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(max_size=12).map(utf8), max_size=6), st.sampled_from((1, 9, 10, 11, 100, 1001)), BITS)
 def test_points_are_the_hashes_of_name_and_number(names: list[bytes], points: int, bits: int) -> None:
-    made = point_hashes(names, points, bits=bits)
-    assert made.shape == (len(names), points)
-    assert made.tolist() == [[murmur3_32(b"%b%d" % (name, at)) % 2**bits for at in range(points)] for name in names]
+    hashes = point_hashes(names, points, bits=bits)
+    assert hashes.shape == (len(names), points)
+    assert hashes.tolist() == [[murmur3_32(b"%b%d" % (name, at)) % 2**bits for at in range(points)] for name in names]
 
 
 def test_points_of_many_names_of_each_length_mixed_together() -> None:

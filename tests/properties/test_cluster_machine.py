@@ -116,14 +116,14 @@ def expect(model: Model, command: Command) -> Model | None:
 
 
 def expect_reconnect(model: Model, after: Model, command: RenameConsumer | SetPriorityLevel) -> Model | None:
-    found = [
+    result = [
         each
         for each in model.get(command.subscription, {"consumers": []})["consumers"]
         if each[0] == command.consumer_id
     ]
-    if not found:
+    if not result:
         return None
-    (number, name, level), key = found[0], command.subscription
+    (number, name, level), key = result[0], command.subscription
     new = (command.name, level) if isinstance(command, RenameConsumer) else (name, command.priority_level)
     if new == (name, level):
         return after
@@ -151,9 +151,9 @@ def expect_topic(model: Model, after: Model, command: AddTopic | RemoveTopic | R
     if known and count < topics[topic]:
         return None
     after["topics"][topic] = count
-    wanted = [name for each, number in after["topics"].items() for name in dispatchers(each, number)]
+    expected = [name for each, number in after["topics"].items() for name in dispatchers(each, number)]
     stray_in_use = topic == TOPICS[2] and topics.get(TOPICS[3], 0) > 0
-    if len(set(wanted)) != len(wanted) or stray_in_use or (count > 0 and topic == TOPICS[2]):
+    if len(set(expected)) != len(expected) or stray_in_use or (count > 0 and topic == TOPICS[2]):
         return None
     if not known:
         room = int(model["maxConsumersPerTopic"]) or 10**9
@@ -207,7 +207,7 @@ def units(name: str) -> list[int]:
 
 def by_brute_force(model: Model, key: str) -> dict[str, int | None]:
     """The id of the active consumer of every partition, from the rules in Pulsar's words."""
-    found: dict[str, int | None] = {}
+    results: dict[str, int | None] = {}
     consumers = model[key]["consumers"]
     order = sorted(consumers, key=lambda each: (each[2], units(each[1])))
     cohort = [each for each in order if each[2] == order[0][2]]
@@ -216,20 +216,20 @@ def by_brute_force(model: Model, key: str) -> dict[str, int | None]:
         for name in dispatchers(topic, model["topics"][topic]):
             _, cut, digits = name.rpartition("-partition-")
             if not consumers:
-                found[name] = None
+                results[name] = None
             elif cut and not flag:
-                found[name] = cohort[int(digits) % len(cohort)][0]
+                results[name] = cohort[int(digits) % len(cohort)][0]
             elif not cut and model["release"] == "2.11.0":
-                found[name] = consumers[0][0]
+                results[name] = consumers[0][0]
             else:
                 ring = {point: each[0] for each in cohort for point in points(each[1])}
                 place = mmh3.hash(name, 0, signed=False) & 0x7FFFFFFF
-                found[name] = ring[min((point for point in ring if point >= place), default=min(ring))]
-    return found
+                results[name] = ring[min((point for point in ring if point >= place), default=min(ring))]
+    return results
 
 
 def active_ids(state: ClusterState, key: str) -> dict[str, int | None]:
-    subscription = next(each for each in state.subscriptions if each.key == key)
+    subscription = next(subscription for subscription in state.subscriptions if subscription.key == key)
     return {
         name: None if consumer is None else consumer.consumer_id
         for name, consumer in active_consumers(state, subscription).items()
@@ -262,8 +262,8 @@ class ClusterMachine(RuleBasedStateMachine):
 
     def connected(self, key: str, place: int) -> int:
         """The id of a connected consumer, one that nobody has when there is none there."""
-        found = self.model[key]["consumers"] if key != "nobody" else []
-        return found[place][0] if place < len(found) else 99
+        result = self.model[key]["consumers"] if key != "nobody" else []
+        return result[place][0] if place < len(result) else 99
 
     @property
     def model(self) -> Model:
@@ -293,9 +293,9 @@ class ClusterMachine(RuleBasedStateMachine):
         self.submit(KillConsumer(key, number))
         model = self.model
         if model["flag"] == "true" and model["release"] in ("4.0.1", "4.2.4"):
-            found = moves(before, self.timeline.state, key)
-            assert all(owners[name] == number for name in found.moved), "L2: a bystander's partition moved"
-            assert found.least == len(found.moved), "and so no smaller number of moves would do"
+            result = moves(before, self.timeline.state, key)
+            assert all(owners[name] == number for name in result.moved), "L2: a bystander's partition moved"
+            assert result.least == len(result.moved), "and so no smaller number of moves would do"
 
     @rule(key=st.sampled_from(KEYS), place=st.integers(0, 3), name=consumer_names())
     def rename(self, key: str, place: int, name: str) -> None:
@@ -430,10 +430,10 @@ class ClusterMachine(RuleBasedStateMachine):
         timeline = self.timeline
         place = (timeline.steps[-1].number, timeline.cursor) if timeline.steps else None
         lines = [header_line(timeline), *map(step_line, timeline.log), *([cursor_line(*place)] if place else [])]
-        found = read_lines(b"".join(lines), "journal")
-        assert found.problems == ()
-        assert (found.timeline.cursor, found.timeline.branches) == (timeline.cursor, timeline.branches)
-        assert serialise_state(found.timeline.state) == serialise_state(timeline.state)
+        result = read_lines(b"".join(lines), "journal")
+        assert result.problems == ()
+        assert (result.timeline.cursor, result.timeline.branches) == (timeline.cursor, timeline.branches)
+        assert serialise_state(result.timeline.state) == serialise_state(timeline.state)
 
 
 TestClusterMachine = ClusterMachine.TestCase

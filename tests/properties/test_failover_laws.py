@@ -98,10 +98,10 @@ def test_L3_L4_ranges_cover_the_space_and_are_what_a_look_up_returns(members: tu
         live.add(member)
     every = [piece for index in range(len(order)) for piece in ring.ranges_of(index)]
     assert covers_exactly(every, HashRange(0, space - 1))
-    told = {value: arc.owner for arc in ring.arcs() for value in range(arc.range.start, arc.range.end + 1)}
-    assert [told[value] for value in range(space)] == [ring.owner_index(value) for value in range(space)]
+    reported = {value: arc.owner for arc in ring.arcs() for value in range(arc.range.start, arc.range.end + 1)}
+    assert [reported[value] for value in range(space)] == [ring.owner_index(value) for value in range(space)]
     walked = {value: live.successor(value) for value in range(space)}
-    assert [hit and hit.owner for hit in walked.values()] == [order[told[value]] for value in walked]
+    assert [hit and hit.owner for hit in walked.values()] == [order[reported[value]] for value in walked]
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,11 +125,11 @@ def test_L5_exactly_one_is_active_while_anybody_is_connected(
         state = later.state
         choice = choose(connected, *topic, consistent_hashing=flag)
         assert state.active_id == (choice.active.consumer_id if choice else None)
-        assert tuple(each.consumer for each in state.connections) == (choice.order if choice else ())
+        assert tuple(connection.consumer for connection in state.connections) == (choice.order if choice else ())
         for effects in (outcome.effects, later.effects):
-            told = [each for each in effects if isinstance(each, Notified)]
-            assert [each.consumer_id for each in told if each.is_active] in ([], [state.active_id])
-            assert len(told) in (0, 1, len(connected))
+            reported = [effect for effect in effects if isinstance(effect, Notified)]
+            assert [each.consumer_id for each in reported if each.is_active] in ([], [state.active_id])
+            assert len(reported) in (0, 1, len(connected))
 
 
 def test_L2_a_ring_that_numbers_its_points_by_position_is_caught() -> None:

@@ -83,7 +83,7 @@ class KeyCluster(TimelineMachine):
         connected = bool(self.shared.consumers)
         refusal = self.submit(KillConsumer(KEY, gone))
         assert (refusal is None) == connected
-        assert all(each.consumer_id != gone for each in self.shared.consumers)
+        assert all(consumer.consumer_id != gone for consumer in self.shared.consumers)
 
     @rule(place=st.integers(0, 5), name=st.sampled_from(NAMES))
     def rename(self, place: int, name: str) -> None:
@@ -91,11 +91,11 @@ class KeyCluster(TimelineMachine):
 
     @rule(mode=st.sampled_from([each.value for each in SharingMode]), points=st.sampled_from([0, 1, 4, 30]))
     def share(self, mode: str, points: int) -> None:
-        names = sorted(each.name for each in self.shared.consumers)
+        names = sorted(consumer.name for consumer in self.shared.consumers)
         refusal = self.submit(ShareKeys(KEY, mode, points))
         if refusal is None:
             assert self.shared.mode.value == mode
-            assert sorted(each.name for each in self.shared.consumers) == names
+            assert sorted(consumer.name for consumer in self.shared.consumers) == names
 
     @rule(keys=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=4), times=st.integers(1, 3))
     def send(self, keys: list[str], times: int) -> None:
@@ -121,9 +121,9 @@ class KeyCluster(TimelineMachine):
 
     @rule(version=st.sampled_from(["2.11.0", "3.0.7", "4.0.0", "4.2.4"]))
     def release(self, version: str) -> None:
-        names = [each.name for each in self.shared.consumers]
+        names = [consumer.name for consumer in self.shared.consumers]
         assert self.submit(SetRelease(version)) is None
-        assert [each.name for each in self.shared.consumers] == names or self.shared.declares
+        assert [consumer.name for consumer in self.shared.consumers] == names or self.shared.declares
 
     def same_history(self, written: ClusterState) -> None:
         assert written.key_subscriptions[0].delivery == self.shared.delivery

@@ -30,13 +30,13 @@ def test_any_declared_ranges_are_taken_or_refused_by_name_and_the_good_ones_kept
         if isinstance(joined, Rejection):
             assert joined.field == "ranges" and joined.message
             continue
-        assert [each.consumer_id for each in joined.consumers] == [
-            *(each.consumer_id for each in selector.consumers),
+        assert [consumer.consumer_id for consumer in joined.consumers] == [
+            *(consumer.consumer_id for consumer in selector.consumers),
             number,
         ]
         assert all(joined.owner(start) == number for start, _ in ranges or ())
         selector = joined
-    assert set(slots_by_consumer(selector)) == {each.consumer_id for each in selector.consumers}
+    assert set(slots_by_consumer(selector)) == {consumer.consumer_id for consumer in selector.consumers}
     assert 0 <= gaps_of(selector.consumers, selector.ranges(), selector.slots).slot_count <= 65_535
     luck = luck_of(selector, dict.fromkeys(keys, 1.0))
     assert luck.keys + luck.ownerless_keys == len(set(keys))

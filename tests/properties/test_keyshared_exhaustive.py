@@ -162,10 +162,10 @@ def test_L2_L3_L4_every_sequence_of_six_joins_and_leaves_agrees_with_the_plain_r
                 continue
             before = states[moves[: length - 1]]
             selector = states[moves[:length]] = toggle(before, mover, NAMES, declared)
-            found = owners(selector)
-            assert found == [plain.owner(slot) for slot in all_slots(selector)], moves[:length]
+            result = owners(selector)
+            assert result == [plain.owner(slot) for slot in all_slots(selector)], moves[:length]
             assert not promised or moved_between_bystanders(before, selector, mover) == []
-            answer = (selector.consumers, *found)
+            answer = (selector.consumers, *result)
             if answer not in seen:
                 seen.add(answer)
                 check_answers(selector, full=kind != "sticky")

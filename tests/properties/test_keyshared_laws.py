@@ -43,8 +43,8 @@ def declared_in(space: int) -> tuple[DeclaredRanges, ...]:
     """Two ranges for each of six consumers, far apart, with gaps; the last clashes with the first two."""
     part = space // 16
     pairs = [(number, number + 8) for number in range(5)]
-    found = [tuple((part * each, part * each + part - 1) for each in pair) for pair in pairs]
-    return (*found, ((part // 2, part + part // 2),))
+    result = [tuple((part * each, part * each + part - 1) for each in pair) for pair in pairs]
+    return (*result, ((part // 2, part + part // 2),))
 
 
 def start_of(mode: str, space: int) -> tuple[Selector, tuple[DeclaredRanges, ...] | None]:
@@ -223,8 +223,8 @@ def test_L8_when_all_is_acknowledged_and_all_have_left_delivery_is_as_new(
 @given(MEMBERS, narrow_spaces())
 def test_L9_a_share_that_chance_cannot_explain_has_a_cause(names: list[str], space: int) -> None:
     fairness = fairness_of(ring(names, points=20, slots=SlotSpace(1, space - 1)))
-    assert all(each.cause is not None or each.chance > 1e-9 for each in fairness.consumers)
-    assert sum(each.slots for each in fairness.consumers) == space - 1
+    assert all(consumer.cause is not None or consumer.chance > 1e-9 for consumer in fairness.consumers)
+    assert sum(consumer.slots for consumer in fairness.consumers) == space - 1
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -256,10 +256,10 @@ def test_L9_what_is_uneven_about_auto_split_is_always_its_history(toggles: list[
     assert isinstance(selector, AutoSplitSelector)
     shares = fairness_of(selector).consumers
     powers_of_two = len(selector.consumers) & (len(selector.consumers) - 1) == 0
-    assert {each.cause for each in shares} <= {None, Cause.HISTORY}
+    assert {share.cause for share in shares} <= {None, Cause.HISTORY}
     if len(toggles) == len(set(toggles)) and powers_of_two:
         # Joins alone, 1, 2 or 4 of them: equal but for slot 0, which is folded into 1.
-        assert {each.cause for each in shares} <= {None}
+        assert {share.cause for share in shares} <= {None}
 
 
 @settings(max_examples=20, deadline=None)

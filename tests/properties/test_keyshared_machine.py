@@ -177,7 +177,9 @@ class DeliveryMachine(RuleBasedStateMachine):
             for position, slot in mine.items():
                 newest[slot] = max(newest.get(slot, -1), position)
         for wait in waits(self.state):
-            oldest = min((each.position for each in wait.messages if each.position not in self.due_ms), default=None)
+            oldest = min(
+                (message.position for message in wait.messages if message.position not in self.due_ms), default=None
+            )
             assert not self.mode.one_hand or oldest is None or oldest > newest.get(wait.slot, -1)
 
     @invariant()
@@ -189,8 +191,8 @@ class DeliveryMachine(RuleBasedStateMachine):
                 for slot in mine.values():
                     if self.state.selector.owner(slot) != owner:
                         expected[slot] = (owner, expected.get(slot, (owner, 0))[1] + 1)
-        told = {slot: (entry.consumer_id, entry.unacked) for slot, entry in self.state.draining.entries.items()}
-        assert told == expected
+        reported = {slot: (entry.consumer_id, entry.unacked) for slot, entry in self.state.draining.entries.items()}
+        assert reported == expected
 
     @invariant()
     def what_is_kept_for_the_rules_belongs_to_somebody_connected(self) -> None:

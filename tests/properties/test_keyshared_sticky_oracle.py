@@ -38,7 +38,7 @@ def compare(selector: Selector, oracle: OldSticky | Sticky, steps: list[Step]) -
             assert isinstance(joined, Rejection) != oracle.join(number, f"c{number}", declared)
             selector = selector if isinstance(joined, Rejection) else joined
         assert [selector.owner(slot) for slot in range(LAST + 8)] == [oracle.owner(slot) for slot in range(LAST + 8)]
-        assert {each.consumer_id for each in selector.consumers} == oracle.ranges.keys()
+        assert {consumer.consumer_id for consumer in selector.consumers} == oracle.ranges.keys()
     return selector
 
 
@@ -69,11 +69,11 @@ def test_the_earlier_form_takes_and_serves_what_its_end_points_say(steps: list[S
     assert selector.served_ranges() == {owner: join_neighbours(slots) for owner, slots in served.items()}
     ends = sorted(oracle.ends)
     pairs = [(ends[at], ends[at + 1]) for at in range(0, len(ends) - 1, 2)]
-    told = defaultdict(list)
+    result = defaultdict(list)
     for low, high in pairs:
         if oracle.ends[low] == oracle.ends[high]:
-            told[oracle.ends[low]].append(HashRange(low, high))
-    assert selector.ranges() == {owner: tuple(pieces) for owner, pieces in told.items()}
+            result[oracle.ends[low]].append(HashRange(low, high))
+    assert selector.ranges() == {owner: tuple(pieces) for owner, pieces in result.items()}
 
 
 @pytest.mark.parametrize("older", [False, True])

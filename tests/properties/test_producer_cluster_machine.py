@@ -70,7 +70,7 @@ class ProducerCluster(TimelineMachine):
 
     @property
     def topic(self) -> ProducerTopic:
-        return next(each for each in self.timeline.state.producer_topics if each.topic == TOPIC)
+        return next(topic for topic in self.timeline.state.producer_topics if topic.topic == TOPIC)
 
     @rule(plan=PLANS, topic=st.sampled_from([TOPIC, TOPIC, OTHER]))
     def add(self, plan: ProducerPlan, topic: str) -> None:
@@ -84,11 +84,11 @@ class ProducerCluster(TimelineMachine):
     @rule(who=st.none() | st.integers(0, 6), key=KEYS, times=st.integers(0, 4), size=st.sampled_from([0, 100, 7000]))
     def send(self, who: int | None, key: str | None, times: int, size: int) -> None:
         producers = self.topic.producers.producers
-        senders = sum(each.state != "Closed" for each in producers) if who is None else 1
+        senders = sum(producer.state != "Closed" for producer in producers) if who is None else 1
         before = self.topic
-        told = None
+        result = None
         if who is not None and who < len(producers):
-            told = send_answer(self.timeline, TOPIC, who, key)
+            result = send_answer(self.timeline, TOPIC, who, key)
         refusal = self.submit(SendByProducers(TOPIC, who, key, times, size))
         known = who is None or who < len(producers)
         assert (refusal is None) == (known and times > 0 and senders > 0)
@@ -98,9 +98,9 @@ class ProducerCluster(TimelineMachine):
         assert tally.sent + tally.queued + tally.failed == senders * times
         if key is not None:
             assert self.topic.keys[key] == before.keys.get(key, 0) + senders * times
-        if told is not None and times == 1 and not isinstance(told, Rejection) and size == 100:
+        if result is not None and times == 1 and not isinstance(result, Rejection) and size == 100:
             last = self.topic.recent[-1]
-            assert getattr(last, "result") == told.explanation.result  # noqa: B009 - an event of a send
+            assert getattr(last, "result") == result.explanation.result  # noqa: B009 - an event of a send
 
     @rule(who=st.integers(0, 6))
     def close(self, who: int) -> None:
@@ -126,7 +126,7 @@ class ProducerCluster(TimelineMachine):
     def wait(self, duration: int) -> None:
         before = self.topic.now_ms
         assert self.submit(PassTime(duration)) is None
-        assert {each.now_ms - duration for each in self.timeline.state.producer_topics} >= {before}
+        assert {topic.now_ms - duration for topic in self.timeline.state.producer_topics} >= {before}
 
     @rule(on=st.booleans())
     def merge(self, on: bool) -> None:
@@ -136,7 +136,7 @@ class ProducerCluster(TimelineMachine):
     def delete_the_other_topic(self) -> None:
         if OTHER in self.timeline.state.topics:
             self.submit(RemoveTopic(OTHER))
-            assert [each.topic for each in self.timeline.state.producer_topics] == [TOPIC]
+            assert [topic.topic for topic in self.timeline.state.producer_topics] == [TOPIC]
 
     def same_history(self, written: ClusterState) -> None:
         for mine, read in zip(self.timeline.state.producer_topics, written.producer_topics, strict=True):
@@ -147,11 +147,11 @@ class ProducerCluster(TimelineMachine):
         view = producers_view(self.timeline, TOPIC)
         producers, brokers = self.topic.producers.producers, self.topic.producers.topic
         assert view.matrix.shape == (len(producers), brokers.partitions)
-        for each in producers:
-            held = set() if each.state == "Closed" else set(each.started)
-            assert set(np.flatnonzero(view.matrix[each.number] & REASON).tolist()) == held
-            lost = {at for at in held if not each.started[at].connected}
-            assert set(np.flatnonzero(view.matrix[each.number] & LOST).tolist()) == lost
+        for producer in producers:
+            held = set() if producer.state == "Closed" else set(producer.started)
+            assert set(np.flatnonzero(view.matrix[producer.number] & REASON).tolist()) == held
+            lost = {at for at in held if not producer.started[at].connected}
+            assert set(np.flatnonzero(view.matrix[producer.number] & LOST).tolist()) == lost
         live = (view.matrix & REASON > 0) & (view.matrix & LOST == 0)
         assert (
             live.sum(axis=0).tolist()
@@ -166,11 +166,11 @@ class ProducerCluster(TimelineMachine):
         view = producers_view(self.timeline, TOPIC)
         assert view.foot.sent_msgs == int(view.partitions.messages.sum())
         assert view.foot.pending_msgs == int(view.partitions.pending.sum())
-        told = statistics_view(self.timeline, TOPIC)
-        for rows in (told.by_name, told.by_position):
+        result = statistics_view(self.timeline, TOPIC)
+        for rows in (result.by_name, result.by_position):
             total = sum(row.msgs_per_sec for row in rows)
-            assert abs(total - sum(row.msgs_per_sec for row in told.truth)) < 1e-6
-            assert {number for row in rows for number in row.producers} == {row.producers[0] for row in told.truth}
+            assert abs(total - sum(row.msgs_per_sec for row in result.truth)) < 1e-6
+            assert {number for row in rows for number in row.producers} == {row.producers[0] for row in result.truth}
 
 
 ProducerCluster.TestCase.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)

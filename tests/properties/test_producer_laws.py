@@ -102,14 +102,14 @@ def test_growth_conserves_every_key_has_one_place_before_and_one_after(
     """Growing in two steps moves no key to another place than growing at once."""
     moves = moved_keys(told, before, before + more, hashing)
     assert isinstance(moves, KeyMoves)
-    assert [each.key for each in moves.places] == told
-    assert len(moves.moved) + sum(not each.differ for each in moves.places) == len(told)
+    assert [place.key for place in moves.places] == told
+    assert len(moves.moved) + sum(not place.differ for place in moves.places) == len(told)
     assert 0 <= moves.expected_share < 1 and (more or not moves.moved)
     first = moved_keys(told, before, before + more // 2, hashing)
     then = moved_keys(told, before + more // 2, before + more, hashing)
     assert isinstance(first, KeyMoves) and isinstance(then, KeyMoves)
     assert [(one.left, other.right) for one, other in zip(first.places, then.places, strict=True)] == [
-        (each.left, each.right) for each in moves.places
+        (place.left, place.right) for place in moves.places
     ]
 
 

@@ -120,8 +120,8 @@ class ProducersMachine(RuleBasedStateMachine):
         settings_of = ProducerSettings(None, client, mode, lazy, max_pending_messages=QUEUE)
         number, partitions = len(self.producers), len(self.topic)
         routing = Routing(kind, LIMIT if kind == "PartialRoundRobin" else 0, batching=False)
-        made = add_producers(self.state, 1, settings_of, routing, allow_limit_above=True)
-        [event] = self.step(made)
+        producers = add_producers(self.state, 1, settings_of, routing, allow_limit_above=True)
+        [event] = self.step(producers)
         assert isinstance(event, Created)
         lazily = lazy and mode == "Shared"
         naive = NaiveProducer(java, lazily, mode == "Exclusive", kind, 0, partitions, self.now_ms + MINUTE_MS)
@@ -129,9 +129,9 @@ class ProducersMachine(RuleBasedStateMachine):
         if event.error is None:
             naive.start = self.drawn(number)
             self.learn_list(number, partitions if lazily else 0)
-            wanted = [naive.place(None)] if lazily else list(range(partitions))
-            naive.started = {at: [0, 0, True] for at in wanted if self.connect(number, at)}
-            assert list(naive.started) == list(event.opened) == wanted
+            expected = [naive.place(None)] if lazily else list(range(partitions))
+            naive.started = {at: [0, 0, True] for at in expected if self.connect(number, at)}
+            assert list(naive.started) == list(event.opened) == expected
             return
         assert lazily or any(
             at in self.down or any(self.producers[other].exclusive or naive.exclusive for other in self.topic[at])
@@ -179,7 +179,7 @@ class ProducersMachine(RuleBasedStateMachine):
     @rule(key=KEYS)
     def send_all(self, key: str | None) -> None:
         happened = self.step(send_by_all(self.state, key, size_bytes=7))
-        assert len(happened) == sum(1 for each in self.producers if not each.closed)
+        assert len(happened) == sum(1 for producer in self.producers if not producer.closed)
         for event in happened:
             self.expect_sent(event, key)
 
@@ -248,8 +248,8 @@ class ProducersMachine(RuleBasedStateMachine):
         assert set(self.state.topic.failing) == self.down
         for mine, each in zip(self.producers, self.state.producers, strict=True):
             assert (each.partitions, each.state == "Closed") == (mine.known, mine.closed)
-            told = {at: [at_.sent_msgs, at_.pending_msgs, at_.connected] for at, at_ in each.started.items()}
-            assert told == mine.started and list(told) == list(mine.started)
+            reported = {at: [at_.sent_msgs, at_.pending_msgs, at_.connected] for at, at_ in each.started.items()}
+            assert reported == mine.started and list(reported) == list(mine.started)
 
     @invariant()
     def objects_connections_and_partitions_are_counted(self) -> None:
@@ -263,15 +263,15 @@ class ProducersMachine(RuleBasedStateMachine):
     def what_pulsar_promises_about_names_and_queues_holds(self) -> None:
         for there in self.state.topic.connected:
             assert len({each.producer_name for each in there}) == len(there)
-        for each in self.state.producers:
-            names = {mine.producer_name for mine in each.started.values()}
-            assert len(names) == (1 if each.settings.client.name == "Java" else len(each.started))
-            assert all(mine.pending_msgs <= QUEUE for mine in each.started.values())
-            assert set(each.started) <= set(range(self.state.topic.partitions))
+        for producer in self.state.producers:
+            names = {mine.producer_name for mine in producer.started.values()}
+            assert len(names) == (1 if producer.settings.client.name == "Java" else len(producer.started))
+            assert all(mine.pending_msgs <= QUEUE for mine in producer.started.values())
+            assert set(producer.started) <= set(range(self.state.topic.partitions))
 
     @invariant()
     def statistics_add_up_to_what_was_sent_through_connected_partitions(self) -> None:
-        sent = sum(mine[0] for each in self.producers for mine in each.started.values() if mine[2])
+        sent = sum(mine[0] for producer in self.producers for mine in producer.started.values() if mine[2])
         for on in (False, True):
             settings_of = BrokerSettings(aggregatePublisherStatsByProducerName=on)
             view = partitioned_publishers(self.state, settings_of, period_ms=1000)

@@ -87,9 +87,9 @@ def _start(loads: Sequence[BrokerLoad], given_settings: LoadSettings, shedder: s
 
 
 def _ahead(loads: Sequence[BrokerLoad], given_settings: LoadSettings, shedder: str, cycles: int) -> ShedAhead:
-    found = shed_ahead(_start(loads, given_settings, shedder), cycles)
-    assert isinstance(found, ShedAhead), found
-    return found
+    result = shed_ahead(_start(loads, given_settings, shedder), cycles)
+    assert isinstance(result, ShedAhead), result
+    return result
 
 
 @given(clusters(least=2), st.sampled_from(SHEDDERS))
@@ -120,8 +120,8 @@ def test_one_broker_sheds_nothing(loads: tuple[BrokerLoad, ...], given_settings:
 def test_load_and_bundles_are_conserved(
     loads: tuple[BrokerLoad, ...], given_settings: LoadSettings, shedder: str
 ) -> None:
-    found = _ahead(loads, given_settings, shedder, 4)
-    after = found.cycles[-1].loads.values()
+    result = _ahead(loads, given_settings, shedder, 4)
+    after = result.cycles[-1].loads.values()
     bundles = sorted(bundle for load in loads for bundle in load.bundles)
     assert sorted(bundle for load in after for bundle in load.bundles) == bundles
     assert sum(load.topics for load in after) == sum(load.topics for load in loads)

@@ -1,4 +1,4 @@
-"""The table of topics against the rules told topic by topic, along every walk of commands, undo and redo."""
+"""The table of topics against the rules applied topic by topic, along every walk of commands, undo and redo."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def chosen(state: ClusterState) -> Mapping[str, Consumer | None]:
     """The active consumer of each, one by one."""
     pairs = [(name, partition_index(name)) for name in names_of(state)]
     flag, behaviour = state.settings.text_of(FLAG) == "true", behaviour_in(state)
-    found = choose_many(
+    choice = choose_many(
         state.subscriptions[0].consumers,
         pairs,
         consistent_hashing=flag and behaviour.knows_failover_consistent_hashing,
         behaviour=behaviour,
     )
-    return {name: found[at].active if found else None for at, (name, _) in enumerate(pairs)}
+    return {name: choice[at].active if choice else None for at, (name, _) in enumerate(pairs)}
 
 
 ids = st.integers(0, 8)
@@ -80,9 +80,9 @@ steps = st.one_of(
     st.builds(SetPriorityLevel, st.just("sub"), ids, st.sampled_from([0, 1])),
     st.builds(SetSetting, st.just(FLAG), st.sampled_from(["true", "false"])),
     st.builds(SetRelease, st.sampled_from(["2.11", "3.0", "4.2"])),
-    st.builds(AddTopic, st.sampled_from([topic_name(each) for each in LOCALS]), st.integers(0, 4)),
-    st.builds(RemoveTopic, st.sampled_from([topic_name(each) for each in LOCALS])),
-    st.builds(RepartitionTopic, st.sampled_from([topic_name(each) for each in LOCALS]), st.integers(1, 9)),
+    st.builds(AddTopic, st.sampled_from([topic_name(local) for local in LOCALS]), st.integers(0, 4)),
+    st.builds(RemoveTopic, st.sampled_from([topic_name(local) for local in LOCALS])),
+    st.builds(RepartitionTopic, st.sampled_from([topic_name(local) for local in LOCALS]), st.integers(1, 9)),
     st.builds(SplitBundle, st.just(NAMESPACE), st.just("0x00000000_0x40000000"), st.just("range_equally_divide")),
     st.sampled_from([-2, -1, 1, 3]),
 )
@@ -121,7 +121,7 @@ def test_the_dashboard_says_what_the_rules_say_of_each_partition(walk: Sequence[
             inside = [name for name in every if root.lower <= crc32_hash(name) < root.upper]
             assert root.topics == len(inside)
             rows = topics_of_bundle(timeline, NAMESPACE, root.range_text)
-            assert [each.name for each in rows] == sorted(inside, key=lambda name: (crc32_hash(name), name))
+            assert [row.name for row in rows] == sorted(inside, key=lambda name: (crc32_hash(name), name))
 
 
 @settings(max_examples=60, deadline=None)
@@ -133,21 +133,21 @@ def test_moves_are_those_that_comparing_name_by_name_finds(walk: Sequence[Comman
         before, timeline = timeline.state, after(timeline, step)
         for earlier in (before, timeline.initial):
             was, now = chosen(earlier), chosen(timeline.state)
-            found = moves(earlier, timeline.state, "sub")
+            result = moves(earlier, timeline.state, "sub")
             kept = [name for name in now if name in was]
             moved = [
                 (name, old.consumer_id, new.consumer_id)
                 for name in kept
                 if (old := was[name]) and (new := now[name]) and old.consumer_id != new.consumer_id
             ]
-            assert sorted(found.moved) == sorted(name for name, *_ in moved)
-            assert found.gained == Counter(new for *_, new in moved) and found.lost == Counter(
+            assert sorted(result.moved) == sorted(name for name, *_ in moved)
+            assert result.gained == Counter(new for *_, new in moved) and result.lost == Counter(
                 old for _, old, _ in moved
             )
-            assert sorted(found.taken_up) == sorted(name for name in kept if not was[name] and now[name])
-            assert sorted(found.orphaned) == sorted(name for name in kept if was[name] and not now[name])
+            assert sorted(result.taken_up) == sorted(name for name in kept if not was[name] and now[name])
+            assert sorted(result.orphaned) == sorted(name for name in kept if was[name] and not now[name])
             waiting = (earlier.loads.get(name, Load()).unacked_messages for name, *_ in moved)
-            assert (found.partitions, found.unacked_at_risk) == (len(now), sum(waiting))
+            assert (result.partitions, result.unacked_at_risk) == (len(now), sum(waiting))
 
 
 rates = st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.0, 40.0, 900.0])
@@ -195,16 +195,16 @@ def test_a_split_preview_is_the_one_of_topics_listed_one_by_one(
     bundles, listed = bundles_of(state, NAMESPACE), [*topic_loads(state, NAMESPACE)]
     for text in (*map(str, bundles), "0x00000000_0x00000010", "LARGEST", "HOT"):
         view = split_preview(state, NAMESPACE, text, positions=positions)
-        wanted = preview_all(bundles, text, listed, state.settings, behaviour_in(state), positions=positions)
-        if isinstance(wanted, Rejection):
-            assert view.problem == wanted
+        expected = preview_all(bundles, text, listed, state.settings, behaviour_in(state), positions=positions)
+        if isinstance(expected, Rejection):
+            assert view.problem == expected
             continue
-        parent = next(line.plan.parent for line in wanted if isinstance(line.plan, SplitPlan))
+        parent = next(line.plan.parent for line in expected if isinstance(line.plan, SplitPlan))
         inside = sorted(topics_in(parent, listed), key=lambda load: load.hash)
         assert [*view.topic_names] == [load.name for load in inside]
         assert [*view.topic_msgs_per_sec] == [load.msgs_per_sec for load in inside]
         assert (view.lower, view.upper, view.topics) == (parent.lower, parent.upper, len(inside))
-        for option, line in zip(view.options, wanted, strict=True):
+        for option, line in zip(view.options, expected, strict=True):
             assert (option.algorithm, option.as_proposed) == (line.algorithm, line.as_proposed)
             assert option.admin_line == line.command and option.positions_from == line.positions_from
             if isinstance(line.plan, Rejection):
@@ -264,9 +264,9 @@ def test_pieces_of_a_long_bundle_are_those_of_the_scalar_rule(seed: int, limit: 
         TopicLoad(str(at), here, rate)
         for at, (here, rate) in enumerate(zip(hashes.tolist(), msgs.tolist(), strict=True))
     ]
-    wanted = flow_or_qps_equally_divide(listed, limits)
-    found = first_fit_cuts(hashes, msgs[last], np.zeros(len(hashes)), limits)
-    assert found == (wanted or ())
+    expected = flow_or_qps_equally_divide(listed, limits)
+    cuts = first_fit_cuts(hashes, msgs[last], np.zeros(len(hashes)), limits)
+    assert cuts == (expected or ())
 
 
 @settings(max_examples=30, deadline=None)
@@ -278,10 +278,10 @@ def test_the_busiest_partitions_come_first_however_far_one_looks(seed: int, coun
     places = np.sort(random.choice(10**6, size=count, replace=False))
     names = range(10**6, 0, -1) if count <= SORTED_AT_ONCE else range(10**6)
     order = sorted(range(count), key=lambda at: (-rates[at], names[places[at]]))
-    wanted = places[order].tolist()
+    expected = places[order].tolist()
     ranked, backwards = Busiest(places, rates, names), Busiest(places, rates, names)  # type: ignore[arg-type]
-    assert [ranked.place(rank) for rank in range(count)] == wanted
-    assert [backwards.place(rank) for rank in reversed(range(count))] == wanted[::-1]
+    assert [ranked.place(rank) for rank in range(count)] == expected
+    assert [backwards.place(rank) for rank in reversed(range(count))] == expected[::-1]
 
 
 consumer_lists = st.lists(
@@ -301,8 +301,8 @@ def test_owners_depend_on_who_is_connected_and_not_on_who_was_before(
     pairs = [(name, partition_index(name)) for name in columns.names]
     behaviour = behaviour_in(OPENING)
     for consumers in lists:
-        found = owner_ids(columns, consumers, consistent_hashing=ring, behaviour=behaviour)
+        result = owner_ids(columns, consumers, consistent_hashing=ring, behaviour=behaviour)
         chosen = choose_many(consumers, pairs, consistent_hashing=ring, behaviour=behaviour)
-        wanted = [each.active.consumer_id for each in chosen] or [-1] * len(pairs)
-        assert found.tolist() == wanted
-        assert not found.flags.writeable and found.dtype == np.int32
+        expected = [each.active.consumer_id for each in chosen] or [-1] * len(pairs)
+        assert result.tolist() == expected
+        assert not result.flags.writeable and result.dtype == np.int32

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from engine.diagnosis.causes import slots
 from engine.diagnosis.seen import SubscriptionSeen, subscriptions_seen
 from engine.diagnosis.why import diagnose, diagnose_all, worst
-from tests.engine.diagnosis.made import consumer, moments
+from tests.engine.diagnosis.answers import consumer, moments
 
 RANGES = ([[0, 20_000]], [[20_001, 65_535]], [[0, 65_535]], [])
 FEW = st.sampled_from([0, 0, 0, 1, 5, 40])
@@ -60,7 +60,7 @@ def fleets(draw: st.DrawFn) -> list[SubscriptionSeen]:
     names = draw(st.lists(st.sampled_from("stuv"), min_size=1, max_size=4, unique=True))
     types = {name: draw(st.sampled_from(["Shared", "Key_Shared", "Failover", "Exclusive"])) for name in names}
     topics = [f"admin/v2/persistent/t/{space}/x{part}/stats" for space in "mn" for part in ("", "-partition-1")]
-    told = draw(st.lists(st.sampled_from(topics), min_size=1, max_size=4, unique=True))
+    result = draw(st.lists(st.sampled_from(topics), min_size=1, max_size=4, unique=True))
 
     def moment() -> dict[str, Any]:
         return {
@@ -71,7 +71,7 @@ def fleets(draw: st.DrawFn) -> list[SubscriptionSeen]:
                 "publishers": [{}] if draw(st.booleans()) else [],
                 "subscriptions": {name: draw(a_subscription(type_)) for name, type_ in types.items()},
             }
-            for topic in told
+            for topic in result
         }
 
     return subscriptions_seen(moments(*(moment() for _ in range(draw(st.integers(1, 2))))))

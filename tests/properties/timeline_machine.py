@@ -55,6 +55,6 @@ class TimelineMachine(RuleBasedStateMachine):
     @invariant()
     def the_journal_reads_back(self) -> None:
         lines = [header_line(self.timeline), *(step_line(step) for step in self.timeline.log)]
-        found = read_lines(b"".join(lines), "machine")
-        assert not found.problems
-        assert found.timeline.state == self.timeline.at_step(len(self.timeline.log)).state
+        result = read_lines(b"".join(lines), "machine")
+        assert not result.problems
+        assert result.timeline.state == self.timeline.at_step(len(self.timeline.log)).state

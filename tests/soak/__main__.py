@@ -28,9 +28,9 @@ def main() -> int:
     parser.add_argument("--only", metavar="GROUP", help="with a journal: inspect this group of checks, at every step")
     asked = parser.parse_args()
     if asked.journal is not None:
-        found = play_journal(asked.journal, asked.then, asked.only)
-        _say(found or "no disagreement")
-        return 1 if found else 0
+        journal = play_journal(asked.journal, asked.then, asked.only)
+        _say(journal or "no disagreement")
+        return 1 if journal else 0
     return _soak(asked)
 
 

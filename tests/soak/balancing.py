@@ -64,15 +64,20 @@ def compare_cycles(balance: Balance, expected: Sequence[oracle.Cycle], tally: Ta
         about = f"cycle {mine.number}"
         tally.agree("time of a cycle", mine.at_ms, theirs.at_ms, about)
         if theirs.seen or theirs.judged:
-            seen = [((each.bundle.lower, each.bundle.upper), each.msgs_per_sec, each.samples) for each in mine.loads]
+            seen = [((load.bundle.lower, load.bundle.upper), load.msgs_per_sec, load.samples) for load in mine.loads]
             tally.agree("averages", seen, list(theirs.seen), about)
-            judged = [[(each.bundle.rpartition("/")[2], each.outcome) for each in run.verdicts] for run in mine.runs]
+            judged = [
+                [(verdict.bundle.rpartition("/")[2], verdict.outcome) for verdict in run.verdicts] for run in mine.runs
+            ]
             others = [[(oracle.bundles.text_of(*pair), outcome) for pair, outcome in run] for run in theirs.judged]
             tally.agree("verdicts", judged, others, about)
-        tried = [(each.bundle.rpartition("/")[2], each.broker, each.outcome, each.cuts) for each in mine.attempts]
+        tried = [
+            (attempt.bundle.rpartition("/")[2], attempt.broker, attempt.outcome, attempt.cuts)
+            for attempt in mine.attempts
+        ]
         others = [(oracle.bundles.text_of(*each.bundle), *each[1:]) for each in theirs.tried]
         tally.agree("attempts", tried, others, about)
-        moves = [(each.bundle.rpartition("/")[2], each.from_broker, each.to_broker) for each in mine.moves]
+        moves = [(move.bundle.rpartition("/")[2], move.from_broker, move.to_broker) for move in mine.moves]
         tally.agree("moves of bundles", moves, [(oracle.bundles.text_of(*a), b, c) for a, b, c in theirs.moves], about)
         tally.agree("boundaries after a cycle", mine.bundles.boundaries, theirs.boundaries, about)
         owners = {(bundle.lower, bundle.upper): broker for bundle, broker in mine.owners}
@@ -98,6 +103,6 @@ def compare_balance(state: ClusterState, cluster: Cluster, tally: Tally) -> None
             first_rate_factor=random.choice((1.0, 1.25)),
         )
         assert not isinstance(start, Rejection), start
-        found = simulate(start, CYCLES)
-        assert isinstance(found, Balance), found
-        compare_cycles(found, oracle.simulated(space_of(start), load_manager, CYCLES), tally)
+        result = simulate(start, CYCLES)
+        assert isinstance(result, Balance), result
+        compare_cycles(result, oracle.simulated(space_of(start), load_manager, CYCLES), tally)

@@ -1,4 +1,4 @@
-"""From a state of the engine to an oracle: what happened is told to the oracle, never what the engine made of it."""
+"""From a state of the engine to an oracle: the oracle gets what happened, never what the engine made of it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ def oracle_of(state: ClusterState, hashes: Hashes) -> Cluster:
         settings,
         [
             Failover(
-                each.key,
-                each.name,
-                each.namespace,
-                list(each.topics),
-                [Connected(one.consumer_id, one.name, one.priority_level) for one in each.consumers],
+                subscription.key,
+                subscription.name,
+                subscription.namespace,
+                list(subscription.topics),
+                [
+                    Connected(consumer.consumer_id, consumer.name, consumer.priority_level)
+                    for consumer in subscription.consumers
+                ],
             )
-            for each in state.subscriptions
+            for subscription in state.subscriptions
         ],
         {name: list(namespace.boundaries) for name, namespace in state.namespaces.items()},
         {name: topic.partitions for name, topic in state.topics.items()},
@@ -43,8 +46,8 @@ def oracle_of(state: ClusterState, hashes: Hashes) -> Cluster:
             )
             for name, load in state.loads.items()
         },
-        [_keyed(each, hashes, settings, state.release) for each in state.key_subscriptions],
-        [_producers(each, hashes) for each in state.producer_topics],
+        [_keyed(subscription, hashes, settings, state.release) for subscription in state.key_subscriptions],
+        [_producers(topic, hashes) for topic in state.producer_topics],
         state.next_consumer_id,
     )
 

@@ -27,22 +27,24 @@ def compare_states(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
     tally.agree("boundaries", boundaries, cluster.boundaries)
     for mine, theirs in zip(state.subscriptions, cluster.failover, strict=True):
         tally.agree("topics of a subscription", sorted(mine.topics), sorted(theirs.topics), mine.key)
-        connected = [(each.consumer_id, each.name, each.priority_level) for each in mine.consumers]
-        tally.agree("consumers", connected, [tuple(each) for each in theirs.consumers], mine.key)
-    keys = [each.key for each in state.key_subscriptions]
+        connected = [(consumer.consumer_id, consumer.name, consumer.priority_level) for consumer in mine.consumers]
+        tally.agree("consumers", connected, [tuple(consumer) for consumer in theirs.consumers], mine.key)
+    keys = [subscription.key for subscription in state.key_subscriptions]
     tally.agree("Key_Shared subscriptions", keys, [each.key for each in cluster.keyed])
     for mine, theirs in zip(state.key_subscriptions, cluster.keyed, strict=True):
         _compare_keyed(mine, theirs, tally)
-    topics = [each.topic for each in state.producer_topics]
-    tally.agree("topics with producers", topics, [each.topic for each in cluster.producers])
+    topics = [topic.topic for topic in state.producer_topics]
+    tally.agree("topics with producers", topics, [producer.topic for producer in cluster.producers])
     for mine, theirs in zip(state.producer_topics, cluster.producers, strict=True):
         _compare_producers(mine, theirs, tally)
 
 
 def _compare_keyed(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> None:
     key, engine, oracle = mine.key, mine.delivery, theirs.dispatcher
-    members = sorted((each.consumer_id, each.name, each.declared) for each in mine.consumers)
-    tally.agree("members", members, sorted((each.number, each.name, each.declared) for each in theirs.members), key)
+    members = sorted((consumer.consumer_id, consumer.name, consumer.declared) for consumer in mine.consumers)
+    tally.agree(
+        "members", members, sorted((member.number, member.name, member.declared) for member in theirs.members), key
+    )
     tally.agree("mode", (mine.mode.value, mine.points), (theirs.mode, theirs.points), key)
     tally.agree("clock", mine.now_ms, theirs.now_ms, key)
     tally.agree("known keys", dict(mine.keys), theirs.known, key)

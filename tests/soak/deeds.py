@@ -108,8 +108,8 @@ def command_of(deed: Deed, timeline: Timeline) -> Command | TimelineCommand:
 
 def _subscription(draws: Draws, state: ClusterState, *, keyed: bool | None = None) -> Any:
     groups = {True: state.key_subscriptions, False: state.subscriptions}
-    found = [*state.subscriptions, *state.key_subscriptions] if keyed is None else groups[keyed]
-    return draws.one_of(found) if found else None
+    result = [*state.subscriptions, *state.key_subscriptions] if keyed is None else groups[keyed]
+    return draws.one_of(result) if result else None
 
 
 def _consumer(draws: Draws, subscription: Any) -> int:
@@ -137,16 +137,16 @@ def _add(draws: Draws, timeline: Timeline) -> Command:
 def _ranges(draws: Draws, subscription: Any) -> tuple[tuple[int, int], ...]:
     """Of any width, often at a power of two, and often where a range of another consumer begins or ends."""
     edges = (0, 1, 2, 15, 16, 255, 4095, 4096, 16_384, 30_000, 32_767, 32_768, 49_152, 60_000, 65_534, 65_535, 65_536)
-    declared = [pair for each in subscription.consumers for pair in each.declared or ()]
-    found = []
+    declared = [pair for consumer in subscription.consumers for pair in consumer.declared or ()]
+    result = []
     for _ in range(1 + draws.upto(2)):
         if declared and draws.chance(0.3):
             start = draws.one_of(draws.one_of(declared)) + draws.upto(1)
         else:
             start = draws.one_of(edges) if draws.chance(0.5) else draws.upto(65_535)
         end = draws.one_of(edges) if draws.chance(0.3) else start + draws.upto(8_000)
-        found.append((start, end) if draws.chance(0.02) else (min(start, end), max(start, end)))
-    return tuple(found)
+        result.append((start, end) if draws.chance(0.02) else (min(start, end), max(start, end)))
+    return tuple(result)
 
 
 def _kill(draws: Draws, timeline: Timeline) -> Command:
@@ -212,8 +212,8 @@ def _add_topic(draws: Draws, timeline: Timeline) -> Command:
 
 
 def _topic(draws: Draws, state: ClusterState, *, partitioned: bool = False) -> str:
-    found = [topic.name for topic in state.topics.values() if topic.partitions or not partitioned]
-    return draws.one_of(found) if found and draws.chance(0.95) else draws.one_of(TOPICS)
+    names = [topic.name for topic in state.topics.values() if topic.partitions or not partitioned]
+    return draws.one_of(names) if names and draws.chance(0.95) else draws.one_of(TOPICS)
 
 
 def _remove_topic(draws: Draws, timeline: Timeline) -> Command:
@@ -291,7 +291,7 @@ def _add_producers(draws: Draws, timeline: Timeline) -> Command:
     state = timeline.state
     if not any(topic.partitions for topic in state.topics.values()):
         return AddTopic(draws.one_of(TOPICS[:3]), draws.one_of((1, 3, 4, 7)))
-    if sum(len(each.producers.producers) for each in state.producer_topics) > 14:
+    if sum(len(topic.producers.producers) for topic in state.producer_topics) > 14:
         return _send_producers(draws, timeline)
     client = draws.one_of(("java", "java", "java", "python", "cpp"))
     partial = client == "java" and draws.chance(0.3)

@@ -117,7 +117,9 @@ def hashed_again(state: ClusterState) -> ClusterState:
         state,
         topics={topic.name: topic for topic in state.topics.listed()},
         loads={name: state.loads.at(number) for number, name in enumerate(names) if known[number]},
-        subscriptions=tuple(replace(each, topics=tuple(each.topics)) for each in state.subscriptions),
+        subscriptions=tuple(
+            replace(subscription, topics=tuple(subscription.topics)) for subscription in state.subscriptions
+        ),
     )
 
 

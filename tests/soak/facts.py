@@ -34,8 +34,8 @@ PROBES = 24
 def compare_actives(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
     """The active consumer of every partition, and that nobody of another priority level is active."""
     for mine, theirs in zip(state.subscriptions, cluster.failover, strict=True):
-        found = active_consumers(state, mine)
-        ids = {name: None if consumer is None else consumer.consumer_id for name, consumer in found.items()}
+        consumers = active_consumers(state, mine)
+        ids = {name: None if consumer is None else consumer.consumer_id for name, consumer in consumers.items()}
         tally.agree("active consumers", ids, cluster.actives(theirs), mine.key)
 
 
@@ -43,11 +43,11 @@ def compare_owners(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
     """The owner of slots: all ends of ranges, those in use, some at random; scalar and bulk; and ranges as shown."""
     engine, oracle = mine.delivery.selector, theirs.dispatcher.selector
     tally.agree("slot space", (engine.slots.low, engine.slots.high), (oracle.low, oracle.high), mine.key)
-    random = Random(repr([(each.number, each.name) for each in theirs.members]))
+    random = Random(repr([(member.number, member.name) for member in theirs.members]))
     probes = {engine.slots.lowest, oracle.high, *theirs.dispatcher.slots.values()}
     probes.update(random.randint(engine.slots.lowest, oracle.high) for _ in range(PROBES))
     ends = {end + more for end in _ends(theirs) for more in (-1, 0, 1)}
-    ends = {each for each in ends if engine.slots.lowest <= each <= oracle.high}
+    ends = {end for end in ends if engine.slots.lowest <= end <= oracle.high}
     probes.update(ends if len(ends) < 120 else random.sample(sorted(ends), 120))
     expected = {slot: oracle.owner(slot) for slot in sorted(probes)}
     tally.agree("owners of slots", {slot: engine.owner(slot) for slot in expected}, expected, mine.key)
@@ -99,14 +99,14 @@ def _ends(theirs: KeyShared) -> Iterable[int]:
 
 
 def _shown(tiles: list[tuple[int, int, int]], *, joins: bool) -> dict[int, list[tuple[int, int]]]:
-    found: dict[int, list[tuple[int, int]]] = {}
+    results: dict[int, list[tuple[int, int]]] = {}
     for start, end, owner in tiles:
-        mine = found.setdefault(owner, [])
+        mine = results.setdefault(owner, [])
         if joins and mine and mine[-1][1] + 1 == start:
             mine[-1] = (mine[-1][0], end)
         else:
             mine.append((start, end))
-    return found
+    return results
 
 
 def judge_delivery(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> None:
@@ -126,7 +126,7 @@ def judge_delivery(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
             slot = state.backlog[position].slot
             holders.setdefault(slot, set()).add(number)
             newest[slot] = max(newest.get(slot, -1), position)
-    tally.holds("one consumer holds a slot", all(len(each) == 1 for each in holders.values()), holders)
+    tally.holds("one consumer holds a slot", all(len(holder) == 1 for holder in holders.values()), holders)
     for position in (*state.replay, *unread):
         slot = state.backlog[position].slot
         tally.holds(
@@ -137,17 +137,17 @@ def judge_delivery(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
 def compare_bundles(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
     """Bundles cover every hash once, each topic lies in one of them, and the numbers of topics agree."""
     for namespace, boundaries in cluster.boundaries.items():
-        found = bundles_of(state, namespace)
-        tally.agree("ranges of bundles", [(each.lower, each.upper) for each in found], list(pairwise(boundaries)))
+        result = bundles_of(state, namespace)
+        tally.agree("ranges of bundles", [(each.lower, each.upper) for each in result], list(pairwise(boundaries)))
         tally.holds("bundles cover all", boundaries[0] == 0 and boundaries[-1] == bundles.TOP, namespace)
         listed, loads = cluster.listed(namespace), topic_loads(state, namespace)
         tally.agree("listing order", [load.name for load in loads], [topic.name for topic in listed], namespace)
-        for bundle in found:
+        for bundle in result:
             inside = [topic.name for topic in listed if bundles.holds(bundle.lower, bundle.upper, topic.place)]
             tally.agree("topics in a bundle", [load.name for load in topics_in(bundle, loads)], inside, bundle)
         for topic in listed:
             homes = [at for at, bundle in enumerate(pairwise(boundaries)) if bundles.holds(*bundle, topic.place)]
-            tally.agree("bundle of a topic", [found.index_of(cluster.hashes.crc(utf8(topic.name)))], homes, topic.name)
+            tally.agree("bundle of a topic", [result.index_of(cluster.hashes.crc(utf8(topic.name)))], homes, topic.name)
 
 
 def compare_occupancy(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
@@ -196,9 +196,9 @@ def compare_statistics(state: ClusterState, cluster: Cluster, tally: Tally) -> N
     behaviour = behaviour_of(state.release)
     once = Release(version_of(cluster.release)).publishers_added_once
     for mine, theirs in zip(state.producer_topics, cluster.producers, strict=True):
-        told = partitioned_publishers(mine.producers, state.settings, behaviour=behaviour, period_ms=1000)
-        assert not isinstance(told, Rejection), told
-        for by_name, merged in ((True, told.by_name), (False, told.by_position)):
+        publishers = partitioned_publishers(mine.producers, state.settings, behaviour=behaviour, period_ms=1000)
+        assert not isinstance(publishers, Rejection), publishers
+        for by_name, merged in ((True, publishers.by_name), (False, publishers.by_position)):
             rows = [
                 (
                     row.stats.producer_name,

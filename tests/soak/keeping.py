@@ -37,9 +37,9 @@ def keep(small: Small, folder: Path) -> Kept:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{small.found.check.replace(' ', '-')}-{small.episode.seed}.journal"
         path.unlink(missing_ok=True)
-        made = Journal.create(path, timeline)
-        assert isinstance(made, Journal), made
-        made.close()
+        result = Journal.create(path, timeline)
+        assert isinstance(result, Journal), result
+        result.close()
     lines = (
         f"shrunk to {len(small.commands)} steps: {small.found}",
         *(f"  {text}" for text in (*texts, then)),

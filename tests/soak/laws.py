@@ -12,7 +12,7 @@ from tests.soak.tally import Tally
 
 def judge_step(before: ClusterState, after: ClusterState, tally: Tally) -> None:
     """No message comes to another consumer while its holder stays, and none comes back that was acknowledged."""
-    old = {each.key: each for each in before.key_subscriptions}
+    old = {subscription.key: subscription for subscription in before.key_subscriptions}
     for each in after.key_subscriptions:
         if each.key in old:
             _judge_messages(old[each.key], each, tally)

@@ -109,8 +109,8 @@ def the_cut_is_one_too_high(patch: pytest.MonkeyPatch) -> None:
     cut = engine.bundles.split.middle_cut_of_one
 
     def raised(topics: Any) -> Any:
-        found = cut(topics)
-        return None if found is None else (found[0] + 1,)
+        result = cut(topics)
+        return None if result is None else (result[0] + 1,)
 
     patch.setattr(engine.bundles.split, "middle_cut_of_one", raised)
 

@@ -95,19 +95,23 @@ def _leaves(node: Any) -> list[Any]:
 def _judge_explanations(timeline: Timeline, at: int, cluster: Cluster, subscription: Failover, tally: Tally) -> None:
     """Why a partition has its active consumer, and who comes after it; for the first of them."""
     for name, active in list(cluster.actives(subscription).items())[:3]:
-        told = topic_explanation(timeline, at, name)
-        assert not isinstance(told, Rejection), told
-        tally.agree("explained", None if told.why is None else told.why.active.consumer_id, active, name)
-        bundle = next(pair for pair in pairwise(cluster.boundaries[told.namespace]) if holds(*pair, told.bundle_hash))
+        explanation = topic_explanation(timeline, at, name)
+        assert not isinstance(explanation, Rejection), explanation
+        tally.agree("explained", None if explanation.why is None else explanation.why.active.consumer_id, active, name)
+        bundle = next(
+            pair
+            for pair in pairwise(cluster.boundaries[explanation.namespace])
+            if holds(*pair, explanation.bundle_hash)
+        )
         place = cluster.hashes.crc(utf8(name))
-        tally.agree("bundle explained", (told.bundle, told.bundle_hash), (text_of(*bundle), place), name)
-        if told.why is not None:
+        tally.agree("bundle explained", (explanation.bundle, explanation.bundle_hash), (text_of(*bundle), place), name)
+        if explanation.why is not None:
             left, heirs = list(subscription.consumers), []
-            while left and len(heirs) < 1 + len(told.why.heirs):
+            while left and len(heirs) < 1 + len(explanation.why.heirs):
                 rest = replace(subscription, consumers=left)
                 heirs.append(cluster.actives(rest)[name])
                 left = [each for each in left if each.number != heirs[-1]]
-            tally.agree("heirs", [each.consumer_id for each in told.why.heirs], heirs[1:], name)
+            tally.agree("heirs", [heir.consumer_id for heir in explanation.why.heirs], heirs[1:], name)
 
 
 def _judge_keys(document: Any, keyed: KeyShared, was: KeyShared | None, tally: Tally) -> None:
@@ -145,7 +149,7 @@ def _judge_keys(document: Any, keyed: KeyShared, was: KeyShared | None, tally: T
 
 
 def _slot_space(keyed: KeyShared) -> tuple[int, int, int]:
-    """The lowest and the highest slot, and the one of the empty key, which tells whether slot 0 occurs."""
+    """The lowest and the highest slot, and the one of the empty key, which shows whether slot 0 occurs."""
     selector = keyed.dispatcher.selector
     return selector.low, selector.high, selector.slot(b"")
 
@@ -157,11 +161,11 @@ def _slots_by_owner(keyed: KeyShared) -> dict[int, set[int]] | None:
         return None
     low = keyed.dispatcher.selector.low
     lowest = 1 if keyed.dispatcher.selector.slot(b"") else 0
-    found: dict[int, set[int]] = {}
+    results: dict[int, set[int]] = {}
     for slot, owner in enumerate(table, start=low):
         if owner >= 0 and slot >= lowest:
-            found.setdefault(owner, set()).add(slot)
-    return found
+            results.setdefault(owner, set()).add(slot)
+    return results
 
 
 def _judge_producers(document: Any, producers: Producers, tally: Tally) -> None:

@@ -19,21 +19,21 @@ def judge_lines(timeline: Timeline, tally: Tally) -> None:
     lines = [header_line(timeline), *map(step_line, timeline.log)]
     if timeline.steps:
         lines.append(cursor_line(timeline.steps[-1].number, timeline.cursor))
-    found = read_lines(b"".join(lines), "soak")
-    tally.agree("problems of a journal", found.problems, ())
-    tally.agree("cursor of a journal", found.timeline.cursor, timeline.cursor)
-    tally.agree("branches of a journal", found.timeline.branches, timeline.branches)
-    tally.holds("a journal gives the live state", serialise_state(found.timeline.state) == data)
+    result = read_lines(b"".join(lines), "soak")
+    tally.agree("problems of a journal", result.problems, ())
+    tally.agree("cursor of a journal", result.timeline.cursor, timeline.cursor)
+    tally.agree("branches of a journal", result.timeline.branches, timeline.branches)
+    tally.holds("a journal gives the live state", serialise_state(result.timeline.state) == data)
 
 
 def judge_file(timeline: Timeline, tally: Tally) -> None:
     """A journal saved in two parts, and read again."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "soak.journal")
-        made = Journal.create(path, timeline.home() if timeline.log else timeline)
-        assert isinstance(made, Journal), made
-        with made:
-            failure = made.save(timeline)
+        result = Journal.create(path, timeline.home() if timeline.log else timeline)
+        assert isinstance(result, Journal), result
+        with result:
+            failure = result.save(timeline)
         tally.agree("journal saved", failure, None)
         read, problems = recover(path)
         tally.agree("problems of a file", problems, ())

@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _take(tally: Tally, other: Tally, seconds: float) -> None:
-    known = {(each.failure.kind, each.failure.place) for each in tally.findings}
+    known = {(finding.failure.kind, finding.failure.place) for finding in tally.findings}
     for finding in other.findings:
         if (finding.failure.kind, finding.failure.place) not in known:
             sys.stdout.write(f"{finding}\n")

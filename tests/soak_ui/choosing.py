@@ -186,7 +186,9 @@ class Chooser:
             state = store.timeline.state
             names["namespace"] = sorted(state.namespaces)
             listed = (*state.subscriptions, *state.key_subscriptions)
-            names["consumer"] = [f'"{each.name}"' for subscription in listed for each in subscription.consumers[:20]]
+            names["consumer"] = [
+                f'"{consumer.name}"' for subscription in listed for consumer in subscription.consumers[:20]
+            ]
             names["topic"] = [*list(state.topics)[:20]]
         pick = self._random.choice
         return form.format(

@@ -89,9 +89,9 @@ def replay(session: Session, check: Check | None = None) -> Outcome:
 def play(scene: str, size: tuple[int, int], following: Next, check: Check | None = None) -> Outcome:
     """Open a scene and do what ``following`` says, until it has nothing more or something goes wrong."""
     outcome = Outcome(Session(scene, size, ()))
-    made: list[str] = []
+    results: list[str] = []
     with tempfile.TemporaryDirectory(prefix="soak-ui-") as name, _inside(Path(name)), simulated() as loop:
-        player = _Player(loop, made, outcome, check)
+        player = _Player(loop, results, outcome, check)
         loop.set_exception_handler(player.hear)
         try:
             with _limited():
@@ -104,7 +104,7 @@ def play(scene: str, size: tuple[int, int], following: Next, check: Check | None
             if loop.measured.callbacks <= ENDLESS:
                 raise
             outcome.failure = Failure("endless", loop.measured.longest.owner, f"{ENDLESS} callbacks: {error}")
-    outcome.session = outcome.session.with_steps(made)
+    outcome.session = outcome.session.with_steps(results)
     return outcome
 
 
@@ -170,9 +170,9 @@ class _Player:
                 await app.animator.wait_until_complete()  # what moves is painted when it has arrived
                 await asyncio.sleep(words.SETTLED_MS / 1000)
                 await _painted(app)
-                told = self._check(launched)
-                if told:
-                    self._outcome.failure = Failure("disagrees", told.partition(":")[0], told)
+                result = self._check(launched)
+                if result:
+                    self._outcome.failure = Failure("disagrees", result.partition(":")[0], result)
         elif words.is_input(step):
             self._at_once.append(step)
             words.post(app, step)

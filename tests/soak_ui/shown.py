@@ -75,8 +75,8 @@ def differences(screen: Screen[Any], picture: Picture, twin: Session, document: 
     if type(screen).__name__ != kinds[kind]:
         return f"front: {type(screen).__name__} is in front, the journal is about {kind}"
     rows = document["producers" if kind == "producers" else "consumers"]
-    wanted = screen.list_panel.filter_text.casefold()
-    listed = [row for row in rows if wanted in row["name"].casefold()] if wanted else rows
+    expected = screen.list_panel.filter_text.casefold()
+    listed = [row for row in rows if expected in row["name"].casefold()] if expected else rows
     sorted_as_shown = _as_shown(screen, listed)
     if sorted_as_shown is None:
         return f"{type(screen).__name__} order: {screen.list_panel.table.order} has other rows than {len(listed)}"
@@ -107,23 +107,23 @@ def _number(row: Document) -> Any:
 
 def _status(screen: Dashboard, picture: Picture, document: Document) -> str:
     text = "".join(line.text() for line in lines_of(screen, picture, screen.query_one("#status")))
-    found, status = _STEP.search(text), document["status"]
-    if found is None:
+    result, status = _STEP.search(text), document["status"]
+    if result is None:
         return f"status: no step in {text!r}" if len(text) >= STEP_ALWAYS_FROM else ""
-    if [_whole(each) for each in found.groups()] != [status["step"], status["steps"]]:
-        return f"status: {found.group()!r} at step {status['step']} of {status['steps']}"
+    if [_whole(group) for group in result.groups()] != [status["step"], status["steps"]]:
+        return f"status: {result.group()!r} at step {status['step']} of {status['steps']}"
     return ""
 
 
 def _titles(screen: Dashboard, picture: Picture, document: Document, listed: Sequence[Document], rows: int) -> str:
-    found = _COUNT.search(title_of(screen, picture, screen.query_one("#consumers")))
-    if found is not None:
-        some, every = found.groups()
+    match = _COUNT.search(title_of(screen, picture, screen.query_one("#consumers")))
+    if match is not None:
+        some, every = match.groups()
         if _whole(every) != rows or _whole(some or every) != len(listed):
-            return f"title: {found.group()!r} for {len(listed)} of {rows}"
-    found = _EVENTS.search(title_of(screen, picture, screen.query_one("#events")))
-    if found is not None and _whole(found.group(1)) != len(document["events"]):
-        return f"events: {found.group()!r} for {len(document['events'])}"
+            return f"title: {match.group()!r} for {len(listed)} of {rows}"
+    match = _EVENTS.search(title_of(screen, picture, screen.query_one("#events")))
+    if match is not None and _whole(match.group(1)) != len(document["events"]):
+        return f"events: {match.group()!r} for {len(document['events'])}"
     return ""
 
 
@@ -194,14 +194,14 @@ def _sentence(screen: Dashboard, picture: Picture, twin: Session) -> str:
     if kind != "hint":
         return ""
     text = "".join(line.text() for line in lines_of(screen, picture, screen.query_one("#sentence")))
-    wanted = _hint(screen, twin)
-    shown, due = (_cells(each) for each in (text, ascii_text(wanted) if screen.ascii_only else wanted))
+    expected = _hint(screen, twin)
+    shown, due = (_cells(each) for each in (text, ascii_text(expected) if screen.ascii_only else expected))
     if not shown:
         return ""
     shown = shown.removeprefix("?")
     head = shown.partition("~" if screen.ascii_only else "…")[0] if len(shown) < len(due) else shown
     if not due.startswith(head) or (head == shown and len(shown) != len(due)):
-        return f"sentence: {text.strip()!r} is shown, due is {wanted!r}"
+        return f"sentence: {text.strip()!r} is shown, due is {expected!r}"
     return ""
 
 
@@ -229,10 +229,10 @@ def _events(screen: Dashboard, picture: Picture, document: Document) -> str:
     table = screen.query_one("#events", LineTable)
     newest_first = document["events"][::-1]
     for at, line in zip(count(int(table.scroll_offset.y)), lines_of(screen, picture, table), strict=False):
-        found = _STEP_OF_EVENT.match(line.text())
-        if at < len(newest_first) and found is not None and int(found.group(1)) != newest_first[at]["step"]:
+        match = _STEP_OF_EVENT.match(line.text())
+        if at < len(newest_first) and match is not None and int(match.group(1)) != newest_first[at]["step"]:
             return f"events: row {at} is step {newest_first[at]['step']}, shown {line.text()!r}"
-        if (found is None) is (at < len(newest_first)):
+        if (match is None) is (at < len(newest_first)):
             return f"events: row {at} of {len(newest_first)} is shown as {line.text()!r}"
     return ""
 
@@ -244,9 +244,9 @@ def _tree(screen: Dashboard, picture: Picture, document: Document) -> str:
     for bundle in _bundles(document["namespaces"]):
         topics.setdefault(bundle["range"], set()).add(bundle["topics"])
     for line in lines_of(screen, picture, screen.query_one("#bundles")):
-        found = _BUNDLE.search(line.text())
-        if found is not None and _whole(found.group(2)) not in topics.get(found.group(1), ()):
-            return f"bundles: {found.group()!r} is shown, the journal has {topics.get(found.group(1))}"
+        match = _BUNDLE.search(line.text())
+        if match is not None and _whole(match.group(2)) not in topics.get(match.group(1), ()):
+            return f"bundles: {match.group()!r} is shown, the journal has {topics.get(match.group(1))}"
     return ""
 
 
@@ -280,13 +280,13 @@ def _forecast(screen: BundlesScreen, picture: Picture, twin: Session) -> str:
     heading, *lines = lines_of(screen, picture, table) or [Line(())]
     ends = [end for word, _, end in headings(heading) if word == "topics"]
     for at, line in zip(count(int(table.scroll_offset.y)), lines, strict=False):
-        found = _RANGE.search(line.text())
-        if (found is None) is (at < len(rows)) and picture.width >= 60:
+        match = _RANGE.search(line.text())
+        if (match is None) is (at < len(rows)) and picture.width >= 60:
             return f"BundlesScreen rows: row {at} of {len(rows)} is shown as {line.text()!r}"
-        if found is None or at >= len(rows):
+        if match is None or at >= len(rows):
             continue
         row = rows[at]
-        if found.group() != row.range_text:
+        if match.group() != row.range_text:
             return f"BundlesScreen rows: row {at} is {row.range_text}, shown {line.text()!r}"
         if ends and not row.split_in and not says(number_before(line, ends[0]), row.topics):
             return f"BundlesScreen rows: {row.topics} topics in row {at}, shown {line.text()!r}"

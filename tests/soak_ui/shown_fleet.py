@@ -34,10 +34,10 @@ def fleet_differences(screen: FleetScreen, picture: Picture, folder: Path) -> st
     rows = [row for row in _rows(folder, place.shown) if _fits(row, spot.filter_text, place.shown)]
     table = screen.query_one("#rows", LineTable)
     title = title_of(screen, picture, table)
-    found = _COUNT.search(title)
+    match = _COUNT.search(title)
     plain = not re.search("[<>=]", spot.filter_text)
-    if found is not None and plain:
-        some = found.group(1) or found.group(2)
+    if match is not None and plain:
+        some = match.group(1) or match.group(2)
         if (0 if some == "none" else int(some.replace(",", ""))) != len(rows):
             return f"FleetScreen title: {title.strip()!r} for {len(rows)} rows with the filter {spot.filter_text!r}"
     return _rows_differ(screen, picture, table, rows if plain else _rows(folder, place.shown), ordered=plain)
@@ -60,9 +60,9 @@ def _rows_differ(
         if key not in names:
             return f"FleetScreen rows: {key} is no row of the table with the filter {spot.filter_text!r}"
         for name in key:
-            told = ascii_text(safe_name(name)) if screen._ascii_only else safe_name(name)
+            result = ascii_text(safe_name(name)) if screen._ascii_only else safe_name(name)
             # Beside the panel of keys there is no room for a column that is the same in all rows.
-            if told[:4] not in line.text() and table.size.width >= NARROWEST:
+            if result[:4] not in line.text() and table.size.width >= NARROWEST:
                 return f"FleetScreen rows: row {at} is {key}, shown {line.text()!r}"
         value = names[key].get(spot.sorted_by)
         if isinstance(value, int | float):
@@ -81,5 +81,5 @@ def _rows(folder: Path, name: str) -> list[dict[str, Any]]:
 
 def _fits(row: dict[str, Any], text: str, name: str) -> bool:
     """Every word is a part of a name, whatever its case."""
-    told = [str(row[column]).casefold() for column in _NAMED[name]]
-    return all(any(word.casefold() in each for each in told) for word in text.split())
+    reported = [str(row[column]).casefold() for column in _NAMED[name]]
+    return all(any(word.casefold() in each for each in reported) for word in text.split())

@@ -62,8 +62,8 @@ def kind_of(step: str) -> str:
     ['x', 'click', 'paste', 'paste', 'size']
     """
     for mark in "@:=":
-        head, found, _ = step.partition(mark)
-        if found and head:
+        head, result, _ = step.partition(mark)
+        if result and head:
             return head
     return step
 

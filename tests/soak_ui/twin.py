@@ -53,10 +53,10 @@ def _unpainted(app: App[Any], picture: Picture) -> str:
             continue
         x = next(x for x, (one, other) in enumerate(zip(there, due, strict=True)) if one != other)
         widget, _ = app.screen.get_widget_at(x, y)
-        seen, wanted = ("".join(text for text, _ in row[x : x + 40]) for row in (there, due))
-        style = " in another style" if seen == wanted else ""
+        seen, expected = ("".join(text for text, _ in row[x : x + 40]) for row in (there, due))
+        style = " in another style" if seen == expected else ""
         where = f"{type(app.screen).__name__} {widget.id or type(widget).__name__}"
-        return f"unpainted {where}: at {x},{y} the terminal shows {seen!r}, due is {wanted!r}{style}"
+        return f"unpainted {where}: at {x},{y} the terminal shows {seen!r}, due is {expected!r}{style}"
     return ""
 
 
@@ -67,9 +67,9 @@ def _unlike_twin(launched: Launched, picture: Picture) -> str:
     if not isinstance(app, RingsideApp) or launched.journal is None or not hasattr(app, "store"):
         return ""
     twin = _twin(launched, app.store)
-    told = _states_differ(app.store.timeline, twin.timeline)
-    if told:
-        return told
+    result = _states_differ(app.store.timeline, twin.timeline)
+    if result:
+        return result
     document = session_document(twin)
     if document != _live_document(app.store):
         return "views: the view of the store is not that of the journal"

@@ -105,7 +105,7 @@ SUMMARY = FleetSummary(
 
 
 def imported(snapshot: Snapshot, folder: Path) -> Path:
-    """The tables that an import makes of what answers tell, by the import's own rows."""
+    """The tables that an import makes of answers, by the import's own rows."""
     rows = Rows()
     for name, facts in snapshot.topics.items():
         rows.topic(facts, snapshot.bundle_of_topic.get(name), None)
@@ -139,7 +139,7 @@ def installation(folder: Path) -> Path:
     names = np.array(["billing", "shipping", "search-index", "fraud-check", "audit", "export", "mailer", "invoices"])
     space = np.char.add(np.char.add(teams[at % 5], "-"), (at % spaces // 5 + 1).astype(str))
     keyed = at % 6 == 5
-    found = np.where(uneven > 2.2, 1 + at % 3, at % 11 == 0).astype(int)
+    result = np.where(uneven > 2.2, 1 + at % 3, at % 11 == 0).astype(int)
     worst = np.where(uneven > 3.2, "error", np.where(uneven > 2.2, "warning", "info"))
     columns = {
         "namespace": pa.array(space),
@@ -151,7 +151,7 @@ def installation(folder: Path) -> Path:
         "max_over_mean": pa.array(uneven, mask=at % 29 == 7),
         "max_over_mean_rate": pa.array(np.round(uneven * (1.0 + at % 7 / 10), 3), mask=at % 29 == 7),
         "moved": pa.array(at * 0), "least_moved": pa.array(at * 0), "verdict": pa.nulls(count, pa.string()),
-        "findings": pa.array(found), "worst_severity": pa.array(worst, mask=found == 0),
+        "findings": pa.array(result), "worst_severity": pa.array(worst, mask=result == 0),
         "msg_rate_out": pa.array(rate), "msg_backlog_entries": pa.array(at * 977 % 4_001 * (at % 4 == 0)),
         "max_over_even": pa.array(uneven, mask=at % 29 == 7), "lists": pa.array(1 + (at % 37 == 3)),
         "lost_msg_rate": pa.array(np.round(rate * (uneven - 1.0), 1)),
@@ -164,7 +164,7 @@ def installation(folder: Path) -> Path:
         (name, 900, 15, 12.0, 34.0, 1.0, 1.0, 0, 16, 0, 2.0, "billing-1", 1, 2, "warning")
         for name in sorted(set(space.tolist()))
     ])  # fmt: skip
-    severities = {word: int(found[worst == word].sum()) for word in ("error", "warning", "info")}
+    severities = {word: int(result[worst == word].sum()) for word in ("error", "warning", "info")}
     summary = FleetSummary(
         VERSION, ("import", "assign", "keys", "bundles", "lint"),
         FleetTotals(topics=21_380, namespaces=spaces, subscriptions=count * 36, subscription_names=count,

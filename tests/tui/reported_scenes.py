@@ -51,11 +51,11 @@ def draining_app(**how: Any) -> RingsideApp:
 def draining_moments() -> tuple[Moment, ...]:
     """The statistics of that recording."""
     path = "admin/v2/persistent/shop/orders/placed/stats.json"
-    found = sorted((RECORDINGS / "c-keyshared-draining").glob("0*-stats.json.gz"))
+    result = sorted((RECORDINGS / "c-keyshared-draining").glob("0*-stats.json.gz"))
     return read_moments(
         *(
             AnswerFile(f"2026-11-21T11-02-{at + 30}Z/{path}", gzip.decompress(file.read_bytes()))
-            for at, file in enumerate(found)
+            for at, file in enumerate(result)
         )
     )
 

@@ -35,7 +35,7 @@ def test_a_branch_is_described_by_its_own_steps() -> None:
         BranchSummary(3, 1, True, 0, "add c", "add c"),
     )
     assert timeline_after().branch_summaries == ()
-    assert [each.first for each in timeline_after("add a", "undo").branch_summaries] == ["add a"]
+    assert [summary.first for summary in timeline_after("add a", "undo").branch_summaries] == ["add a"]
 
 
 def test_the_command_line_lists_branches_and_goes_to_one() -> None:

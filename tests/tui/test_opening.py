@@ -66,9 +66,9 @@ def test_the_frame_is_that_of_the_main_screen_and_says_what_is_opened(size: tupl
     frames: list[dict[str, object]] = []
 
     async def story(pilot: Pilot[int]) -> None:
-        told = text_of(app)
-        assert "opening a scene …" in told
-        assert all(title in told for title in ("1 hash ring", "2 consumers", "3 bundles", "4 events", "q Quit"))
+        text = text_of(app)
+        assert "opening a scene …" in text
+        assert all(title in text for title in ("1 hash ring", "2 consumers", "3 bundles", "4 events", "q Quit"))
         frames.append({panel: app.query_one(f"#{panel}").region for panel in ("ring", "consumers", "events", "keys")})
         gate.opened.set()
         await until(pilot, lambda: shows_the_main_screen(app))

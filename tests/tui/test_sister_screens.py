@@ -124,10 +124,10 @@ def test_a_key_of_a_sister_screen_says_why_it_does_nothing_here(sister: Sister) 
     app = sister.app()
 
     async def story(pilot: Pilot[int]) -> None:
-        for key, told in sister.keys.ELSEWHERE.items():
+        for key, result in sister.keys.ELSEWHERE.items():
             await pilot.press(key)
             await pilot.pause()
-            assert screen_of(app).sentence == ("refusal", told)
+            assert screen_of(app).sentence == ("refusal", result)
         assert app.store.timeline.length == 0
         await pilot.press("escape", "slash", *sister.keys.ELSEWHERE)
         await pilot.pause()

@@ -32,7 +32,7 @@ from engine.admin.moments import Moment, combined, read_dump, read_moments
 from engine.scenarios.opening import open_moments
 from engine.views.reported.changes import LISTED
 from engine.views.reported.view import Reported, Subject
-from tests.engine.diagnosis.made import TOPIC, consumer, moments, stats, stats_path
+from tests.engine.diagnosis.answers import TOPIC, consumer, moments, stats, stats_path
 from tests.engine.diagnosis.samples import NAMES, sample
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "c-keyshared-draining"
@@ -58,8 +58,8 @@ def test_nothing_happened() -> None:
 
 
 def test_who_joined_and_who_left() -> None:
-    found = of_stats(stats("Shared", [consumer("a"), consumer("b")]), stats("Shared", [consumer("b"), consumer("c")]))
-    assert [(each.kind, each.before, each.after, each.topic) for each in found] == [
+    result = of_stats(stats("Shared", [consumer("a"), consumer("b")]), stats("Shared", [consumer("b"), consumer("c")]))
+    assert [(each.kind, each.before, each.after, each.topic) for each in result] == [
         (LEFT, "a", "", TOPIC),
         (JOINED, "", "c", TOPIC),
     ]
@@ -112,10 +112,10 @@ def test_backlogs_type_and_subscriptions() -> None:
     second = stats("Shared", [consumer("a")], msgBacklog=4)
     second["subscriptions"]["more"] = stats("Shared", [])["subscriptions"]["s"]
     first["subscriptions"]["less"] = stats("Shared", [])["subscriptions"]["s"]
-    found = {each.kind: each for each in of_stats(first, second)}
-    assert set(found) == {NEW, GONE, TYPE, BACKLOG}
-    assert (found[NEW].subscription, found[GONE].subscription) == ("more", "less")
-    assert (found[TYPE].before, found[TYPE].after, found[BACKLOG].number) == ("Exclusive", "Shared", -6)
+    result = {each.kind: each for each in of_stats(first, second)}
+    assert set(result) == {NEW, GONE, TYPE, BACKLOG}
+    assert (result[NEW].subscription, result[GONE].subscription) == ("more", "less")
+    assert (result[TYPE].before, result[TYPE].after, result[BACKLOG].number) == ("Exclusive", "Shared", -6)
 
 
 def test_partitions_bundles_and_owners() -> None:
@@ -180,19 +180,19 @@ def test_a_recording_of_draining_tells_its_story() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_of_two_moments_have_the_changes_that_their_numbers_show(name: str) -> None:
-    """Backlogs by hand from the raw answers; nobody joined or left in any of these recordings but where it is told."""
-    found = sorted(sample(name)["moments"].items())
-    if len(found) < 2:
+    """Backlogs by hand from the raw answers; nobody joined or left in these recordings except where a test says so."""
+    result = sorted(sample(name)["moments"].items())
+    if len(result) < 2:
         pytest.skip("one moment")
     files = [
         AnswerFile(f"{time}/{path}.json", json.dumps(answer).encode())
-        for time, answers in found
+        for time, answers in result
         for path, answer in answers.items()
     ]
     read = read_moments(*files)
     changes = changes_between(combined(read[:-1]), read[-1].snapshot)
-    grown = {each.subscription: each.number for each in changes if each.kind == BACKLOG}
-    before, after = (backlogs(answers) for _, answers in found[-2:])
+    grown = {change.subscription: change.number for change in changes if change.kind == BACKLOG}
+    before, after = (backlogs(answers) for _, answers in result[-2:])
     for sub, number in grown.items():
         least = sum(min(values) for values in after[sub].values()) - sum(max(values) for values in before[sub].values())
         most = sum(max(values) for values in after[sub].values()) - sum(min(values) for values in before[sub].values())
@@ -202,11 +202,11 @@ def test_samples_of_two_moments_have_the_changes_that_their_numbers_show(name: s
 
 def backlogs(answers: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
     """What the answers of a moment, some milliseconds apart, say of the backlog: by subscription and topic."""
-    found: dict[str, dict[str, list[int]]] = {}
+    results: dict[str, dict[str, list[int]]] = {}
 
     def add(topic: str, subscriptions: dict[str, Any]) -> None:
         for sub, facts in subscriptions.items():
-            found.setdefault(sub, {}).setdefault(topic, []).append(facts["msgBacklog"])
+            results.setdefault(sub, {}).setdefault(topic, []).append(facts["msgBacklog"])
 
     for path, answer in answers.items():
         resource, parts = path.partition("@")[0].rpartition("/")[2], path.split("/")
@@ -219,7 +219,7 @@ def backlogs(answers: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
                 for topics in bundle.values():
                     for name, one in topics.items():
                         add(name, one["subscriptions"])
-    return found
+    return results
 
 
 def test_many_changes_of_a_kind_are_counted() -> None:
@@ -241,10 +241,10 @@ def dump_of(folder: Path, at: int) -> None:
 def test_folders_with_a_dump_each_are_moments_in_the_order_of_the_times_in_them(tmp_path: Path) -> None:
     dump_of(tmp_path / "a-later", 3)
     dump_of(tmp_path / "b-earlier", 0)
-    found = read_dump(tmp_path)
-    assert [moment.at_ms for moment in found] == [None, None]
-    assert [len(moment.snapshot.topics[TOPIC].subscriptions[0].consumers) for moment in found] == [1, 3]
-    view = Reported(found).view(1, Subject("sub", "t/n", "sub"))
+    dump = read_dump(tmp_path)
+    assert [moment.at_ms for moment in dump] == [None, None]
+    assert [len(moment.snapshot.topics[TOPIC].subscriptions[0].consumers) for moment in dump] == [1, 3]
+    view = Reported(dump).view(1, Subject("sub", "t/n", "sub"))
     assert view is not None
     assert [event.kind for event in view.events] == [JOINED, JOINED, RANGES, BACKLOG]
     assert (view.time.at_ms, view.time.not_before_ms) == (-1, 1_795_258_955_109)

@@ -27,11 +27,11 @@ def _answer(**more: object) -> bytes:
 
 def test_partitions_come_in_the_order_of_their_index() -> None:
     """Sums depend on the order in their last digits; the answer has a map's."""
-    found = decode_publishers(_answer()).good
-    assert [each.stats.msg_in_counter for each in found.partitions.values()] == [0, 2, 10]
-    assert found.whole
-    assert found.aggregate is not None
-    assert found.aggregate.publishers[0].producer_name is None
+    result = decode_publishers(_answer()).good
+    assert [partition.stats.msg_in_counter for partition in result.partitions.values()] == [0, 2, 10]
+    assert result.whole
+    assert result.aggregate is not None
+    assert result.aggregate.publishers[0].producer_name is None
 
 
 @pytest.mark.parametrize("partitions", [None, {}, {TOPIC: {"msgRateIn": 0.0}}])
@@ -42,9 +42,9 @@ def test_an_answer_without_partitions_has_none(partitions: object) -> None:
 
 def test_partitions_without_a_sum_have_no_aggregate() -> None:
     data = json.dumps({"partitions": {f"{TOPIC}-partition-0": {"publishers": []}}}).encode()
-    found = decode_publishers(data).good
-    assert found.aggregate is None
-    assert len(found.partitions) == 1
+    result = decode_publishers(data).good
+    assert result.aggregate is None
+    assert len(result.partitions) == 1
 
 
 @pytest.mark.parametrize("bad", [{"msgRateIn": -1.0}, {"publishers": 7}, {"publishers": [{"producerName": 7}]}])
@@ -58,9 +58,9 @@ def test_a_partition_that_cannot_be_read_costs_only_itself_and_the_whole(bad: di
 
 
 def test_nulls_of_older_releases_count_as_left_out() -> None:
-    found = decode_publishers(_answer(msgInCounter=None, subscriptions=None)).good
-    assert found.aggregate is not None
-    assert found.aggregate.stats.msg_in_counter == 0
+    result = decode_publishers(_answer(msgInCounter=None, subscriptions=None)).good
+    assert result.aggregate is not None
+    assert result.aggregate.stats.msg_in_counter == 0
 
 
 def test_named_answers_are_those_of_partitioned_topics() -> None:
@@ -70,9 +70,9 @@ def test_named_answers_are_those_of_partitioned_topics() -> None:
 
 def test_a_load_report_of_another_form_is_none() -> None:
     assert decode_bundle_report(b'{"systemResourceUsage": {}}').good is None
-    found = decode_bundle_report(b'{"lastStats": {"t/n/0x0_0x9": {"producerCount": 2}}, "numBundles": 1}').good
-    assert found is not None
-    assert (found.bundles[0].producers, found.totals["numBundles"]) == (2, 1)
+    result = decode_bundle_report(b'{"lastStats": {"t/n/0x0_0x9": {"producerCount": 2}}, "numBundles": 1}').good
+    assert result is not None
+    assert (result.bundles[0].producers, result.totals["numBundles"]) == (2, 1)
 
 
 def test_owners_and_look_ups_are_read() -> None:

@@ -11,7 +11,7 @@ import pytest
 from engine.admin.moments import read_moments
 from engine.admin.snapshot import read_answers
 from engine.errors import InputError
-from tests.engine.diagnosis.made import consumer, internal, stats
+from tests.engine.diagnosis.answers import consumer, internal, stats
 
 TOPIC = "persistent://t/n/x"
 
@@ -29,11 +29,11 @@ def test_a_mirror_without_times_is_one_moment(tmp_path: Path) -> None:
     write(tmp_path, "admin/v2/namespaces/t/n/bundles", {"boundaries": ["0x00000000", "0xffffffff"], "numBundles": 1})
     write(tmp_path, "lookup/v2/topic/persistent/t/n/x/bundle", '"0x00000000_0xffffffff"')
     (moment,) = read_moments(tmp_path)
-    found = moment.snapshot
-    assert (moment.at_ms, found.problems) == (None, ())
-    assert list(found.topics) == list(found.ledgers) == [TOPIC]
-    assert found.topic_policies == {TOPIC: {"maxUnackedMessagesOnConsumer": 40}}
-    assert list(found.bundles) == ["t/n"]
+    snapshot = moment.snapshot
+    assert (moment.at_ms, snapshot.problems) == (None, ())
+    assert list(snapshot.topics) == list(snapshot.ledgers) == [TOPIC]
+    assert snapshot.topic_policies == {TOPIC: {"maxUnackedMessagesOnConsumer": 40}}
+    assert list(snapshot.bundles) == ["t/n"]
     assert list(read_answers(tmp_path).topics) == [TOPIC]
 
 
@@ -55,17 +55,17 @@ def test_an_answer_without_consumers_does_not_hide_a_fuller_one(tmp_path: Path) 
     write(tmp_path, "admin/v2/persistent/t/n/x/stats", stats("Shared", [consumer("a")]))
     write(tmp_path, "admin/v2/persistent/t/n/x/stats@excludePublishers=true&excludeConsumers=true", stats("Shared", []))
     write(tmp_path, "admin/v2/persistent/t/n/y/stats@excludeConsumers=true", stats("Shared", []))
-    found = read_moments(tmp_path)[0].snapshot.topics
-    assert [each.name for each in found[TOPIC].subscriptions[0].consumers] == ["a"]
-    assert found["persistent://t/n/y"].subscriptions[0].consumers == ()
+    topics = read_moments(tmp_path)[0].snapshot.topics
+    assert [each.name for each in topics[TOPIC].subscriptions[0].consumers] == ["a"]
+    assert topics["persistent://t/n/y"].subscriptions[0].consumers == ()
 
 
 def test_internal_statistics_of_many_topics_are_no_statistics(tmp_path: Path) -> None:
     partitions = {f"{TOPIC}-partition-{at}": internal("1:0", f"1:{at}") for at in range(2)}
     write(tmp_path, "admin/v2/persistent/t/n/x/partitioned-internalStats", {"metadata": {}, "partitions": partitions})
     write(tmp_path, "admin/v2/persistent/t/n/y/stats", stats("Shared", []))
-    found = read_moments(tmp_path)[0].snapshot
-    assert (list(found.ledgers), list(found.topics)) == (list(partitions), ["persistent://t/n/y"])
+    snapshot = read_moments(tmp_path)[0].snapshot
+    assert (list(snapshot.ledgers), list(snapshot.topics)) == (list(partitions), ["persistent://t/n/y"])
     write(tmp_path / "loose", "all", partitions)
     assert list(read_moments(tmp_path / "loose" / "all.json")[0].snapshot.ledgers) == list(partitions)
 
@@ -79,9 +79,9 @@ def test_numbered_files_and_steps_of_a_recording_are_moments(tmp_path: Path) -> 
     ]
     assert [moment.at_ms for moment in read_moments(tmp_path)] == [None, None]
     write(tmp_path, "scenario", {"scenario": "x", "steps": steps})
-    found = read_moments(tmp_path)
-    assert [moment.at_ms for moment in found] == [1795340880000, 1795340889000]
-    assert [list(moment.snapshot.topics) for moment in found] == [[TOPIC], [TOPIC]]
+    moments = read_moments(tmp_path)
+    assert [moment.at_ms for moment in moments] == [1795340880000, 1795340889000]
+    assert [list(moment.snapshot.topics) for moment in moments] == [[TOPIC], [TOPIC]]
 
 
 def test_compressed_answers_and_those_of_single_brokers_are_read(tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_compressed_answers_and_those_of_single_brokers_are_read(tmp_path: Path)
 def test_a_place_that_no_broker_has_is_set_aside(tmp_path: Path, what: str) -> None:
     write(tmp_path, f"admin/v2/persistent/{what}", stats("Shared", []))
     write(tmp_path, "admin/v2/persistent/t/n/x/stats", stats("Shared", []))
-    found = read_moments(tmp_path)[0].snapshot
-    assert list(found.topics) == [TOPIC]
-    assert found.problems
+    snapshot = read_moments(tmp_path)[0].snapshot
+    assert list(snapshot.topics) == [TOPIC]
+    assert snapshot.problems
 
 
 def test_a_folder_that_is_no_dump_is_not_searched(tmp_path: Path) -> None:

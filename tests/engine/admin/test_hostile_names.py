@@ -79,9 +79,9 @@ def test_a_namespace_from_a_request_path_is_set_aside_with_its_place(tmp_path: P
     snapshot = recording(tmp_path / "inj")
     assert snapshot.bundles == {}
     assert list(snapshot.topics) == [GOOD]
-    found = [(problem.source, problem.path) for problem in snapshot.problems]
-    assert ("scenario.json", "$.steps[0].answers[0].request") in found
-    assert ("01-bundles.json", "$") in found
+    result = [(problem.source, problem.path) for problem in snapshot.problems]
+    assert ("scenario.json", "$.steps[0].answers[0].request") in result
+    assert ("01-bundles.json", "$") in result
 
 
 def test_broker_stats_of_an_impossible_namespace_or_bundle_are_set_aside() -> None:
@@ -115,7 +115,7 @@ def test_verify_sets_answers_about_impossible_names_aside_with_their_place(tmp_p
 def test_a_subscription_without_a_name_is_set_aside_and_the_others_are_kept() -> None:
     stats = {**STATS, "subscriptions": {"": {"type": "Shared"}, " ": {"type": "Shared"}, "$(x)": {"type": "Shared"}}}
     snapshot = read_answers(json.dumps({GOOD: stats}).encode())
-    assert [each.name for each in snapshot.topics[GOOD].subscriptions] == ["$(x)"]
+    assert [subscription.name for subscription in snapshot.topics[GOOD].subscriptions] == ["$(x)"]
     assert len(snapshot.problems) == 2
     assert all("subscriptions" in problem.path for problem in snapshot.problems)
 
@@ -125,11 +125,11 @@ def test_lists_positions_and_owners_keep_what_has_a_name() -> None:
     listed = decode_topic_list(json.dumps([GOOD, evil, "x", GOOD]).encode())
     assert (listed.good, listed.set_aside) == ((GOOD, GOOD), 2)
     assert [problem.path for problem in listed.problems] == ["$[1]", "$[2]"]
-    told = {"namespace": "t/n", "bundle": RANGE, "topicHashPositions": {GOOD: 1, evil: 2}}
-    positions = decode_hash_positions(json.dumps(told).encode())
+    result = {"namespace": "t/n", "bundle": RANGE, "topicHashPositions": {GOOD: 1, evil: 2}}
+    positions = decode_hash_positions(json.dumps(result).encode())
     assert positions.good is not None and positions.good.positions == {GOOD: 1}
     assert positions.set_aside == 1
-    assert decode_hash_positions(json.dumps({**told, "namespace": EVIL}).encode()).good is None
+    assert decode_hash_positions(json.dumps({**result, "namespace": EVIL}).encode()).good is None
     owned = decode_owned(json.dumps({f"t/n/{RANGE}": {}, f"{EVIL}/{RANGE}": {}}).encode())
     assert (owned.good, owned.set_aside) == ((f"t/n/{RANGE}",), 1)
 

@@ -71,15 +71,15 @@ def test_a_topic_is_where_its_broker_lists_it() -> None:
 def test_without_usable_boundaries_a_topic_is_where_its_hash_is(boundaries: tuple[int, ...]) -> None:
     names = [topic(number) for number in range(20)]
     unknown = Snapshot("here", dict(names), bundles={"t/n": BundleList(boundaries)} if boundaries else {})
-    found = Interruptions(lambda: unknown).of_all([LOWER, UPPER, "t/m/0x00000000_0xffffffff", "t/n/no-range"])
+    result = Interruptions(lambda: unknown).of_all([LOWER, UPPER, "t/m/0x00000000_0xffffffff", "t/n/no-range"])
     here = [bundle_of(name) for name, _ in names]
     if boundaries != (0xF0000000, 0xFFFFFFFF):
-        assert {bundle: known.topics for bundle, known in found.items()} == {
+        assert {bundle: known.topics for bundle, known in result.items()} == {
             bundle: here.count(bundle) for bundle in (LOWER, UPPER)
         }
     else:
         last = sum(crc32(name.encode()) >= 0xF0000000 for name, _ in names)
-        assert sum(known.topics for known in found.values()) == len(names) - last
+        assert sum(known.topics for known in result.values()) == len(names) - last
     assert NOTHING_REPORTED.of(LOWER) is None
 
 
@@ -101,7 +101,11 @@ def failover_topics() -> dict[str, int]:
                     for stats in topics.values()
                     for subscription in stats["subscriptions"].values()
                 ]
-                active = [one for one in subscriptions if one["type"] in ("Failover", "Exclusive") and one["consumers"]]
+                active = [
+                    subscription
+                    for subscription in subscriptions
+                    if subscription["type"] in ("Failover", "Exclusive") and subscription["consumers"]
+                ]
                 counts[f"{namespace}/{bundle}"] = len(active)
     return counts
 

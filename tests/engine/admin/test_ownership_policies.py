@@ -56,10 +56,10 @@ def test_a_domain_of_its_own_is_added_and_a_broker_keeps_its_first() -> None:
     ],
 )
 def test_the_group_of_a_namespace_is_plain_text(data: bytes, group: str | None, problems: int) -> None:
-    policies, told = gathered((f"{MIRROR}/namespaces/t/n/antiAffinity.json", data))
+    policies, result = gathered((f"{MIRROR}/namespaces/t/n/antiAffinity.json", data))
     assert policies is not None
     assert policies.groups == ({} if group is None else {"t/n": group})
-    assert (policies.unknown, told) == (("isolation", "domains"), problems)
+    assert (policies.unknown, result) == (("isolation", "domains"), problems)
 
 
 def test_the_namespaces_of_a_group_are_a_list_and_bad_names_are_left_out() -> None:

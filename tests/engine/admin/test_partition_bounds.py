@@ -1,4 +1,4 @@
-"""A single number in a file makes no more partitions than the model takes, and what it made is told with its place."""
+"""A single number in a file makes no more partitions than the model takes; others are reported with their place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_partition_beyond_the_bound_is_set_aside_with_its_place(tmp_path: Path
     beyond = f"{TOPIC}-partition-{index}"
     snapshot = read_answers(written(tmp_path, {beyond: STATS, f"{TOPIC}-partition-1": STATS}))
     assert list(snapshot.topics) == [f"{TOPIC}-partition-1"]
-    assert [(each.source, each.path) for each in snapshot.problems] == [("answers.json", f'$["{beyond}"]')]
+    assert [(problem.source, problem.path) for problem in snapshot.problems] == [("answers.json", f'$["{beyond}"]')]
     assert f"{MAX_PARTITIONS:,}" in snapshot.problems[0].reason
     assert (snapshot.counts.topics, snapshot.counts.topics_set_aside) == (1, 1)
 
@@ -64,6 +64,6 @@ def test_what_is_opened_can_be_saved_and_read_again(tmp_path: Path) -> None:
     """The journal of a session knows the same bounds as the reader of answers."""
     names = [f"persistent://t/n/s{at}-partition-{MAX_PARTITIONS - 1}" for at in range(5)]
     opened = open_path(written(tmp_path, names))
-    found = read_lines(header_line(Timeline.start(opened.state)), "x.journal")
-    assert found.timeline.initial.topics == opened.state.topics
-    assert found.problems == ()
+    lines = read_lines(header_line(Timeline.start(opened.state)), "x.journal")
+    assert lines.timeline.initial.topics == opened.state.topics
+    assert lines.problems == ()

@@ -53,7 +53,7 @@ def test_statistics_of_a_topic_of_every_release(name: str, rate_in: float | None
     assert decoded.good is not None
     raw = json.loads(_read(name))
     assert decoded.good.msg_rate_in_msgs_per_sec == (raw["msgRateIn"] if rate_in is None else rate_in)
-    assert [each.name for each in decoded.good.subscriptions] == list(raw["subscriptions"])
+    assert [subscription.name for subscription in decoded.good.subscriptions] == list(raw["subscriptions"])
     if subscription is not None:
         assert decoded.good.subscriptions[0].name == subscription
     for facts, sub in zip(decoded.good.subscriptions, raw["subscriptions"].values(), strict=True):
@@ -259,8 +259,8 @@ def test_a_bundle_that_is_nested_too_deep_costs_only_itself(deep: str) -> None:
 
     decoded = decode_load_report(report(700), "a.json")
     assert decoded.good is not None and decoded.set_aside == 1
-    assert [each.bundle for each in decoded.good.bundles] == ["t/n/0x80000000_0xffffffff"]
-    assert [(each.source, each.path) for each in decoded.problems] == [("a.json", f'$.lastStats["{bundle}"]')]
+    assert [bundle.bundle for bundle in decoded.good.bundles] == ["t/n/0x80000000_0xffffffff"]
+    assert [(problem.source, problem.path) for problem in decoded.problems] == [("a.json", f'$.lastStats["{bundle}"]')]
     for levels in range(800, 1_100):  # where Python's stack ends depends on the caller
         for data in (report(levels), report(1, "[" * levels + "]" * levels)):
             for read in (decode_load_report, decode_broker_load):
@@ -271,7 +271,7 @@ def test_a_bundle_that_is_not_text_costs_only_itself() -> None:
     text = b'{"brokerId": "a:1", "lastStats": {"t/n/0x00000000_0x80000000": {"topics": null, "x": "\xff"}}}'
     decoded = decode_load_report(text)
     assert decoded.good is not None and decoded.set_aside == 1
-    assert [each.path for each in decoded.problems] == ['$.lastStats["t/n/0x00000000_0x80000000"]']
+    assert [problem.path for problem in decoded.problems] == ['$.lastStats["t/n/0x00000000_0x80000000"]']
 
 
 @pytest.mark.parametrize(

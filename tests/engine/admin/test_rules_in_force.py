@@ -37,26 +37,26 @@ def observed(
 @pytest.mark.parametrize("flag", [False, True])
 def test_with_nothing_reported_the_active_consumers_decide(version: str, flag: bool) -> None:
     seen = [observed(version, flag=flag, topics=PARTITIONS), observed(version, flag=flag, topics=PLAIN)]
-    found = rules_in_force(seen)
-    assert found.consistent_hashing is (flag and version == "4.2.4")
-    assert found.flag_basis is Basis.INFERRED
+    result = rules_in_force(seen)
+    assert result.consistent_hashing is (flag and version == "4.2.4")
+    assert result.flag_basis is Basis.INFERRED
     expected = {"2.11.0": "first-connected"}.get(version, "ring")
-    assert found.behaviour.nonpartitioned_failover == expected
-    label, known = found.behaviour.label, found.consistent_hashing
+    assert result.behaviour.nonpartitioned_failover == expected
+    label, known = result.behaviour.label, result.consistent_hashing
     assert observed(label, flag=known, topics=PARTITIONS) == seen[0]
     assert observed(label, flag=known, topics=PLAIN) == seen[1]
 
 
 def test_a_reported_flag_that_partitions_ignore_speaks_for_a_release_without_it() -> None:
-    found = rules_in_force([observed("3.2.3", flag=True, topics=PARTITIONS)], (), [True])
-    assert (found.behaviour.knows_failover_consistent_hashing, found.release_basis) == (False, Basis.INFERRED)
-    assert (found.consistent_hashing, found.flag_basis) == (False, Basis.REPORTED)
+    result = rules_in_force([observed("3.2.3", flag=True, topics=PARTITIONS)], (), [True])
+    assert (result.behaviour.knows_failover_consistent_hashing, result.release_basis) == (False, Basis.INFERRED)
+    assert (result.consistent_hashing, result.flag_basis) == (False, Basis.REPORTED)
 
 
 @pytest.mark.parametrize("running", ["2.11.0", "4.2.4"])
 def test_of_two_reported_releases_that_counts_which_explains_more(running: str) -> None:
-    found = rules_in_force([observed(running, flag=False, topics=PLAIN)], ["4.2.4", "2.11.0"])
-    assert (found.behaviour.label, found.release_basis) == (running, Basis.REPORTED)
+    result = rules_in_force([observed(running, flag=False, topics=PLAIN)], ["4.2.4", "2.11.0"])
+    assert (result.behaviour.label, result.release_basis) == (running, Basis.REPORTED)
 
 
 def test_without_evidence_the_newest_reported_release_counts_and_versions_have_numbers() -> None:
@@ -72,5 +72,5 @@ def test_nothing_known_is_assumed_and_what_is_given_wins() -> None:
 
 
 def test_where_both_rules_say_the_same_nothing_is_inferred() -> None:
-    found = rules_in_force([observed("4.2.4", flag=False, topics=PARTITIONS, names=("only",))])
-    assert (found.flag_basis, found.release_basis) == (Basis.ASSUMED, Basis.ASSUMED)
+    result = rules_in_force([observed("4.2.4", flag=False, topics=PARTITIONS, names=("only",))])
+    assert (result.flag_basis, result.release_basis) == (Basis.ASSUMED, Basis.ASSUMED)

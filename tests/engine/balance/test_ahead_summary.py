@@ -82,9 +82,9 @@ def test_quiet_is_as_long_as_the_longest_time_between_two_moves_before(
 def test_unloads_an_hour_are_those_of_all_cycles_by_their_time(
     cycles: int, moves: tuple[int, ...], interval_ms: int, expected: float
 ) -> None:
-    found = forecast(cycles, moves, interval_ms)
-    assert len(found.moves) == len(moves)
-    assert found.unloads_per_hour == pytest.approx(expected, rel=1e-12)
+    result = forecast(cycles, moves, interval_ms)
+    assert len(result.moves) == len(moves)
+    assert result.unloads_per_hour == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_evenness_at_the_end_is_that_of_the_last_cycle_and_without_one_that_of_before() -> None:
@@ -98,9 +98,11 @@ def test_how_even_brokers_are_by_hand() -> None:
         broker("b:2", 40, [stats(name(2), 1.0, 10.0)]),
         broker("b:3", 60, [stats(name(3), 4.0, 40.0)]),
     ]
-    found = evenness(loads, LoadSettings(), CURRENT_LOAD_RULES)
-    assert (found.usage.max_over_mean, found.usage.deviation_over_mean) == pytest.approx((1.5, math.sqrt(800 / 3) / 40))
-    for spread in (found.msgs, found.bytes):
+    result = evenness(loads, LoadSettings(), CURRENT_LOAD_RULES)
+    assert (result.usage.max_over_mean, result.usage.deviation_over_mean) == pytest.approx(
+        (1.5, math.sqrt(800 / 3) / 40)
+    )
+    for spread in (result.msgs, result.bytes):
         assert (spread.max_over_mean, spread.deviation_over_mean) == pytest.approx((2.0, math.sqrt(2) / 2))
 
 
@@ -237,4 +239,4 @@ def test_a_report_is_written_for_the_usage_that_the_release_looks_at() -> None:
 def test_a_bundle_returns_to_any_broker_that_it_has_left_and_another_bundle_does_not() -> None:
     trail = Trail()
     goes = [("x", "b:1", "b:2"), ("y", "b:3", "b:1"), ("x", "b:2", "b:3"), ("x", "b:3", "b:1"), ("y", "b:1", None)]
-    assert [trail.goes(*each) for each in goes] == [False, False, False, True, False]
+    assert [trail.goes(*goe) for goe in goes] == [False, False, False, True, False]

@@ -267,7 +267,7 @@ def test_a_source_sheds_what_is_exactly_worth_an_unload(place: int) -> None:
 def test_a_limit_below_1_percent_is_in_use_too() -> None:
     loads = view([broker(f"b:{at}", 10, [stats(name(at), 100.0, 100.0)]) for at in (1, 2)])
     settings = replace(SETTINGS, loadBalancerMsgRateDifferenceShedderThreshold=0.5)
-    shown = [(each.figure, each.limit) for each in shed_uniform(MapOrder("hash"), loads, settings)[1].verdicts]
+    shown = [(verdict.figure, verdict.limit) for verdict in shed_uniform(MapOrder("hash"), loads, settings)[1].verdicts]
     assert shown == [(0.0, 0.5)] * 2
 
 

@@ -61,13 +61,13 @@ def test_columns_remember_what_the_leader_does(
             f"b:{at}": report_of(f"b:{at}", [stats[place] for place in places]) for at, places in enumerate(reading)
         }
         state = reports_read(leader, state, list(loads.values()))
-        in_order = [np.array([NAMES.index(each) for each in loads[b].bundles], np.int64) for b in state.brokers]
+        in_order = [np.array([NAMES.index(bundle) for bundle in loads[b].bundles], np.int64) for b in state.brokers]
         sums, is_settled = columns.read(tuple(in_order))
         assert is_settled is are_settled(before, state.data)
-        long_term = [state.known[each].long_term for each in state.brokers]
+        long_term = [state.known[broker].long_term for broker in state.brokers]
         assert sums[0].tolist() == [each.msg_rate_in for each in long_term]
         assert sums[3].tolist() == [each.throughput_out_bytes_per_sec for each in long_term]
-        assert tuple(columns.order) == hash_order(each for each in state.bundles if each in copied).keys
+        assert tuple(columns.order) == hash_order(bundle for bundle in state.bundles if bundle in copied).keys
 
 
 def test_a_shedder_sees_the_bundles_that_are_shed_in_any_order() -> None:

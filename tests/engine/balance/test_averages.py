@@ -144,8 +144,8 @@ def test_each_limit_is_measured_and_sessions_only_where_they_are_limited(session
         LimitMeasure("MsgRate", 8.0, 30.0),
         LimitMeasure("Bandwidth", 9.0, 1_048_576.0),
     ]
-    found = limit_measures(BundleStats(NAME, 5, 3, 4), 8.0, 9.0, settings)
-    assert list(found) == [measure for measure in measures if reasons == 4 or measure.reason != "Sessions"]
+    result = limit_measures(BundleStats(NAME, 5, 3, 4), 8.0, 9.0, settings)
+    assert list(result) == [measure for measure in measures if reasons == 4 or measure.reason != "Sessions"]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def run(topics: list[Any], cycles: int, *, bundles: NamespaceBundles = WHOLE, **
 
 
 def outcomes(balance: Balance) -> list[list[str]]:
-    return [[attempt.outcome for attempt in each.attempts] for each in balance.cycles]
+    return [[attempt.outcome for attempt in cycle.attempts] for cycle in balance.cycles]
 
 
 HOT_PAIR = [at(1, 20_000.0), at(0xF0000000, 20_000.0)]
@@ -59,14 +59,14 @@ def test_B03_the_leader_meets_the_parent_again_in_the_second_report_and_drops_it
 
 def test_one_broker_never_splits_by_itself_and_says_so() -> None:
     balance = run(HOT_PAIR, 3, brokers=("b:1",))
-    assert {run_.no_run for each in balance.cycles for run_ in each.runs} == {"one-broker"}
+    assert {run_.no_run for cycle in balance.cycles for run_ in cycle.runs} == {"one-broker"}
     assert balance.bundles == WHOLE
 
 
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
 def test_switched_off_nothing_is_decided(manager: str) -> None:
     balance = run(HOT_PAIR, 5, load_manager=manager, loadBalancerAutoBundleSplitEnabled=False)
-    assert {run_.no_run for each in balance.cycles for run_ in each.runs} == {"switched-off"}
+    assert {run_.no_run for cycle in balance.cycles for run_ in cycle.runs} == {"switched-off"}
 
 
 def test_B05_an_attempt_for_topics_below_the_gate_changes_nothing_for_ever() -> None:
@@ -79,7 +79,7 @@ def test_B05_an_attempt_for_topics_below_the_gate_changes_nothing_for_ever() -> 
         defaultNamespaceBundleSplitAlgorithm=FLOW_OR_QPS_EQUALLY_DIVIDE,
     )
     assert outcomes(balance) == [["no-change", "no-change"]] * 6
-    assert [load.samples for each in balance.cycles for load in each.loads] == [1, *[2] * 5]
+    assert [load.samples for cycle in balance.cycles for load in cycle.loads] == [1, *[2] * 5]
     (loop,) = find_loops(balance)
     assert (loop.kind, loop.cycles, loop.times, loop.lasts) == (
         "repeats-without-effect",
@@ -92,7 +92,7 @@ def test_B05_an_attempt_for_topics_below_the_gate_changes_nothing_for_ever() -> 
 def test_B05_the_extensible_one_fails_every_cycle_from_the_fourth_hit_on() -> None:
     topics = [at(place * 1000, 20_000.0) for place in range(3)]
     balance = run(topics, 7, load_manager="extensible", defaultNamespaceBundleSplitAlgorithm=FLOW_OR_QPS_EQUALLY_DIVIDE)
-    seen = [run_.verdicts[0] for each in balance.cycles for run_ in each.runs if run_.verdicts]
+    seen = [run_.verdicts[0] for cycle in balance.cycles for run_ in cycle.runs if run_.verdicts]
     assert [(verdict.outcome, verdict.hits) for verdict in seen] == [
         *(("counting", hits) for hits in (1, 2, 3)),
         *(("not-one-boundary", hits) for hits in (4, 5, 6, 7)),
@@ -106,13 +106,13 @@ def test_B05_the_extensible_one_fails_every_cycle_from_the_fourth_hit_on() -> No
 def test_B01_one_topic_alone_is_never_split_however_hot(manager: str, algorithm: str) -> None:
     balance = run([at(7, 1e9)], 8, load_manager=manager, defaultNamespaceBundleSplitAlgorithm=algorithm)
     assert balance.bundles == WHOLE
-    assert not any(each.attempts for each in balance.cycles)
+    assert not any(cycle.attempts for cycle in balance.cycles)
 
 
 def test_B01_change_events_makes_a_lone_hot_topic_splittable_until_they_are_parted() -> None:
     """The system topic counts: it lies at 0x9e19a3f6 of this namespace, the hot topic below the middle."""
     balance = run([at(7, 1e9)], 8, change_events=True)
-    assert [len(each.bundles) for each in balance.cycles] == [2] * 8
+    assert [len(cycle.bundles) for cycle in balance.cycles] == [2] * 8
     assert balance.splits[0][1].reason == "MsgRate"
 
 
@@ -149,7 +149,7 @@ def test_B07_twins_that_cut_twice_at_one_place_are_never_answered_in_the_modular
 def test_B13_the_cap_holds_and_a_full_namespace_is_one_loop(manager: str) -> None:
     topics = [at(place << 28, 40_000.0) for place in range(16)]
     balance = run(topics, 12, load_manager=manager, loadBalancerNamespaceMaximumBundles=3)
-    assert max(len(each.bundles) for each in balance.cycles) == 3
+    assert max(len(cycle.bundles) for cycle in balance.cycles) == 3
     assert [loop.bundle for loop in find_loops(balance) if loop.kind == "namespace-full"] == ["t/n"]
 
 
@@ -162,9 +162,9 @@ def test_B16_a_bundle_that_returns_to_a_former_owner_is_found_in_any_history() -
 
 def test_B16_an_unload_that_leads_back_to_the_same_broker_is_named() -> None:
     balance = run(HOT_PAIR, 2)
-    found = [loop for loop in find_loops(balance) if loop.kind == "unloaded-for-nothing"]
-    moves = [move for each in balance.cycles for move in each.moves]
-    assert [move.bundle for move in moves if move.came_back] == [loop.bundle for loop in found]
+    loops = [loop for loop in find_loops(balance) if loop.kind == "unloaded-for-nothing"]
+    moves = [move for cycle in balance.cycles for move in cycle.moves]
+    assert [move.bundle for move in moves if move.came_back] == [loop.bundle for loop in loops]
     assert len(moves) == 2
 
 
@@ -201,7 +201,7 @@ def test_a_step_shows_late_in_the_long_term_average_and_at_once_in_the_current_r
 def test_growth_counts_full_intervals_only_and_never_overflows() -> None:
     growing = [BalancedTopic(at(1, 1.0), growth_per_cycle=1e200), BalancedTopic(at(2, 1.0))]
     balance = run(growing, 6, load_manager="extensible")
-    rates = [each.loads[0].msgs_per_sec for each in balance.cycles]
+    rates = [cycle.loads[0].msgs_per_sec for cycle in balance.cycles]
     assert rates[0] == 2.0 and rates[1] == pytest.approx(1e200) and rates[-1] == pytest.approx(1e300)
 
 
@@ -218,13 +218,13 @@ def test_the_maximum_of_a_cycle_is_for_each_broker() -> None:
     balance = run(
         topics, 5, bundles=quarters, load_manager="extensible", loadBalancerMaxNumberOfBundlesToSplitPerCycle=1
     )
-    assert [len(each.splits) for each in balance.cycles] == [0, 0, 0, 2, 2]
+    assert [len(cycle.splits) for cycle in balance.cycles] == [0, 0, 0, 2, 2]
 
 
 @pytest.mark.parametrize("algorithm", [RANGE_EQUALLY_DIVIDE, TOPIC_COUNT_EQUALLY_DIVIDE])
 def test_every_verdict_above_a_limit_says_by_how_much(algorithm: str) -> None:
     balance = run(HOT_PAIR, 4, defaultNamespaceBundleSplitAlgorithm=algorithm)
-    verdicts = [verdict for each in balance.cycles for run_ in each.runs for verdict in run_.verdicts]
+    verdicts = [verdict for cycle in balance.cycles for run_ in cycle.runs for verdict in run_.verdicts]
     for verdict in verdicts:
         assert (verdict.reason == "Unknown") is (verdict.measure is None)
         assert verdict.measure is None or verdict.measure.over_by > 0

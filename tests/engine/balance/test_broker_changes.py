@@ -19,9 +19,9 @@ ANYWHERE = LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False)
 
 
 def death_of(start: ShedStart, dead: str = "b:1") -> BrokerDeath:
-    found = broker_dies(start, dead)
-    assert isinstance(found, BrokerDeath), found
-    return found
+    result = broker_dies(start, dead)
+    assert isinstance(result, BrokerDeath), result
+    return result
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -102,7 +102,7 @@ def test_a_new_broker_is_like_the_first_one_but_idle() -> None:
     new = start.loads[-1]
     assert (new.broker, new.version, new.load_manager) == (added, "4.2.4", first.load_manager)
     resources = (new.cpu, new.memory, new.direct_memory, new.bandwidth_in, new.bandwidth_out)
-    assert [(each.usage, each.limit) for each in resources] == [
+    assert [(resource.usage, resource.limit) for resource in resources] == [
         (0.0, limit) for limit in (100.0, 64.0, 32.0, 10.0, 20.0)
     ]
     assert broker_joins(start)[0] == "new-broker-2:8080"

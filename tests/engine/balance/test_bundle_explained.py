@@ -34,36 +34,35 @@ def loads() -> tuple[BrokerLoad, ...]:
 
 
 def explained(start: ShedStart, bundle: str = BUNDLE) -> BundleExplained:
-    found = explain_bundle(start, bundle)
-    assert isinstance(found, BundleExplained), found
-    return found
+    explanation = explain_bundle(start, bundle)
+    assert isinstance(explanation, BundleExplained), explanation
+    return explanation
 
 
 def outcomes(found: BundleExplained) -> dict[str, tuple[str, str]]:
-    return {each.broker: (each.outcome, each.filter) for each in found.brokers}
+    return {estimate.broker: (estimate.outcome, estimate.filter) for estimate in found.brokers}
 
 
 def test_the_modular_manager_filters_by_bundles_of_the_namespace_and_takes_the_least_rate() -> None:
-    found = explained(ShedStart(loads()))
-    assert (found.bundle, found.owner, found.load_manager, found.strategy, found.reason) == (
-        BUNDLE, "b:1", "modular", LEAST_RATE, "least",
-    )  # fmt: skip
-    assert outcomes(found) == {
+    explanation = explained(ShedStart(loads()))
+    assert (explanation.bundle, explanation.owner, explanation.load_manager) == (BUNDLE, "b:1", "modular")
+    assert (explanation.strategy, explanation.reason) == (LEAST_RATE, "least")
+    assert outcomes(explanation) == {
         "b:1": ("filtered", "fewest-bundles"), "b:2": ("filtered", "fewest-bundles"), "b:3": ("candidate", ""),
     }  # fmt: skip
-    assert [(each.broker, each.chance, each.owns) for each in found.brokers] == [
+    assert [(estimate.broker, estimate.chance, estimate.owns) for estimate in explanation.brokers] == [
         ("b:1", 0.0, True), ("b:2", 0.0, False), ("b:3", 1.0, False),
     ]  # fmt: skip
-    assert [each.compared for each in found.brokers] == [None, None, 5.0]
-    assert [each.msgs_per_sec for each in found.brokers] == [150.0, 20.0, 5.0]
-    assert [each.long_term_msgs_per_sec for each in found.brokers] == [150.0, 20.0, 5.0]
-    assert [each.topics for each in found.brokers] == [2, 1, 1]
-    assert [each.usage for each in found.brokers] == pytest.approx([0.9, 0.3, 0.2])
-    assert found.compared_limit is None
-    assert (found.cycle, found.skipped, found.broker_verdict) == (1, None, "sheds")
-    assert (found.verdict, found.unload, found.destination) == ("unloaded", "unloaded", "b:3")
+    assert [estimate.compared for estimate in explanation.brokers] == [None, None, 5.0]
+    assert [estimate.msgs_per_sec for estimate in explanation.brokers] == [150.0, 20.0, 5.0]
+    assert [estimate.long_term_msgs_per_sec for estimate in explanation.brokers] == [150.0, 20.0, 5.0]
+    assert [estimate.topics for estimate in explanation.brokers] == [2, 1, 1]
+    assert [estimate.usage for estimate in explanation.brokers] == pytest.approx([0.9, 0.3, 0.2])
+    assert explanation.compared_limit is None
+    assert (explanation.cycle, explanation.skipped, explanation.broker_verdict) == (1, None, "sheds")
+    assert (explanation.verdict, explanation.unload, explanation.destination) == ("unloaded", "unloaded", "b:3")
     # The mean is 46.7 %, and the shedder takes from ten percent points above it.
-    assert (found.figure, found.limit) == pytest.approx((0.9, 0.56667), abs=1e-4)
+    assert (explanation.figure, explanation.limit) == pytest.approx((0.9, 0.56667), abs=1e-4)
 
 
 def test_every_bundle_says_what_the_cycle_makes_of_it() -> None:
@@ -77,13 +76,17 @@ def test_the_usage_strategy_compares_averages_and_draws_below_their_mean() -> No
     settings = LoadSettings(
         loadBalancerLoadPlacementStrategy=LEAST_RESOURCE, loadBalancerDistributeBundlesEvenlyEnabled=False
     )
-    found = explained(ShedStart(loads(), settings))
-    assert {each[0] for each in outcomes(found).values()} == {"candidate"}
-    compared = {each.broker: each.compared for each in found.brokers}
+    explanation = explained(ShedStart(loads(), settings))
+    assert {outcome[0] for outcome in outcomes(explanation).values()} == {"candidate"}
+    compared = {estimate.broker: estimate.compared for estimate in explanation.brokers}
     assert compared == pytest.approx({"b:1": 0.9, "b:2": 0.3, "b:3": 0.2})
     # A mean of 46.7 %, and ten percent points below it.
-    assert found.compared_limit == pytest.approx(0.36667, abs=1e-4)
-    assert {each.broker: each.chance for each in found.brokers} == {"b:1": 0.0, "b:2": 0.5, "b:3": 0.5}
+    assert explanation.compared_limit == pytest.approx(0.36667, abs=1e-4)
+    assert {estimate.broker: estimate.chance for estimate in explanation.brokers} == {
+        "b:1": 0.0,
+        "b:2": 0.5,
+        "b:3": 0.5,
+    }
 
 
 def test_isolation_leaves_brokers_out_under_both_managers() -> None:
@@ -91,24 +94,28 @@ def test_isolation_leaves_brokers_out_under_both_managers() -> None:
     here = [replace(load, broker=f"b{at}:8080") for at, load in enumerate(loads())]
     policies = ClusterPolicies(isolation=(replace(only, primary=("b1",)),))
     for manager in ("modular", "extensible"):
-        found = explained(ShedStart(tuple(here), policies=policies, load_manager=manager))
-        allowed = [each.broker for each in found.brokers if each.outcome == "candidate"]
+        explanation = explained(ShedStart(tuple(here), policies=policies, load_manager=manager))
+        allowed = [estimate.broker for estimate in explanation.brokers if estimate.outcome == "candidate"]
         assert allowed == ["b1:8080"], manager
-        assert [each.filter for each in found.brokers if each.outcome == "not-permitted"] == ["", ""]
+        assert [estimate.filter for estimate in explanation.brokers if estimate.outcome == "not-permitted"] == ["", ""]
 
 
 def test_the_extensible_manager_compares_what_brokers_publish() -> None:
     settings = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=0)
-    found = explained(ShedStart(loads(), settings, load_manager="extensible"))
-    assert (found.load_manager, found.strategy, found.cycle) == ("extensible", LEAST_RESOURCE, 1)
-    assert {each.broker: each.compared for each in found.brokers} == pytest.approx(
+    explanation = explained(ShedStart(loads(), settings, load_manager="extensible"))
+    assert (explanation.load_manager, explanation.strategy, explanation.cycle) == ("extensible", LEAST_RESOURCE, 1)
+    assert {estimate.broker: estimate.compared for estimate in explanation.brokers} == pytest.approx(
         {"b:1": 0.9, "b:2": 0.3, "b:3": 0.2}, abs=1e-6
     )
-    assert {each.broker: each.chance for each in found.brokers} == {"b:1": 0.0, "b:2": 0.5, "b:3": 0.5}
-    assert [each.long_term_msgs_per_sec for each in found.brokers] == [None] * 3
-    assert found.broker_verdict == "moves"
-    assert (found.figure, found.limit) == pytest.approx((0.9, 0.2), abs=1e-6)
-    assert found.unload is None
+    assert {estimate.broker: estimate.chance for estimate in explanation.brokers} == {
+        "b:1": 0.0,
+        "b:2": 0.5,
+        "b:3": 0.5,
+    }
+    assert [estimate.long_term_msgs_per_sec for estimate in explanation.brokers] == [None] * 3
+    assert explanation.broker_verdict == "moves"
+    assert (explanation.figure, explanation.limit) == pytest.approx((0.9, 0.2), abs=1e-6)
+    assert explanation.unload is None
 
 
 def _verdict(found: BundleExplained) -> tuple[object, ...]:
@@ -122,25 +129,29 @@ def _verdict(found: BundleExplained) -> tuple[object, ...]:
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
 def test_nothing_comes_of_a_cycle_that_does_not_run(manager: LoadManager) -> None:
     off = LoadSettings(loadBalancerSheddingEnabled=False)
-    found = explained(ShedStart(loads(), off, load_manager=manager))
-    assert found.skipped == "switched-off"
-    assert _verdict(found) == (None,) * 10
+    explanation = explained(ShedStart(loads(), off, load_manager=manager))
+    assert explanation.skipped == "switched-off"
+    assert _verdict(explanation) == (None,) * 10
 
 
 def test_the_traffic_that_a_shedder_moves_is_said_with_its_least_and_what_it_counts() -> None:
-    found = explained(ShedStart(loads()))
+    explanation = explained(ShedStart(loads()))
     # 90 % - 56.7 % + 5 % of 150 MB/s, at least 10 MiB/s.
-    assert (found.need, found.need_measure, found.least) == (pytest.approx(57.5e6), "bytes", 10 * 2**20)
-    assert found.measure == "usage-average"
+    assert (explanation.need, explanation.need_measure, explanation.least) == (
+        pytest.approx(57.5e6),
+        "bytes",
+        10 * 2**20,
+    )
+    assert explanation.measure == "usage-average"
     pairs = LoadSettings(
         loadBalancerLoadSheddingStrategy="AvgShedder",
         loadBalancerAvgShedderHitCountLowThreshold=1,
         maxUnloadPercentage=0.5,
         minUnloadMessage=10,
     )
-    found = explained(ShedStart(loads(), pairs))
+    explanation = explained(ShedStart(loads(), pairs))
     # Half of what the fullest broker has more than the emptiest: (150 - 5) / 2 messages/s.
-    assert _verdict(found) == (
+    assert _verdict(explanation) == (
         "sheds", "usage-difference", pytest.approx(70.0), 15.0, 72.5, "messages", 0.0, "too-large", None, None,
     )  # fmt: skip
 
@@ -150,14 +161,18 @@ def test_usage_takes_heap_memory_in_where_the_release_does(manager: LoadManager)
     rules = replace(CURRENT_LOAD_RULES, heap_memory_counts=True)
     hot = tuple(replace(load, memory=ResourceUsage(95.0, 100.0)) for load in loads())
     settings = LoadSettings(loadBalancerMemoryResourceWeight=1.0)
-    found = explained(ShedStart(hot, settings, rules, load_manager=manager))
-    assert [each.usage for each in found.brokers] == pytest.approx([0.95] * 3)
+    explanation = explained(ShedStart(hot, settings, rules, load_manager=manager))
+    assert [estimate.usage for estimate in explanation.brokers] == pytest.approx([0.95] * 3)
 
 
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
 def test_each_broker_has_its_bundles_of_the_namespace_and_one_of_them_owns_the_bundle(manager: LoadManager) -> None:
-    found = explained(ShedStart(loads(), load_manager=manager))
-    assert [(each.of_namespace, each.owns) for each in found.brokers] == [(2, True), (1, False), (0, False)]
+    explanation = explained(ShedStart(loads(), load_manager=manager))
+    assert [(estimate.of_namespace, estimate.owns) for estimate in explanation.brokers] == [
+        (2, True),
+        (1, False),
+        (0, False),
+    ]
 
 
 def test_the_first_filter_that_leaves_a_broker_out_is_the_one_that_is_named() -> None:
@@ -170,24 +185,24 @@ def test_the_first_filter_that_leaves_a_broker_out_is_the_one_that_is_named() ->
     }  # fmt: skip
     mixed = (replace(one, load_manager=EXTENSIBLE_CLASS), two, replace(three, load_manager=EXTENSIBLE_CLASS))
     below = LoadSettings(loadBalancerBrokerMaxTopics=2)  # this manager wants fewer than the maximum
-    found = explained(ShedStart(mixed, below, load_manager="extensible"))
-    assert outcomes(found) == {
+    explanation = explained(ShedStart(mixed, below, load_manager="extensible"))
+    assert outcomes(explanation) == {
         "b:1": ("filtered", "topics"), "b:2": ("filtered", "load-manager"), "b:3": ("candidate", ""),
     }  # fmt: skip
     # Only candidates are compared, and the limit is ten percent points below the mean of them: of one, its own load.
-    assert [each.compared for each in found.brokers] == [None, None, pytest.approx(0.2)]
-    assert found.compared_limit == pytest.approx(0.1)
+    assert [estimate.compared for estimate in explanation.brokers] == [None, None, pytest.approx(0.2)]
+    assert explanation.compared_limit == pytest.approx(0.1)
 
 
 def test_the_extensible_manager_compares_nothing_of_a_namespace_that_goes_in_turn_or_nowhere() -> None:
     apart = LoadSettings(loadBalancerSheddingExcludedNamespaces=("t/n",))
-    found = explained(ShedStart(loads(), apart, load_manager="extensible"))
-    assert (found.reason, found.compared_limit) == ("in-turn", None)
-    assert [each.compared for each in found.brokers] == [None] * 3
+    explanation = explained(ShedStart(loads(), apart, load_manager="extensible"))
+    assert (explanation.reason, explanation.compared_limit) == ("in-turn", None)
+    assert [estimate.compared for estimate in explanation.brokers] == [None] * 3
     nowhere = ClusterPolicies(isolation=(IsolationPolicy(("t/n",), ("x",), (), 1),))
-    found = explained(ShedStart(loads(), policies=nowhere, load_manager="extensible"))
-    assert {each.outcome for each in found.brokers} == {"not-permitted"}
-    assert (found.compared_limit, [each.chance for each in found.brokers]) == (None, [0.0] * 3)
+    explanation = explained(ShedStart(loads(), policies=nowhere, load_manager="extensible"))
+    assert {estimate.outcome for estimate in explanation.brokers} == {"not-permitted"}
+    assert (explanation.compared_limit, [estimate.chance for estimate in explanation.brokers]) == (None, [0.0] * 3)
 
 
 @pytest.mark.parametrize(
@@ -209,16 +224,16 @@ def test_the_cycle_of_the_extensible_manager_is_the_first_that_acts(
     settings = LoadSettings(
         loadBalancerSheddingConditionHitCountThreshold=hits, loadBalancerSheddingIntervalMinutes=interval_minutes
     )
-    found = explained(ShedStart(loads(), settings, load_manager="extensible"))
-    assert found.cycle == cycle
+    explanation = explained(ShedStart(loads(), settings, load_manager="extensible"))
+    assert explanation.cycle == cycle
     acts = cycle == max(1, hits + 1)
-    assert (found.skipped, found.broker_verdict) == ((None, "moves") if acts else ("HitCount", None))
+    assert (explanation.skipped, explanation.broker_verdict) == ((None, "moves") if acts else ("HitCount", None))
 
 
 def test_a_leader_that_acts_after_many_hits_is_looked_at_twenty_cycles_ahead() -> None:
     settings = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=30)
-    found = explained(ShedStart(loads(), settings, load_manager="extensible"))
-    assert (found.cycle, found.skipped) == (20, "HitCount")
+    explanation = explained(ShedStart(loads(), settings, load_manager="extensible"))
+    assert (explanation.cycle, explanation.skipped) == (20, "HitCount")
 
 
 def test_a_pair_says_both_loads_and_which_bundles_move() -> None:
@@ -244,19 +259,19 @@ def test_every_pair_of_a_cycle_is_looked_at() -> None:
         assert _verdict(explained(start, bundle)) == ("takes", *(None,) * 9)
     # A broker reports its two largest bundles only: of the third one nothing is known to the leader.
     two = LoadSettings(loadBalancerMaxNumberOfBundlesInBundleLoadReport=2)
-    found = explained(replace(start, settings=two), name(7))
-    assert (found.broker_verdict, found.verdict, found.destination) == ("moves", "not-reported", None)
+    explanation = explained(replace(start, settings=two), name(7))
+    assert (explanation.broker_verdict, explanation.verdict, explanation.destination) == ("moves", "not-reported", None)
     # Of a broker with one bundle none is looked at.
-    found = explained(replace(start, loads=(replace(four[2], cpu=ResourceUsage(99.0, 100.0)), four[3])), name(5))
-    assert (found.broker_verdict, found.verdict, found.destination) == ("one-bundle", None, None)
+    explanation = explained(replace(start, loads=(replace(four[2], cpu=ResourceUsage(99.0, 100.0)), four[3])), name(5))
+    assert (explanation.broker_verdict, explanation.verdict, explanation.destination) == ("one-bundle", None, None)
 
 
 @pytest.mark.parametrize(("hits", "cycle"), [(0, 1), (3, 4)])
 def test_even_brokers_are_looked_at_as_long_as_uneven_ones(hits: int, cycle: int) -> None:
     even = (broker("b:1", 30.0, [stats(name(1), 5.0, 1e5)]), broker("b:2", 30.0, [stats(name(2), 5.0, 1e5)]))
     settings = LoadSettings(loadBalancerSheddingConditionHitCountThreshold=hits)
-    found = explained(ShedStart(even, settings, load_manager="extensible"))
-    assert (found.cycle, found.skipped) == (cycle, "HitCount")
+    explanation = explained(ShedStart(even, settings, load_manager="extensible"))
+    assert (explanation.cycle, explanation.skipped) == (cycle, "HitCount")
 
 
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
@@ -271,16 +286,16 @@ def test_a_strategy_that_draws_by_planned_destinations_compares_nothing() -> Non
     settings = LoadSettings(
         loadBalancerLoadSheddingStrategy="AvgShedder", loadBalancerLoadPlacementStrategy="AvgShedder"
     )
-    found = explained(ShedStart(loads(), settings))
-    assert (found.reason, found.compared_limit) == ("random", None)
-    assert [each.compared for each in found.brokers] == [None] * 3
+    explanation = explained(ShedStart(loads(), settings))
+    assert (explanation.reason, explanation.compared_limit) == ("random", None)
+    assert [estimate.compared for estimate in explanation.brokers] == [None] * 3
 
 
 @pytest.mark.parametrize("manager", ["modular", "extensible"])
 def test_a_bundle_that_nobody_reports_is_refused(manager: str) -> None:
-    found = explain_bundle(ShedStart(loads(), load_manager=manager), name(77))  # type: ignore[arg-type]
-    assert isinstance(found, Rejection)
-    assert (found.error, found.status, found.field) == ("NotFound", 404, "bundle")
+    explanation = explain_bundle(ShedStart(loads(), load_manager=manager), name(77))  # type: ignore[arg-type]
+    assert isinstance(explanation, Rejection)
+    assert (explanation.error, explanation.status, explanation.field) == ("NotFound", 404, "bundle")
 
 
 @pytest.mark.parametrize("broker_id", ["b:1", "b:2", "b:3"])
@@ -316,8 +331,8 @@ def test_the_filters_of_the_extensible_manager_in_their_order() -> None:
     none = ClusterPolicies()
     # Nobody runs it: then it is asked what it would do if all did.
     assert set(candidates_of(BUNDLE, listed, LoadSettings(), none).brokers) == set(listed)
-    found = candidates_of(BUNDLE, others, LoadSettings(), none)
-    assert (found.brokers, dict(found.filtered)) == (("b:1",), {"load-manager": ("b:1",)})
+    candidates = candidates_of(BUNDLE, others, LoadSettings(), none)
+    assert (candidates.brokers, dict(candidates.filtered)) == (("b:1",), {"load-manager": ("b:1",)})
     few = LoadSettings(loadBalancerBrokerMaxTopics=2)
     assert set(candidates_of(BUNDLE, listed, few, none).brokers) == {"b:2", "b:3"}
     grouped = ClusterPolicies(groups={"t/n": "G", "t/other": "g"})

@@ -32,7 +32,7 @@ def test_the_measure_of_a_verdict_is_the_average_at_that_report() -> None:
     """
     doubling = [BalancedTopic(topic, steps=((1, 2.0),)) for topic in HOT_PAIR]
     balance = run(doubling, 3, loadBalancerNamespaceMaximumBundles=1)
-    verdicts = [verdict for each in balance.cycles for made in each.runs for verdict in made.verdicts]
+    verdicts = [verdict for cycle in balance.cycles for made in cycle.runs for verdict in made.verdicts]
     assert {(verdict.outcome, verdict.reason) for verdict in verdicts} == {("namespace-full", "MsgRate")}
     measured = [verdict.measure.measured for verdict in verdicts if verdict.measure is not None]
     low, high = 40_000.0, 80_000.0
@@ -60,14 +60,14 @@ def test_a_report_is_early_when_a_total_moved_by_more_than_the_threshold(percent
 
 def test_totals_that_stay_zero_have_not_moved() -> None:
     none = BalanceSettings(loadBalancerReportUpdateThresholdPercentage=0)
-    assert [each.early for each in run([at(5)], 3, intervals=none).cycles] == [False] * 3
+    assert [cycle.early for cycle in run([at(5)], 3, intervals=none).cycles] == [False] * 3
 
 
 def test_a_refused_attempt_on_a_child_just_made_is_an_echo_until_the_traffic_is_reported_anew() -> None:
     """Three of one hash: cut off from the first topic they lie on the lower edge of their bundle."""
     triple = [TopicLoad(f"persistent://t/n/{name}", 100, 20_000.0) for name in "abc"]
     balance = run([at(0, 10_000.0), *triple], 3, defaultNamespaceBundleSplitAlgorithm=TOPIC_COUNT_EQUALLY_DIVIDE)
-    seen = [[(attempt.outcome, attempt.echo) for attempt in each.attempts] for each in balance.cycles]
+    seen = [[(attempt.outcome, attempt.echo) for attempt in cycle.attempts] for cycle in balance.cycles]
     assert seen[0] == [("split", False), ("gone", False)]
     assert balance.cycles[1].early and set(seen[1]) == {("refused", True)}
     assert not balance.cycles[2].early and set(seen[2]) == {("refused", False)}
@@ -83,7 +83,7 @@ def test_an_attempt_without_effect_on_a_child_just_made_is_an_echo_too() -> None
         loadBalancerNamespaceBundleMaxTopics=1,
     )
     assert [split.cuts for _, split in balance.splits] == [(16,)]
-    seen = [{(attempt.outcome, attempt.echo) for attempt in each.attempts} for each in balance.cycles[1:]]
+    seen = [{(attempt.outcome, attempt.echo) for attempt in cycle.attempts} for cycle in balance.cycles[1:]]
     assert seen == [{("no-change", True)}, {("no-change", False)}]
 
 
@@ -96,9 +96,9 @@ def test_the_extensible_one_sees_one_sample_never_reports_early_and_says_what_wa
         load_manager="extensible",
         defaultNamespaceBundleSplitAlgorithm=TOPIC_COUNT_EQUALLY_DIVIDE,
     )
-    assert {load.samples for each in balance.cycles for load in each.loads} == {1}
-    assert [each.early for each in balance.cycles] == [False] * 5
-    thrown = [[made.thrown.field if made.thrown else None for made in each.runs] for each in balance.cycles]
+    assert {load.samples for cycle in balance.cycles for load in cycle.loads} == {1}
+    assert [cycle.early for cycle in balance.cycles] == [False] * 5
+    thrown = [[made.thrown.field if made.thrown else None for made in cycle.runs] for cycle in balance.cycles]
     assert thrown == [[None, None]] * 3 + [[None, "boundary"]] * 2
 
 

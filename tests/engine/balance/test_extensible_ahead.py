@@ -77,10 +77,10 @@ def test_a_cycle_is_so_many_minutes_later(interval: int, number: int, at_ms: int
 
 
 def test_one_broker_is_not_asked_and_two_are() -> None:
-    one = ExtensibleAhead(ShedStart(loads()[:1], AT_ONCE, load_manager="extensible")).next(1).decision
+    decision = ExtensibleAhead(ShedStart(loads()[:1], AT_ONCE, load_manager="extensible")).next(1).decision
     two = ahead().next(1).decision
-    assert isinstance(one, TransferCycle) and isinstance(two, TransferCycle)
-    assert (one.no_run, two.no_run) == ("one-broker", None)
+    assert isinstance(decision, TransferCycle) and isinstance(two, TransferCycle)
+    assert (decision.no_run, two.no_run) == ("one-broker", None)
 
 
 def test_a_broker_that_gained_or_lost_a_bundle_starts_its_averages_anew() -> None:

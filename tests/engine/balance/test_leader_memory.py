@@ -185,8 +185,8 @@ def test_a_placed_bundle_counts_by_the_leaders_own_record_while_it_has_one(is_fo
     bundle = name(1)
     leader = Leader(ANYWHERE)
     empty = [broker("b:1", 10), broker("b:2", 10)]
-    state, found = look_up(leader, reports_read(leader, elected(leader), empty), bundle, last)
-    assert isinstance(found, LookUp) and found.picked == "b:2"
+    state, result = look_up(leader, reports_read(leader, elected(leader), empty), bundle, last)
+    assert isinstance(result, LookUp) and result.picked == "b:2"
     if is_forgotten:
         state = reports_read(leader, state, empty, leader_owns=[bundle])
         assert bundle not in state.data

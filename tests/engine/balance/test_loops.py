@@ -51,15 +51,15 @@ def test_a_full_namespace_counts_once_a_cycle(cycles: int, lasts: bool) -> None:
 def test_a_chain_that_parts_nothing_begins_after_a_split_that_parts(
     cycles: int, splits: int, lasts: bool | None
 ) -> None:
-    found = of_kind(run(THREE, cycles), "parts-nothing")
+    result = of_kind(run(THREE, cycles), "parts-nothing")
     chain = Loop("parts-nothing", "t/n/0x00000000_0x7fffffff", tuple(range(2, 2 + splits)), splits, bool(lasts))
-    assert found == ([chain] if splits else [])
+    assert result == ([chain] if splits else [])
 
 
 @pytest.mark.parametrize("cycles", [1, 2])
 def test_an_unload_for_nothing_lasts_only_in_its_own_cycle(cycles: int) -> None:
-    (found,) = of_kind(run(HOT_PAIR, cycles), "unloaded-for-nothing")
-    assert found == Loop("unloaded-for-nothing", "t/n/0x7fffffff_0xffffffff", (1,), 1, cycles == 1, "b:1")
+    (result,) = of_kind(run(HOT_PAIR, cycles), "unloaded-for-nothing")
+    assert result == Loop("unloaded-for-nothing", "t/n/0x7fffffff_0xffffffff", (1,), 1, cycles == 1, "b:1")
 
 
 def test_a_bundle_that_returns_is_found_in_a_balance_by_its_full_name() -> None:
@@ -75,5 +75,5 @@ def test_a_bundle_that_returns_is_found_in_a_balance_by_its_full_name() -> None:
 
 def test_a_bundle_that_stays_or_is_new_does_not_return() -> None:
     assert returning_bundles([{"x": "a"}, {"x": "a"}, {"x": "b", "y": "a"}, {"y": "b"}]) == ()
-    (found,) = returning_bundles([{"x": "a", "y": "a"}, {"x": "a", "y": "b"}, {"x": "a", "y": "a"}])
-    assert (found.bundle, found.cycles) == ("y", (3,))
+    (result,) = returning_bundles([{"x": "a", "y": "a"}, {"x": "a", "y": "b"}, {"x": "a", "y": "a"}])
+    assert (result.bundle, result.cycles) == ("y", (3,))

@@ -78,14 +78,14 @@ def test_a_long_average_that_still_moves_is_read_again_though_the_short_one_has_
 
 def with_buckets(make: Iterable[str], shared: bool) -> list[str]:
     """The first two names of one bucket; or three names with a bucket each."""
-    found: dict[int, list[str]] = {}
+    results: dict[int, list[str]] = {}
     for each in make:
-        bucket = found.setdefault(spread_hash(each) & 15, [])
+        bucket = results.setdefault(spread_hash(each) & 15, [])
         bucket.append(each)
         if shared and len(bucket) == 2:
             return bucket
-        if not shared and len(found) == 6:
-            return [names[0] for names in found.values()]
+        if not shared and len(results) == 6:
+            return [names[0] for names in results.values()]
     raise AssertionError("no such names")
 
 
@@ -113,14 +113,14 @@ def test_brokers_that_tie_in_one_bucket_may_shed_the_one_or_the_other() -> None:
 
 def test_bundles_that_tie_in_one_bucket_may_be_the_one_or_the_other() -> None:
     brokers, (one, other) = with_buckets(BROKERS, shared=False), with_buckets(BUNDLES, shared=True)
-    rest = next(each for each in BUNDLES if spread_hash(each) & 15 != spread_hash(one) & 15)
+    rest = next(bundle for bundle in BUNDLES if spread_hash(bundle) & 15 != spread_hash(one) & 15)
 
-    def found(*bundles: tuple[str, float]) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+    def moves_of(*bundles: tuple[str, float]) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
         reported = [stats(bundle, msgs) for bundle, msgs in bundles]
         return otherwise(broker(brokers[0], 50, reported), broker(brokers[1], 50))
 
-    assert found((rest, 100.0), (one, 15.0), (other, 15.0)) == ((brokers[0], (other,)),)
-    assert found((rest, 100.0), (one, 15.0), (other, 14.0)) is None
+    assert moves_of((rest, 100.0), (one, 15.0), (other, 15.0)) == ((brokers[0], (other,)),)
+    assert moves_of((rest, 100.0), (one, 15.0), (other, 14.0)) is None
 
 
 def test_names_in_buckets_of_their_own_have_one_order() -> None:

@@ -44,12 +44,12 @@ def of_kind(kind: str) -> list[dict[str, Any]]:
 
 @cache
 def settings() -> BrokerSettings:
-    found = BrokerSettings()
+    result = BrokerSettings()
     for name, text in of_kind("settings")[0]["settings"].items():
-        changed = found.with_setting(name, text)
+        changed = result.with_setting(name, text)
         assert not isinstance(changed, Rejection), changed
-        found = changed
-    return found
+        result = changed
+    return result
 
 
 def event(line: dict[str, Any]) -> ModularEvent | None:
@@ -66,7 +66,7 @@ def event(line: dict[str, Any]) -> ModularEvent | None:
 EVENTS = [found for line in LINES if (found := event(line)) is not None]
 
 
-def test_all_29_attempts_and_drops_of_the_leader_are_foretold() -> None:
+def test_all_29_attempts_and_drops_of_the_leader_are_predicted() -> None:
     steps = replay_modular(EVENTS, settings())
     foretold = Counter(("attempt", bundle) for step in steps for bundle, _ in step.attempted)
     foretold += Counter(("dropped", bundle) for step in steps for bundle in step.dropped)
@@ -107,8 +107,8 @@ def test_a_reading_turned_round_is_found_again() -> None:
     turned[first] = replace(EVENTS[second], at_ms=EVENTS[first].at_ms)
     turned[second] = replace(EVENTS[first], at_ms=EVENTS[second].at_ms)
     assert averages_that_agree(turned) < 59
-    found = best_reading(turned, averages_that_agree)
-    assert (found.agreement, found.turned) == (59, 1)
+    reading = best_reading(turned, averages_that_agree)
+    assert (reading.agreement, reading.turned) == (59, 1)
 
 
 def test_reports_list_their_bundles_in_the_order_of_a_java_map() -> None:

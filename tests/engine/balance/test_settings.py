@@ -27,13 +27,13 @@ BROKERS = reported()
 
 @pytest.mark.parametrize("name", LOAD_SETTING_DEFAULTS)
 def test_a_default_is_the_one_of_a_broker_whose_configuration_does_not_change_it(name: str) -> None:
-    found = []
+    result = []
     for answers in BROKERS:
         changed = LoadSettings().with_setting(name, answers[name].strip("[]"))
         assert isinstance(changed, LoadSettings), changed
-        found.append(getattr(changed, name))
+        result.append(getattr(changed, name))
     assert CHANGED_IN_BOTH.get(name, LOAD_SETTING_DEFAULTS[name]) == LOAD_SETTING_DEFAULTS[name]
-    assert name in CHANGED_IN_BOTH or LOAD_SETTING_DEFAULTS[name] in found
+    assert name in CHANGED_IN_BOTH or LOAD_SETTING_DEFAULTS[name] in result
 
 
 def test_a_default_interval_is_the_one_of_a_broker_whose_configuration_does_not_change_it() -> None:

@@ -30,15 +30,15 @@ INTERVAL = "loadBalancerSheddingIntervalMinutes"
 def test_a_forecast_without_time_between_cycles_or_without_end_is_refused(
     load_manager: LoadManager, interval: int, cycles: int, field: str
 ) -> None:
-    found = shed_ahead(start(load_manager, interval), cycles)
-    assert isinstance(found, Rejection)
-    assert (found.error, found.field) == ("IllegalArgumentException", field)
+    result = shed_ahead(start(load_manager, interval), cycles)
+    assert isinstance(result, Rejection)
+    assert (result.error, result.field) == ("IllegalArgumentException", field)
 
 
 def test_the_longest_interval_is_still_forecast() -> None:
-    found = shed_ahead(start("modular", MAX_MINUTES), 1)
-    assert isinstance(found, ShedAhead)
-    assert found.cycles[-1].at_ms == MAX_MINUTES * 60_000
+    result = shed_ahead(start("modular", MAX_MINUTES), 1)
+    assert isinstance(result, ShedAhead)
+    assert result.cycles[-1].at_ms == MAX_MINUTES * 60_000
 
 
 def test_ten_thousand_cycles_and_two_weeks_are_the_limits() -> None:
@@ -73,9 +73,9 @@ def test_what_is_not_known_of_policies_is_assumed(
     policies: ClusterPolicies | None, with_domains: bool, expected: tuple[str, ...]
 ) -> None:
     settings = LoadSettings(failureDomainsEnabled=with_domains)
-    found = shed_ahead(ShedStart((BrokerLoad("b:1"), BrokerLoad("b:2")), settings, policies=policies), 1)
-    assert isinstance(found, ShedAhead)
-    assert found.assumptions == (*ALWAYS, "averages-from-one-report", "history-empty", *expected)
+    result = shed_ahead(ShedStart((BrokerLoad("b:1"), BrokerLoad("b:2")), settings, policies=policies), 1)
+    assert isinstance(result, ShedAhead)
+    assert result.assumptions == (*ALWAYS, "averages-from-one-report", "history-empty", *expected)
 
 
 def test_what_is_not_known_of_averages_and_loads_is_assumed() -> None:
@@ -91,8 +91,8 @@ def test_what_is_not_known_of_averages_and_loads_is_assumed() -> None:
         ),
     ]
     for begin, expected in starts:
-        found = shed_ahead(begin, 1)
-        assert isinstance(found, ShedAhead) and found.assumptions == expected
+        result = shed_ahead(begin, 1)
+        assert isinstance(result, ShedAhead) and result.assumptions == expected
 
 
 def test_the_order_of_a_map_is_assumed_once_it_decides_in_any_cycle() -> None:
@@ -108,12 +108,12 @@ def test_the_order_of_a_map_is_assumed_once_it_decides_in_any_cycle() -> None:
         minUnloadMessage=0, minUnloadMessageThroughput=0, maxUnloadPercentage=0.2,
     )  # fmt: skip
     bundles = [stats(name(99), 100.0), stats(one, 15.0), stats(other, 15.0)]
-    found = shed_ahead(
+    result = shed_ahead(
         ShedStart((broker("b:1", 50, bundles), broker("b:2", 50)), settings, policies=ClusterPolicies()), 2
     )
-    assert isinstance(found, ShedAhead)
-    assert found.assumptions[-1] == "map-order-unknown"
-    assert [cycle.otherwise is None for cycle in found.cycles] == [False, True]
+    assert isinstance(result, ShedAhead)
+    assert result.assumptions[-1] == "map-order-unknown"
+    assert [cycle.otherwise is None for cycle in result.cycles] == [False, True]
 
 
 def start(load_manager: LoadManager, interval: int) -> ShedStart:

@@ -1,4 +1,4 @@
-"""What shedders decide at the edges of their rules, by hand, and that a leader works by the shedder it is told to."""
+"""What shedders decide at the edges of their rules, by hand, and that a leader uses the shedder of its settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOWER = LoadSettings(
 
 def at_lower_boundary(averages: dict[str, float]) -> ShedPlan:
     """A cycle in which all history counts, so that usages play no part."""
-    loads = [broker(each, 50.0, [stats(f"{each}/{at}", 1.0, 60 * MB) for at in range(2)]) for each in averages]
+    loads = [broker(average, 50.0, [stats(f"{average}/{at}", 1.0, 60 * MB) for at in range(2)]) for average in averages]
     return shed_threshold(ThresholdMemory(averages), view(loads), LOWER)[1]
 
 
@@ -40,8 +40,8 @@ def test_at_the_lower_boundary_half_the_threshold_should_move_and_no_less_than_i
 
 def test_where_nobody_has_any_usage_all_are_below_the_threshold() -> None:
     plan = shed_threshold(ThresholdMemory(), view([broker("b:1", 0.0), broker("b:2", 0.0)]), LoadSettings())[1]
-    found = [(each.outcome, each.figure, each.limit, each.need) for each in plan.verdicts]
-    assert found == [("below-threshold", 0.0, 0.1, 0.0)] * 2
+    result = [(verdict.outcome, verdict.figure, verdict.limit, verdict.need) for verdict in plan.verdicts]
+    assert result == [("below-threshold", 0.0, 0.1, 0.0)] * 2
 
 
 def test_a_bundle_without_averages_stays_and_is_named() -> None:
@@ -52,7 +52,7 @@ def test_a_bundle_without_averages_stays_and_is_named() -> None:
     del known[heartbeat.bundle]
     plan = shed_threshold(ThresholdMemory(), view(loads, data=known), LoadSettings())[1]
     (sheds,) = [verdict for verdict in plan.verdicts if verdict.outcome == "sheds"]
-    assert [(each.bundle, each.outcome, each.value) for each in sheds.bundles] == [
+    assert [(bundle.bundle, bundle.outcome, bundle.value) for bundle in sheds.bundles] == [
         (name(1), "unloaded", 90 * MB), (heartbeat.bundle, "no-averages", 0.0),
     ]  # fmt: skip
 

@@ -173,7 +173,7 @@ def test_S11_without_transfer_the_emptiest_broker_must_be_permitted_still() -> N
     loads, top = {"a:1": 0.9, "b:2": 0.5, "c:3": 0.1}, {"a:1": [5.0] * 4, "b:2": [5.0] * 4, "c:3": [5.0]}
     barred = _transfer(loads, top, settings, movable=lambda bundle, source, target: target != "c:3")
     assert barred.skip == "NoBundles"
-    assert {each.target for each in _transfer(loads, top, settings).decisions} == {None}
+    assert {decision.target for decision in _transfer(loads, top, settings).decisions} == {None}
 
 
 def test_S12_exactly_at_the_limit_one_sheds_and_the_other_still_places() -> None:
@@ -200,7 +200,7 @@ def test_S14_brokers_above_two_gigabytes_share_one_minimum() -> None:
     settings = LoadSettings(loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold=2.0, maxUnloadPercentage=1.0)
     _, plan = shed_uniform(PLAN, view(loads), settings)
     # 5e9 is not twice 3e9, and yet it is more than twice 2147483647; what should move does not fit 32 bits either.
-    verdict = next(each for each in plan.verdicts if each.broker == "b:3")
+    verdict = next(verdict for verdict in plan.verdicts if verdict.broker == "b:3")
     assert (verdict.figure > 2.0, verdict.need) == (True, 2**31 - 1)
 
 
@@ -269,7 +269,7 @@ def test_S24_an_excluded_bundle_uses_up_what_should_be_offloaded() -> None:
 
 def test_S25_equal_loads_may_have_no_deviation_that_is_a_number() -> None:
     loads = dict.fromkeys(("a:1", "b:2", "c:3"), 0.1)
-    top = {each: [1.0, 1.0] for each in loads}
+    top = {load: [1.0, 1.0] for load in loads}
     published = tuple(PublishedLoad(each, load, 2.0, 2.0, 0.0) for each, load in loads.items())
     memory, cycle = shed_transfer(TransferMemory(), TransferView(published, tuple(loads), {}), ACTS)
     assert math.isnan(memory.deviation) and memory.hits == 0
@@ -308,7 +308,7 @@ def test_S30_a_broker_without_bundles_is_the_minimum() -> None:
     bundles = [stats(name(at), 500.0) for at in range(4)]
     loads = [
         broker("b:1", 50.0, bundles),
-        broker("b:2", 50.0, [replace(each, bundle=name(50)) for each in bundles[:1]]),
+        broker("b:2", 50.0, [replace(bundle, bundle=name(50)) for bundle in bundles[:1]]),
     ]
     _, plan = shed_uniform(PLAN, view([*loads, broker("b:3", 0.0)]), LoadSettings(minUnloadMessage=1))
     assert plan.verdicts[0].need == pytest.approx((2000 - 1) * 0.2, abs=1)

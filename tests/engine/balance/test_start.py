@@ -29,10 +29,10 @@ def start(topics: list[Any], brokers: tuple[str, ...] = ("b:1",), **more: Any) -
 )
 def test_a_rate_that_is_no_rate_is_left_out_and_the_rest_stays(field: str, value: float) -> None:
     rates: dict[str, Any] = {field: value}
-    found = start([TopicLoad("persistent://t/n/bad", 9, **rates), GOOD])
-    assert isinstance(found, BalanceStart), found
-    assert [topic.load for topic in found.topics] == [GOOD]
-    assert (found.bad_topics, [problem.field for problem in found.problems]) == (1, [f"topics[0].{field}"])
+    result = start([TopicLoad("persistent://t/n/bad", 9, **rates), GOOD])
+    assert isinstance(result, BalanceStart), result
+    assert [topic.load for topic in result.topics] == [GOOD]
+    assert (result.bad_topics, [problem.field for problem in result.problems]) == (1, [f"topics[0].{field}"])
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_growth_steps_and_sessions_are_checked_too(more: dict[str, Any], field: 
 def test_what_no_simulation_can_start_from_is_refused_by_name(
     brokers: tuple[str, ...], more: dict[str, Any], field: str
 ) -> None:
-    found = start([GOOD], brokers, **more)
-    assert isinstance(found, Rejection)
-    assert found.field == field
+    result = start([GOOD], brokers, **more)
+    assert isinstance(result, Rejection)
+    assert result.field == field
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_an_overflowing_bandwidth_limit_says_what_pulsar_compares_and_what_is_ri
     mbytes: int, compared: int, word: str
 ) -> None:
     settings = BrokerSettings(loadBalancerNamespaceBundleMaxBandwidthMbytes=mbytes)
-    found = start([GOOD], settings=settings)
-    assert isinstance(found, BalanceStart)
-    (problem,) = found.problems
+    result = start([GOOD], settings=settings)
+    assert isinstance(result, BalanceStart)
+    (problem,) = result.problems
     assert problem == bandwidth_finding(settings)
     for text in (str(compared), str(BandwidthLimit(mbytes).bytes_per_sec), word, "2047"):
         assert text in problem.message
@@ -95,20 +95,20 @@ def test_2047_is_the_last_limit_that_needs_no_word() -> None:
 
 
 def test_B07_topics_of_one_hash_are_kept_and_pointed_out() -> None:
-    found = start([GOOD, TopicLoad("persistent://t/n/twin", GOOD.hash), TopicLoad("persistent://t/n/other", 6)])
-    assert isinstance(found, BalanceStart)
-    assert (len(found.topics), found.bad_topics) == (3, 0)
-    (problem,) = found.problems
+    result = start([GOOD, TopicLoad("persistent://t/n/twin", GOOD.hash), TopicLoad("persistent://t/n/other", 6)])
+    assert isinstance(result, BalanceStart)
+    assert (len(result.topics), result.bad_topics) == (3, 0)
+    (problem,) = result.problems
     assert (problem.error, problem.field) == ("EqualHashes", "topics")
     assert "good" in problem.message and "twin" in problem.message and "other" not in problem.message
 
 
 def test_change_events_comes_once_and_only_when_asked_for() -> None:
     listed = TopicLoad("persistent://t/n/__change_events", 77)
-    for topics, wanted, count in (([GOOD], True, 2), ([GOOD], False, 1), ([GOOD, listed], True, 2)):
-        found = balance_start(WHOLE, topics, ["b:1"], BrokerSettings(), change_events=wanted)
-        assert isinstance(found, BalanceStart)
-        assert len(found.topics) == count
+    for topics, expected, count in (([GOOD], True, 2), ([GOOD], False, 1), ([GOOD, listed], True, 2)):
+        result = balance_start(WHOLE, topics, ["b:1"], BrokerSettings(), change_events=expected)
+        assert isinstance(result, BalanceStart)
+        assert len(result.topics) == count
 
 
 def test_a_topic_of_which_only_traffic_is_known_has_no_sessions_and_stays_as_it_is() -> None:

@@ -255,9 +255,9 @@ def test_the_deviation_after_a_pair_counts_what_came_back() -> None:
         PublishedLoad(f"b:{at}", load, 1000 * load, 1000 * load, 0.0, NOW_MS)
         for at, load in enumerate((1.0, 0.6, 0.6, 0.2))
     )
-    top = {each.broker: (bundle(f"{each.broker}-x", 100), bundle(f"{each.broker}-y", 200)) for each in loads}
+    top = {load.broker: (bundle(f"{load.broker}-x", 100), bundle(f"{load.broker}-y", 200)) for load in loads}
     top["b:0"] = (bundle("a", 600), bundle("b", 601))
-    seen = TransferView(loads, tuple(each.broker for each in loads), top, NOW_MS)
+    seen = TransferView(loads, tuple(load.broker for load in loads), top, NOW_MS)
     _, cycle = shed_transfer(TransferMemory(), seen, DEBUG)
     assert [len(cycle.decisions), *((pair.fuller, pair.emptier) for pair in cycle.pairs)] == [3, ("b:0", "b:3")]
 

@@ -19,7 +19,7 @@ FIVE = NamespaceBundles("t/n", (0, 10, 20, 30, 40, 0xFFFFFFFF))
 
 def start(topics: list[BalancedTopic], owners: str = "") -> BalanceStart:
     """``owners``: one digit for each bundle, of the broker that owns it."""
-    found = balance_start(
+    result = balance_start(
         FIVE,
         topics,
         ["b:1", "b:2", "b:3"],
@@ -27,8 +27,8 @@ def start(topics: list[BalancedTopic], owners: str = "") -> BalanceStart:
         owners={str(bundle): f"b:{owner}" for bundle, owner in zip(FIVE, owners, strict=False)},
         change_events=False,
     )
-    assert isinstance(found, BalanceStart)
-    return found
+    assert isinstance(result, BalanceStart)
+    return result
 
 
 def topic(position: int, *rates: float, growth: float = 1.0) -> BalancedTopic:

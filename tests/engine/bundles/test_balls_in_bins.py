@@ -32,8 +32,8 @@ def test_the_fullest_bin_is_what_all_throws_give_on_average(balls: int, weights:
     [(521, 100, 521), (600, 1, 2), (601, 1, 2), (1000, 9, 10), (1000, 6, 10), (1500, 1, 3), (1200, 1, 100)],
 )
 def test_the_fuller_of_two_bins_is_the_one_of_the_binomial_law(balls: int, weight: int, of: int) -> None:
-    found = expected_fullest(balls, (weight / of, (of - weight) / of))
-    assert found == pytest.approx(float(exact.fuller_of_two(balls, weight, of)), abs=1e-8)
+    result = expected_fullest(balls, (weight / of, (of - weight) / of))
+    assert result == pytest.approx(float(exact.fuller_of_two(balls, weight, of)), abs=1e-8)
 
 
 @pytest.mark.parametrize("half", [5_000, 50_000])
@@ -55,8 +55,8 @@ def test_empty_bins_are_what_all_throws_leave_on_average(balls: int, weights: tu
 def test_the_number_of_bins_with_a_ball_has_the_chances_of_all_throws(balls: int, bins: int) -> None:
     chances = [float(chance) for chance in exact.occupied(balls, bins)]
     for limit in (1, 2, bins, bins + 1, bins + 2, bins + 9):
-        found = occupied_below(balls, bins, limit)
-        assert found == pytest.approx([*chances, *[0.0] * limit][:limit], abs=1e-12)
+        result = occupied_below(balls, bins, limit)
+        assert result == pytest.approx([*chances, *[0.0] * limit][:limit], abs=1e-12)
 
 
 @pytest.mark.parametrize("bins", [1, 2, 3, 40, 90, 200, 1000])

@@ -23,11 +23,11 @@ def compare(msgs: Sequence[float], octets: Sequence[float], most_msgs: int, most
     rates = np.array([msgs, msgs, octets, octets]) / 2
     names = PickedNames([f"t{at}" for at in range(count)], np.arange(count))
     loads = LoadColumns(names, hashes, rates, np.ones(count, dtype=bool))
-    found = flow_cuts_of_one(loads, FlowLimits(most_msgs, most_megabytes * BYTES_PER_MBYTE, 0))
+    cuts = flow_cuts_of_one(loads, FlowLimits(most_msgs, most_megabytes * BYTES_PER_MBYTE, 0))
     places = [oracle.Placed(f"t{at}", at * STEP, tuple(rates[:, at].tolist())) for at in range(count)]
     limits = (most_msgs, most_megabytes, 0)
-    assert list(found or ()) == oracle.cuts((0, oracle.TOP), "flow_or_qps_equally_divide", (), places, limits)
-    return found or ()
+    assert list(cuts or ()) == oracle.cuts((0, oracle.TOP), "flow_or_qps_equally_divide", (), places, limits)
+    return cuts or ()
 
 
 @pytest.mark.parametrize(

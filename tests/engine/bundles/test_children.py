@@ -34,9 +34,9 @@ NARROW = NamespaceBundles("t/n", (0, 1, 9, FULL_UPPER_BOUND))
 def test_a_refusal_has_its_field_its_status_and_its_listener(
     bundles: NamespaceBundles, place: int, number: int, cuts: list[int] | None, refusal: tuple[str, str, int, str]
 ) -> None:
-    found = split_bundles(bundles, bundles[place], number, cuts)
-    assert isinstance(found, SplitRefusal)
-    assert (found.error, found.field, found.status, found.stage) == refusal
+    result = split_bundles(bundles, bundles[place], number, cuts)
+    assert isinstance(result, SplitRefusal)
+    assert (result.error, result.field, result.status, result.stage) == refusal
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_a_refusal_has_its_field_its_status_and_its_listener(
     ],
 )
 def test_the_cut_that_is_outside_is_named(cuts: list[int], outside: int) -> None:
-    found = split_bundles(HALVES, HALVES[1], 2, cuts)
-    assert isinstance(found, SplitRefusal)
-    assert f" {outside} ({outside:#010x}) " in found.message
+    bundles = split_bundles(HALVES, HALVES[1], 2, cuts)
+    assert isinstance(bundles, SplitRefusal)
+    assert f" {outside} ({outside:#010x}) " in bundles.message
 
 
 def test_as_many_parts_as_the_model_makes_and_as_the_width_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = split_bundles(NARROW, NARROW[1], 8)
-    assert isinstance(found, SplitResult)
-    assert found.children == tuple(BundleRange(low, low + 1) for low in range(1, 9))
+    bundles = split_bundles(NARROW, NARROW[1], 8)
+    assert isinstance(bundles, SplitResult)
+    assert bundles.children == tuple(BundleRange(low, low + 1) for low in range(1, 9))
     monkeypatch.setattr(children, "MAX_BUNDLES", 50)
     most, one_more = (split_bundles(WHOLE, WHOLE[0], number) for number in (50, 51))
     assert isinstance(most, SplitResult) and len(most.bundles) == 50

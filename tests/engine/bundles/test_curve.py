@@ -23,13 +23,13 @@ SHIPPED = FlowLimits(30_000, 100 * 1_048_576, 10)
 
 def curve(topics: list[TopicLoad], limits: FlowLimits = SHIPPED, rule: FlowRule = "merged") -> FlowCurve:
     """The curve, which is the same from columns where no topic is bad."""
-    found = flow_curve(BUNDLE, topics, limits, rule)
-    assert isinstance(found, FlowCurve), found
-    if not found.bad_topics:
+    result = flow_curve(BUNDLE, topics, limits, rule)
+    assert isinstance(result, FlowCurve), result
+    if not result.bad_topics:
         large = flow_curve_of_columns(BUNDLE, columns([BalancedTopic(topic) for topic in topics]).loads, limits, rule)
         assert isinstance(large, FlowCurve), large
-        assert replace(large, points=tuple(large.points), idle=tuple(large.idle)) == found
-    return found
+        assert replace(large, points=tuple(large.points), idle=tuple(large.idle)) == result
+    return result
 
 
 def test_the_proposals_own_example_gives_105_by_its_rule_and_106_by_the_merged_one() -> None:
@@ -72,20 +72,20 @@ def test_the_gates_are_the_limits_and_the_threshold_and_the_proposed_rule_has_no
 
 
 def test_bytes_exactly_on_the_gate_pass_it_and_exactly_on_the_limit_fit() -> None:
-    found = curve([TopicLoad("a", 5, 0.0, 0.0, 500.0), TopicLoad("b", 9, 0.0, 0.0, 500.0)], FlowLimits(10, 1000, 0))
-    assert (found.outcome, found.gate_bytes_per_sec, found.cuts) == ("fits", 1000.0, ())
+    result = curve([TopicLoad("a", 5, 0.0, 0.0, 500.0), TopicLoad("b", 9, 0.0, 0.0, 500.0)], FlowLimits(10, 1000, 0))
+    assert (result.outcome, result.gate_bytes_per_sec, result.cuts) == ("fits", 1000.0, ())
 
 
 def test_a_trickle_is_traffic() -> None:
     topics = [TopicLoad("a", 5, 0.5), TopicLoad("b", 9, 0.0, 0.0, 0.25), TopicLoad("c", 12)]
-    found = curve(topics, FlowLimits(0, 0, 0))
-    assert ([point.topic for point in found.points], found.idle, found.positions) == (["a", "b"], ("c",), (8,))
+    result = curve(topics, FlowLimits(0, 0, 0))
+    assert ([point.topic for point in result.points], result.idle, result.positions) == (["a", "b"], ("c",), (8,))
 
 
 def test_half_is_passed_only_beyond_it_and_by_messages_or_by_bytes() -> None:
     equal = [TopicLoad("a", 21, 10.0, 0.0, 10.0), TopicLoad("b", 31, 10.0, 0.0, 10.0)]
-    found = curve(equal, rule="proposed")
-    assert [(cut.position, cut.before, cut.cause, cut.parts) for cut in found.cuts] == [(26, 21, "both", True)]
+    result = curve(equal, rule="proposed")
+    assert [(cut.position, cut.before, cut.cause, cut.parts) for cut in result.cuts] == [(26, 21, "both", True)]
     first = curve([TopicLoad("a", 21, 11.0, 0.0, 10.0), equal[1]], rule="proposed")
     assert [(cut.position, cut.before, cut.cause, cut.parts) for cut in first.cuts] == [(10, 0, "MsgRate", False)]
     by_bytes = curve([TopicLoad("a", 21, 10.0, 0.0, 11.0), equal[1]], rule="proposed")
@@ -124,32 +124,32 @@ def test_the_cause_of_a_cut_is_what_is_above_its_level(sums: tuple[float, float]
     ],
 )
 def test_B07_without_a_cut_the_curve_says_why(topics: list[TopicLoad], outcome: str) -> None:
-    found = curve(topics, FlowLimits(1000, 10**12, 10))
-    assert found.outcome == outcome
-    assert bool(found.cuts) is (outcome == "cut")
+    result = curve(topics, FlowLimits(1000, 10**12, 10))
+    assert result.outcome == outcome
+    assert bool(result.cuts) is (outcome == "cut")
 
 
 def test_B07_a_total_exactly_on_the_gate_passes_it_and_can_still_fit() -> None:
-    found = curve([TopicLoad("a", 5, 500.0), TopicLoad("b", 9, 500.0)], FlowLimits(1000, 10**12, 0))
-    assert (found.outcome, found.gate_msgs_per_sec, found.cuts) == ("fits", 1000.0, ())
+    result = curve([TopicLoad("a", 5, 500.0), TopicLoad("b", 9, 500.0)], FlowLimits(1000, 10**12, 0))
+    assert (result.outcome, result.gate_msgs_per_sec, result.cuts) == ("fits", 1000.0, ())
 
 
 def test_B07_equal_hashes_share_the_later_ones_traffic_and_no_cut_parts_them() -> None:
     twins = [TopicLoad("a", 100, 10.0), TopicLoad("b", 100, 2000.0), TopicLoad("c", 101, 2000.0)]
-    found = curve(twins, FlowLimits(1000, 10**12, 10))
-    assert found.positions == (101, 101)
-    assert [point.msgs_per_sec for point in found.points] == [2000.0, 2000.0, 2000.0]
-    assert found.total_msgs_per_sec == 4010.0
-    assert [cut.parts for cut in found.cuts] == [False, True]
-    assert [problem.error for problem in found.problems] == ["EqualHashes"]
+    result = curve(twins, FlowLimits(1000, 10**12, 10))
+    assert result.positions == (101, 101)
+    assert [point.msgs_per_sec for point in result.points] == [2000.0, 2000.0, 2000.0]
+    assert result.total_msgs_per_sec == 4010.0
+    assert [cut.parts for cut in result.cuts] == [False, True]
+    assert [problem.error for problem in result.problems] == ["EqualHashes"]
 
 
 def test_the_proposed_rule_can_cut_outside_the_bundle_or_left_of_everything() -> None:
     bundle, limits = BundleRange(0x100, 0x200), FlowLimits(1000, 10**12, 10)
     topics = [TopicLoad("a", 300, 5000.0), TopicLoad("b", 400, 10.0)]
-    found = flow_curve(bundle, topics, limits, "proposed")
-    assert isinstance(found, FlowCurve)
-    assert [(cut.position, cut.inside, cut.parts) for cut in found.cuts] == [(150, False, False)]
+    result = flow_curve(bundle, topics, limits, "proposed")
+    assert isinstance(result, FlowCurve)
+    assert [(cut.position, cut.inside, cut.parts) for cut in result.cuts] == [(150, False, False)]
 
 
 def test_bad_rates_are_left_out_counted_and_named_while_the_good_ones_are_drawn() -> None:
@@ -166,12 +166,12 @@ def test_bad_rates_are_left_out_counted_and_named_while_the_good_ones_are_drawn(
 
 def test_an_empty_bundle_is_refused_and_names_the_topics() -> None:
     for topics in ([], [TopicLoad("outside", 0x300, 5.0)], [TopicLoad("nan", 5, float("nan"))]):
-        found = flow_curve(BUNDLE, topics, SHIPPED)
-        assert isinstance(found, Rejection)
-        assert (found.error, found.field) == ("EmptyBundle", "topics")
+        result = flow_curve(BUNDLE, topics, SHIPPED)
+        assert isinstance(result, Rejection)
+        assert (result.error, result.field) == ("EmptyBundle", "topics")
 
 
 def test_idle_topics_are_listed_and_draw_no_point() -> None:
-    found = curve([*EXAMPLE, TopicLoad("idle", 200), TopicLoad("unopened", 201, has_stats=False)])
-    assert found.idle == ("idle", "unopened")
-    assert len(found.points) == len(EXAMPLE)
+    result = curve([*EXAMPLE, TopicLoad("idle", 200), TopicLoad("unopened", 201, has_stats=False)])
+    assert result.idle == ("idle", "unopened")
+    assert len(result.points) == len(EXAMPLE)

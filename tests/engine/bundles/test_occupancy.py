@@ -27,20 +27,20 @@ from engine.errors import Rejection
 
 
 def expected(topics: int, bundles: int, brokers: int) -> ExpectedOccupancy:
-    found = expected_occupancy(topics, bundles, brokers)
-    assert isinstance(found, ExpectedOccupancy), found
-    return found
+    occupancy = expected_occupancy(topics, bundles, brokers)
+    assert isinstance(occupancy, ExpectedOccupancy), occupancy
+    return occupancy
 
 
 @pytest.mark.parametrize(("topics", "bundles", "brokers"), [(1, 1, 1), (2, 2, 2), (3, 4, 2), (5, 3, 4), (6, 4, 3)])
 def test_expectations_equal_the_mean_over_every_possible_throw(topics: int, bundles: int, brokers: int) -> None:
     throws = list(product(range(bundles), repeat=topics))
-    found = expected(topics, bundles, brokers)
-    assert found.empty_bundles == pytest.approx(mean(bundles - len(set(throw)) for throw in throws))
-    assert found.fullest_bundle == pytest.approx(mean(max(map(throw.count, throw)) for throw in throws))
-    assert found.idle_brokers == pytest.approx(mean(max(brokers - len(set(throw)), 0) for throw in throws))
+    result = expected(topics, bundles, brokers)
+    assert result.empty_bundles == pytest.approx(mean(bundles - len(set(throw)) for throw in throws))
+    assert result.fullest_bundle == pytest.approx(mean(max(map(throw.count, throw)) for throw in throws))
+    assert result.idle_brokers == pytest.approx(mean(max(brokers - len(set(throw)), 0) for throw in throws))
     dealt = [[bundle % brokers for bundle in throw] for throw in throws]
-    assert found.fullest_broker_dealt == pytest.approx(mean(max(map(each.count, each)) for each in dealt))
+    assert result.fullest_broker_dealt == pytest.approx(mean(max(map(each.count, each)) for each in dealt))
 
 
 def test_unequal_shares_are_exact_too() -> None:
@@ -52,9 +52,9 @@ def test_unequal_shares_are_exact_too() -> None:
 
 
 def test_nothing_thrown_leaves_all_empty() -> None:
-    found = expected(0, 4, 3)
-    assert (found.empty_bundles, found.fullest_bundle, found.idle_brokers) == (4.0, 0.0, 3.0)
-    assert found.packed_max_over_mean == found.dealt_max_over_mean == found.bundle_max_over_mean == 1.0
+    result = expected(0, 4, 3)
+    assert (result.empty_bundles, result.fullest_bundle, result.idle_brokers) == (4.0, 0.0, 3.0)
+    assert result.packed_max_over_mean == result.dealt_max_over_mean == result.bundle_max_over_mean == 1.0
     assert occupied_below(0, 4, 2) == (1.0, 0.0)
 
 
@@ -75,17 +75,21 @@ def test_chances_that_are_left_out_are_next_to_nothing(balls: int, bins: int) ->
         moved = [0.0, *(chance * (bins - at) / bins for at, chance in enumerate(chances))]
         chances = [chance * at / bins + moved[at] for at, chance in enumerate(chances)]
     for limit in (1, 2, 10, 25, 90):
-        found = occupied_below(balls, bins, limit)
+        result = occupied_below(balls, bins, limit)
         wanted = (*chances, *(0.0,) * limit)[:limit]
-        assert found == pytest.approx(wanted, abs=1e-12)
+        assert result == pytest.approx(wanted, abs=1e-12)
 
 
 def test_shares_and_ratios_of_given_expectations_can_be_checked_by_hand() -> None:
-    found = ExpectedOccupancy(8, 4, 2, 1.0, 3.0, 0.5, 5.0)
-    assert (found.mean_per_bundle, found.mean_per_broker) == (2.0, 4.0)
-    assert (found.empty_bundle_share, found.idle_broker_share) == (0.25, 0.25)
-    assert found.fullest_broker_packed == 8 / 2 + (1 - 1 / 2) * 3.0 == 5.5
-    assert (found.bundle_max_over_mean, found.dealt_max_over_mean, found.packed_max_over_mean) == (1.5, 1.25, 1.375)
+    occupancy = ExpectedOccupancy(8, 4, 2, 1.0, 3.0, 0.5, 5.0)
+    assert (occupancy.mean_per_bundle, occupancy.mean_per_broker) == (2.0, 4.0)
+    assert (occupancy.empty_bundle_share, occupancy.idle_broker_share) == (0.25, 0.25)
+    assert occupancy.fullest_broker_packed == 8 / 2 + (1 - 1 / 2) * 3.0 == 5.5
+    assert (occupancy.bundle_max_over_mean, occupancy.dealt_max_over_mean, occupancy.packed_max_over_mean) == (
+        1.5,
+        1.25,
+        1.375,
+    )
 
 
 def test_the_largest_numbers_of_the_model_are_answered_and_one_more_is_not() -> None:
@@ -105,10 +109,14 @@ def test_the_largest_numbers_of_the_model_are_answered_and_one_more_is_not() -> 
 
 
 def test_a_million_topics_and_a_thousand_brokers_are_answered() -> None:
-    found = expected_occupancy(1_000_000, 4096, 1024)
-    assert not isinstance(found, Rejection)
-    assert found.mean_per_bundle < found.fullest_bundle < found.mean_per_bundle + 6 * found.mean_per_bundle**0.5
-    assert found.idle_brokers == 0.0
+    occupancy = expected_occupancy(1_000_000, 4096, 1024)
+    assert not isinstance(occupancy, Rejection)
+    assert (
+        occupancy.mean_per_bundle
+        < occupancy.fullest_bundle
+        < occupancy.mean_per_bundle + 6 * occupancy.mean_per_bundle**0.5
+    )
+    assert occupancy.idle_brokers == 0.0
     few = expected_occupancy(2_000, 64, 1_024)
     assert not isinstance(few, Rejection) and few.idle_brokers == pytest.approx(960)
 
@@ -145,9 +153,9 @@ def test_the_explanation_holds_the_numbers_and_says_when_the_cap_is_passed() -> 
 
 def test_a_bound_that_chance_does_not_allow_is_refused_with_the_best_there_is() -> None:
     """Five topics on ten brokers: the fullest has one at least, twice the mean, and the bound adds the mean."""
-    found = bundles_needed(5, 10, max_over_mean=1.5)
-    assert isinstance(found, Rejection)
-    assert (found.error, found.field) == ("Unattainable", "max_over_mean")
+    result = bundles_needed(5, 10, max_over_mean=1.5)
+    assert isinstance(result, Rejection)
+    assert (result.error, result.field) == ("Unattainable", "max_over_mean")
 
 
 @pytest.mark.parametrize(
@@ -166,47 +174,47 @@ def test_a_bound_that_chance_does_not_allow_is_refused_with_the_best_there_is() 
     ],
 )
 def test_bad_numbers_are_refused_by_name(topics: int, brokers: int, bounds: dict[str, Any], field: str) -> None:
-    found = bundles_needed(topics, brokers, **bounds)
-    assert isinstance(found, Rejection)
-    assert found.field == field
+    result = bundles_needed(topics, brokers, **bounds)
+    assert isinstance(result, Rejection)
+    assert result.field == field
 
 
 def test_counts_add_up_and_stand_beside_what_chance_does() -> None:
     boundaries = default_boundaries(8)
     assert isinstance(boundaries, tuple)
     topics = [topic_load(f"persistent://t/n/x-partition-{place}") for place in range(100)]
-    found = count_occupancy(NamespaceBundles("t/n", boundaries), topics, ["b:1", "b:2", "b:3"])
-    assert isinstance(found, CountedOccupancy), found
-    assert sum(found.per_bundle) == sum(count for _, count in found.per_broker) == found.topics == 100
-    assert found.expected == expected(100, 8, 3)
-    assert (found.fullest_bundle, found.unplaced) == (max(found.per_bundle), ())
+    occupancy = count_occupancy(NamespaceBundles("t/n", boundaries), topics, ["b:1", "b:2", "b:3"])
+    assert isinstance(occupancy, CountedOccupancy), occupancy
+    assert sum(occupancy.per_bundle) == sum(count for _, count in occupancy.per_broker) == occupancy.topics == 100
+    assert occupancy.expected == expected(100, 8, 3)
+    assert (occupancy.fullest_bundle, occupancy.unplaced) == (max(occupancy.per_bundle), ())
 
 
 def test_B14_a_topic_below_the_first_boundary_is_counted_as_unplaced() -> None:
     upper = NamespaceBundles("t/n", (1000, 0xFFFFFFFF))
-    found = count_occupancy(upper, [TopicLoad("low", 5), TopicLoad("high", 5000)], ["b:1"])
-    assert isinstance(found, CountedOccupancy)
-    assert (found.per_bundle, found.unplaced) == ((1,), ("low",))
-    assert found.expected == expected(1, 1, 1), "only the placed topics are beside chance"
+    occupancy = count_occupancy(upper, [TopicLoad("low", 5), TopicLoad("high", 5000)], ["b:1"])
+    assert isinstance(occupancy, CountedOccupancy)
+    assert (occupancy.per_bundle, occupancy.unplaced) == ((1,), ("low",))
+    assert occupancy.expected == expected(1, 1, 1), "only the placed topics are beside chance"
 
 
 def test_a_count_says_how_many_are_empty_idle_and_fullest() -> None:
     bundles = NamespaceBundles("t/n", (0, 10, 20, 30, 40, 0xFFFFFFFF))
     topics = [TopicLoad(f"at-{at}", at) for at in (0, 9, 10, 15, 19, 40)]
-    found = count_occupancy(bundles, topics, ["b:1", "b:2", "b:3", "b:4"])
-    assert isinstance(found, CountedOccupancy)
-    assert found.per_bundle == (2, 3, 0, 0, 1)
-    assert found.per_broker == (("b:1", 3), ("b:2", 3), ("b:3", 0), ("b:4", 0))
-    assert (found.topics, found.empty_bundles, found.idle_brokers) == (6, 2, ("b:3", "b:4"))
-    assert (found.fullest_bundle, found.fullest_broker) == (3, 3)
+    occupancy = count_occupancy(bundles, topics, ["b:1", "b:2", "b:3", "b:4"])
+    assert isinstance(occupancy, CountedOccupancy)
+    assert occupancy.per_bundle == (2, 3, 0, 0, 1)
+    assert occupancy.per_broker == (("b:1", 3), ("b:2", 3), ("b:3", 0), ("b:4", 0))
+    assert (occupancy.topics, occupancy.empty_bundles, occupancy.idle_brokers) == (6, 2, ("b:3", "b:4"))
+    assert (occupancy.fullest_bundle, occupancy.fullest_broker) == (3, 3)
 
 
 def test_owners_decide_and_strangers_are_refused() -> None:
     halves = NamespaceBundles("t/n", (0, 100, 0xFFFFFFFF))
     owners = {str(bundle): "b:2" for bundle in halves}
-    found = count_occupancy(halves, [TopicLoad("a", 5), TopicLoad("b", 500)], ["b:1", "b:2"], owners)
-    assert isinstance(found, CountedOccupancy)
-    assert (found.per_broker, found.idle_brokers) == ((("b:1", 0), ("b:2", 2)), ("b:1",))
+    occupancy = count_occupancy(halves, [TopicLoad("a", 5), TopicLoad("b", 500)], ["b:1", "b:2"], owners)
+    assert isinstance(occupancy, CountedOccupancy)
+    assert (occupancy.per_broker, occupancy.idle_brokers) == ((("b:1", 0), ("b:2", 2)), ("b:1",))
     for brokers, field in ((["b:1"], "owners"), ([], "brokers")):
         refused = count_occupancy(halves, [], brokers, owners)
         assert isinstance(refused, Rejection) and refused.field == field

@@ -13,21 +13,26 @@ from engine.errors import Rejection
 
 
 def needed(*numbers: int, **bounds: Any) -> BundlesNeeded:
-    found = bundles_needed(*numbers, **bounds)
-    assert isinstance(found, BundlesNeeded), found
-    return found
+    result = bundles_needed(*numbers, **bounds)
+    assert isinstance(result, BundlesNeeded), result
+    return result
 
 
 def expected(*numbers: int) -> ExpectedOccupancy:
-    found = expected_occupancy(*numbers)
-    assert isinstance(found, ExpectedOccupancy), found
-    return found
+    occupancy = expected_occupancy(*numbers)
+    assert isinstance(occupancy, ExpectedOccupancy), occupancy
+    return occupancy
 
 
 def test_one_and_a_half_times_the_mean_and_one_idle_broker_in_a_hundred_are_allowed() -> None:
     """Eight topics on three brokers: 17 bundles leave too much on one, 7 too much idle."""
-    found = needed(8, 3)
-    assert (found.bundles, found.max_over_mean, found.idle_share, found.governed_by) == (18, 1.5, 0.01, "max_over_mean")
+    result = needed(8, 3)
+    assert (result.bundles, result.max_over_mean, result.idle_share, result.governed_by) == (
+        18,
+        1.5,
+        0.01,
+        "max_over_mean",
+    )
     assert expected(8, 17, 3).packed_max_over_mean > 1.5 >= expected(8, 18, 3).packed_max_over_mean
     idle = needed(8, 3, max_over_mean=3.0)
     assert idle.governed_by == "idle_share"
@@ -45,8 +50,8 @@ def test_the_table_has_the_powers_of_two_up_to_one_that_is_enough_and_the_answer
 @pytest.mark.parametrize(("bundles", "within"), [(127, True), (128, True), (129, False)])
 def test_up_to_128_bundles_can_come_of_automatic_splitting(bundles: int, within: bool) -> None:
     bound = expected(1000, bundles, 7).packed_max_over_mean + 1e-9
-    found = needed(1000, 7, max_over_mean=bound)
-    assert (found.bundles, found.within_maximum) == (bundles, within)
+    result = needed(1000, 7, max_over_mean=bound)
+    assert (result.bundles, result.within_maximum) == (bundles, within)
     assert needed(1000, 7, max_over_mean=bound, maximum_bundles=bundles).within_maximum
     assert not needed(1000, 7, max_over_mean=bound, maximum_bundles=bundles - 1).within_maximum
 

@@ -15,9 +15,9 @@ TOP = 0xFFFFFFFF
 
 
 def findings(topics: list[TopicLoad], limits: FlowLimits) -> list[SplitWarning]:
-    found = topic_findings(topics, limits)
-    assert topic_findings(columns([BalancedTopic(topic) for topic in topics]).loads, limits) == found
-    return found
+    result = topic_findings(topics, limits)
+    assert topic_findings(columns([BalancedTopic(topic) for topic in topics]).loads, limits) == result
+    return result
 
 
 def topic(name: str, msgs: float, octets: float, position: int = 0) -> TopicLoad:
@@ -42,11 +42,11 @@ def test_the_hottest_topic_is_the_farthest_above_one_of_its_limits(
     most_msgs: int, most_bytes: int, hottest: str
 ) -> None:
     topics = {each.name: each for each in (topic("a", 200.0, 8.0), topic("b", 250.0, 8.0), topic("c", 0.0, 3000.0))}
-    (found,) = findings(
+    (result,) = findings(
         [*topics.values(), TopicLoad("x", 1, 1e9, has_stats=False)], FlowLimits(most_msgs, most_bytes, 0)
     )
     expected = topics[hottest]
-    assert found == SplitWarning(
+    assert result == SplitWarning(
         "hot-topic", topics=(hottest,), msgs_per_sec=expected.msgs_per_sec, bytes_per_sec=expected.bytes_per_sec
     )
 
@@ -54,14 +54,18 @@ def test_the_hottest_topic_is_the_farthest_above_one_of_its_limits(
 @pytest.mark.parametrize(("msgs", "octets", "limits", "hottest"), [(3, 2, (2, 1), "b"), (2, 3, (1, 2), "a")])
 def test_a_limit_of_one_is_one(msgs: float, octets: float, limits: tuple[int, int], hottest: str) -> None:
     """Twice its limit is farther above than one and a half times."""
-    (found,) = findings([topic("a", msgs, 0.0), topic("b", 0.0, octets)], FlowLimits(*limits, 0))
-    assert found.topics == (hottest,)
+    (result,) = findings([topic("a", msgs, 0.0), topic("b", 0.0, octets)], FlowLimits(*limits, 0))
+    assert result.topics == (hottest,)
 
 
 def test_a_topic_on_its_limits_is_not_hot() -> None:
     assert findings([topic("a", 100.0, 1000.0)], FlowLimits(100, 1000, 0)) == []
-    assert [each.code for each in findings([topic("a", 100.0, 1000.5)], FlowLimits(100, 1000, 0))] == ["hot-topic"]
-    assert [each.code for each in findings([topic("a", 100.5, 1000.0)], FlowLimits(100, 1000, 0))] == ["hot-topic"]
+    assert [finding.code for finding in findings([topic("a", 100.0, 1000.5)], FlowLimits(100, 1000, 0))] == [
+        "hot-topic"
+    ]
+    assert [finding.code for finding in findings([topic("a", 100.5, 1000.0)], FlowLimits(100, 1000, 0))] == [
+        "hot-topic"
+    ]
 
 
 def test_shared_hashes_come_first_and_the_hash_that_is_lost_comes_last() -> None:

@@ -25,4 +25,4 @@ def shared(state: ClusterState) -> KeySubscription:
 
 def who(state: ClusterState) -> list[tuple[int, str]]:
     """(Id, name) of the connected consumers of it."""
-    return [(each.consumer_id, each.name) for each in shared(state).consumers]
+    return [(consumer.consumer_id, consumer.name) for consumer in shared(state).consumers]

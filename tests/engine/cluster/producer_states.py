@@ -23,4 +23,4 @@ def timeline_after(*lines: str, partitions: int = 6, start: ClusterState | None 
 
 def producers_of(timeline: Timeline) -> ProducerTopic:
     """The producers of ``orders``."""
-    return next(each for each in timeline.state.producer_topics if each.topic == ORDERS)
+    return next(topic for topic in timeline.state.producer_topics if topic.topic == ORDERS)

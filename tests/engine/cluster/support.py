@@ -20,9 +20,9 @@ AUDIT = "persistent://shop/eu/audit"
 
 
 def quarter_boundaries() -> tuple[int, ...]:
-    found = default_boundaries(4)
-    assert isinstance(found, tuple)
-    return found
+    boundaries = default_boundaries(4)
+    assert isinstance(boundaries, tuple)
+    return boundaries
 
 
 def cluster(

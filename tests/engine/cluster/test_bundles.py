@@ -86,9 +86,9 @@ def test_hot_picks_the_bundle_with_the_traffic() -> None:
     state = cluster(loads={hot: Load(throughput_in_bytes_per_sec=5e6), f"{ORDERS}-partition-0": Load(1.0)})
     (event,) = decide(state, SplitBundle("shop/eu", "HOT"))
 
-    found = bundle_of_topic(bundles_of(state, "shop/eu"), hot)
+    topic = bundle_of_topic(bundles_of(state, "shop/eu"), hot)
 
-    assert found is not None and (event.lower, event.upper) == (found.lower, found.upper)
+    assert topic is not None and (event.lower, event.upper) == (topic.lower, topic.upper)
 
 
 def test_flow_split_works_as_the_default_and_cuts_between_the_loads() -> None:
@@ -106,9 +106,9 @@ def test_flow_split_works_as_the_default_and_cuts_between_the_loads() -> None:
 
 def test_partitions_without_statistics_count_as_topics_and_stand_last() -> None:
     loads = {f"{ORDERS}-partition-{n}": Load(1.0) for n in (2, 0)}
-    found = topic_loads(cluster(partitions=3, loads=loads), "shop/eu")
+    result = topic_loads(cluster(partitions=3, loads=loads), "shop/eu")
 
-    assert [(each.name[-11:], each.has_stats) for each in found] == [
+    assert [(each.name[-11:], each.has_stats) for each in result] == [
         ("op/eu/audit", False),
         ("partition-0", True),
         ("partition-2", True),
@@ -147,13 +147,13 @@ def listed(state: ClusterState, namespace: str) -> list[TopicLoad]:
             for partition in topic.partition_names():
                 metadata_only = topic.partitions > 0 and partition not in state.loads
                 ranked.append((metadata_only, name.domain == NON_PERSISTENT, partition))
-    found = []
+    result = []
     for *_, partition in sorted(ranked):
         load = state.loads.get(partition)
         rates = () if load is None else (load.msg_rate_in, load.msg_rate_out)
         size = () if load is None else (load.throughput_in_bytes_per_sec, load.throughput_out_bytes_per_sec)
-        found.append(topic_load(partition, *rates, *size, has_stats=load is not None))
-    return found
+        result.append(topic_load(partition, *rates, *size, has_stats=load is not None))
+    return result
 
 
 def test_topics_are_listed_as_a_broker_lists_them() -> None:

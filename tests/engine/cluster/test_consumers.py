@@ -93,11 +93,13 @@ def test_F07_all_leave_then_one_returns_and_is_active_everywhere() -> None:
 
 def test_F08_a_lower_level_takes_over_only_when_the_higher_one_is_gone() -> None:
     state = after(cluster(["a"]), AddConsumer("billing", "standby", 1))
-    assert {each.name for each in active_consumers(state, state.subscriptions[0]).values() if each} == {"a"}
+    assert {consumer.name for consumer in active_consumers(state, state.subscriptions[0]).values() if consumer} == {"a"}
 
     state = after(state, KillConsumer("billing", 0))
 
-    assert {each.name for each in active_consumers(state, state.subscriptions[0]).values() if each} == {"standby"}
+    assert {consumer.name for consumer in active_consumers(state, state.subscriptions[0]).values() if consumer} == {
+        "standby"
+    }
 
 
 def test_F13_equal_names_do_not_stall() -> None:

@@ -126,11 +126,11 @@ WRONG: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(("line", "error", "word", "piece"), WRONG, ids=lambda value: value[:40])
 def test_a_line_that_cannot_be_read_names_the_word_at_fault(line: str, error: str, word: str, piece: str) -> None:
-    found = parse_command(line, cluster(["a", "b", "c", "twin", "twin"]))
+    command = parse_command(line, cluster(["a", "b", "c", "twin", "twin"]))
 
-    assert isinstance(found, Rejection)
-    assert (error, word) == (found.error, found.field)
-    assert piece in found.message
+    assert isinstance(command, Rejection)
+    assert (error, word) == (command.error, command.field)
+    assert piece in command.message
 
 
 def test_the_subscription_in_view_is_meant_unless_another_is_named() -> None:

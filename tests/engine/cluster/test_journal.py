@@ -41,8 +41,8 @@ def grown() -> Timeline:
     return timeline.undo()
 
 
-def told(timeline: Timeline) -> tuple[object, ...]:
-    """Everything that a timeline tells."""
+def contents(timeline: Timeline) -> tuple[object, ...]:
+    """Everything that a timeline holds."""
     return (
         timeline.seed,
         timeline.source,
@@ -62,9 +62,9 @@ def created(path: Path, timeline: Timeline, disk: Disk | None = None) -> Journal
 
 
 def resumed(path: Path, disk: Disk | None = None) -> Resumed:
-    found = Journal.resume(path, disk=disk)
-    assert isinstance(found, Resumed), found
-    return found
+    result = Journal.resume(path, disk=disk)
+    assert isinstance(result, Resumed), result
+    return result
 
 
 def add(timeline: Timeline, name: str) -> Timeline:
@@ -82,7 +82,7 @@ def test_what_was_saved_at_once_and_what_was_saved_step_by_step_read_back(path: 
     """Branches, the cursor, the seed, names of every kind; and the state is the same byte for byte."""
     timeline = grown()
     created(path, timeline).close()
-    assert told(recover(path)[0]) == told(timeline)
+    assert contents(recover(path)[0]) == contents(timeline)
     assert recover(path)[1] == ()
 
     other = tmp_path / "step-by-step"
@@ -93,21 +93,21 @@ def test_what_was_saved_at_once_and_what_was_saved_step_by_step_read_back(path: 
             assert journal.save(growing) is None
         growing = growing.go_to(2)
         assert journal.save(growing) is None
-        assert told(recover(other)[0]) == told(growing), "a move of the cursor is saved"
+        assert contents(recover(other)[0]) == contents(growing), "a move of the cursor is saved"
         growing = add(add(growing, "x"), "y").undo()
         assert journal.save(growing) is None
-    assert told(recover(other)[0]) == told(timeline)
+    assert contents(recover(other)[0]) == contents(timeline)
 
 
 def test_a_resumed_journal_goes_on(path: Path) -> None:
     created(path, grown()).close()
 
-    found = resumed(path)
-    timeline = add(found.timeline.switch_branch(0), "z")
-    assert found.journal.save(timeline) is None
-    found.journal.close()
+    result = resumed(path)
+    timeline = add(result.timeline.switch_branch(0), "z")
+    assert result.journal.save(timeline) is None
+    result.journal.close()
 
-    assert told(recover(path)[0]) == told(timeline)
+    assert contents(recover(path)[0]) == contents(timeline)
 
 
 def test_nothing_new_writes_nothing(path: Path) -> None:
@@ -131,8 +131,8 @@ def test_a_line_torn_at_every_byte_costs_that_line_and_nothing_else(path: Path) 
 
     for cut in range(len(last)):
         path.write_bytes(kept + last[:cut])
-        found, problems = recover(path)
-        assert told(found) == told(timeline), f"cut after {cut} bytes"
+        result, problems = recover(path)
+        assert contents(result) == contents(timeline), f"cut after {cut} bytes"
         assert len(problems) == (1 if cut else 0)
         if cut in (1, len(last) // 2, len(last) - 1):
             again = resumed(path)
@@ -160,9 +160,9 @@ def test_a_torn_tail_is_set_aside_with_its_reason(path: Path, tail: bytes, reaso
     lines = path.read_bytes().count(b"\n")
     path.write_bytes(path.read_bytes() + tail)
 
-    found, (problem,) = recover(path)
+    result, (problem,) = recover(path)
 
-    assert told(found) == told(grown())
+    assert contents(result) == contents(grown())
     assert reason in problem.reason
     assert problem.line == lines + 1
 
@@ -175,9 +175,9 @@ def test_a_damaged_line_in_the_middle_keeps_what_is_before_and_names_the_line(pa
     for at in range(0, len(damaged) - 1, 7):
         changed = damaged[:at] + bytes([damaged[at] ^ 1]) + damaged[at + 1 :]
         path.write_bytes(b"".join([*lines[:2], changed, *lines[3:]]))
-        found, (problem,) = recover(path)
+        result, (problem,) = recover(path)
         assert problem.line == 3
-        assert [step.command for step in found.log] == [COMMANDS[0]]
+        assert [step.command for step in result.log] == [COMMANDS[0]]
 
 
 def test_resuming_a_damaged_journal_keeps_the_rest_beside_it_each_time(path: Path) -> None:
@@ -185,11 +185,11 @@ def test_resuming_a_damaged_journal_keeps_the_rest_beside_it_each_time(path: Pat
     lines = path.read_bytes().splitlines(keepends=True)
     for number in (1, 2):
         path.write_bytes(b"".join([*lines[:3], b"rubbish\n", *lines[4:]]))
-        found = resumed(path)
-        found.journal.close()
+        result = resumed(path)
+        result.journal.close()
         torn = path.with_name(f"{path.name}.torn" + (".2" if number == 2 else ""))
         assert torn.read_bytes() == b"".join([b"rubbish\n", *lines[4:]])
-        assert f"the {len(lines) - 4} lines behind it" in found.problems[0].reason
+        assert f"the {len(lines) - 4} lines behind it" in result.problems[0].reason
     assert path.read_bytes() == b"".join(lines[:3])
 
 
@@ -226,9 +226,9 @@ def test_a_line_that_does_not_follow_from_those_before_is_set_aside(
     created(path, grown()).close()
     path.write_bytes(path.read_bytes() + sealed(entry))
 
-    found, (problem,) = recover(path)
+    result, (problem,) = recover(path)
 
-    assert told(found) == told(grown())
+    assert contents(result) == contents(grown())
     assert reason in problem.reason
 
 
@@ -279,7 +279,7 @@ def test_two_processes_do_not_write_one_file(path: Path) -> None:
         failure = Journal.resume(path)
         assert isinstance(failure, JournalFailure)
         assert "another process writes this journal" in str(failure)
-        assert told(recover(path)[0]) == told(grown()), "reading is allowed"
+        assert contents(recover(path)[0]) == contents(grown()), "reading is allowed"
     resumed(path).journal.close()
 
 
@@ -327,7 +327,7 @@ def test_a_disk_that_fills_at_any_byte_is_a_value_and_the_session_goes_on(path: 
             timeline = add(timeline, "meanwhile").undo()
             disk.room = 10**9
             assert journal.save(timeline) is None
-            assert told(recover(path)[0]) == told(timeline)
+            assert contents(recover(path)[0]) == contents(timeline)
 
 
 def test_a_sync_that_fails_is_not_a_save(path: Path) -> None:
@@ -341,7 +341,7 @@ def test_a_sync_that_fails_is_not_a_save(path: Path) -> None:
         assert path.read_bytes() == safe
         disk.sync_fails = False
         assert journal.save(timeline) is None
-    assert told(recover(path)[0]) == told(timeline)
+    assert contents(recover(path)[0]) == contents(timeline)
 
 
 def test_half_a_line_that_cannot_be_taken_back_is_cut_off_by_the_next_save(path: Path) -> None:
@@ -352,13 +352,13 @@ def test_half_a_line_that_cannot_be_taken_back_is_cut_off_by_the_next_save(path:
         timeline = add(before, "z")
         failure = journal.save(timeline)
         assert isinstance(failure, JournalFailure) and not failure.rolled_back
-        assert told(recover(path)[0]) == told(before), "and until then it is read past"
+        assert contents(recover(path)[0]) == contents(before), "and until then it is read past"
         disk.room = 10**9
         assert isinstance(journal.save(timeline), JournalFailure), "nothing is written behind a torn line"
         disk.truncate_fails = False
         assert journal.save(timeline) is None
-    found, problems = recover(path)
-    assert told(found) == told(timeline) and problems == ()
+    result, problems = recover(path)
+    assert contents(result) == contents(timeline) and problems == ()
 
 
 def test_a_journal_that_cannot_be_begun_leaves_no_file(path: Path) -> None:
@@ -394,13 +394,13 @@ def test_the_real_full_device_is_a_value_too(path: Path) -> None:
 
     timeline = grown()
     created(path, timeline).close()
-    found = resumed(path, DevFull())
+    result = resumed(path, DevFull())
 
-    failure = found.journal.save(add(found.timeline, "z"))
+    failure = result.journal.save(add(result.timeline, "z"))
 
     assert isinstance(failure, JournalFailure) and failure.error_number == expected
-    found.journal.close()
-    assert told(recover(path)[0]) == told(timeline)
+    result.journal.close()
+    assert contents(recover(path)[0]) == contents(timeline)
 
 
 @pytest.mark.parametrize("shown", [1, 2, 25])
@@ -420,9 +420,9 @@ def test_a_killed_process_loses_nothing_it_showed(path: Path, shown: int) -> Non
         lines += writer.stdout.readlines()
     last = max(int(line) for line in lines if line.endswith("\n"))
 
-    found = resumed(path)
-    found.journal.close()
+    result = resumed(path)
+    result.journal.close()
 
-    assert found.timeline.length >= last >= shown
-    names = [each.name for each in found.timeline.state.subscriptions[0].consumers]
-    assert names == [f"worker-{number}" for number in range(found.timeline.length)]
+    assert result.timeline.length >= last >= shown
+    names = [consumer.name for consumer in result.timeline.state.subscriptions[0].consumers]
+    assert names == [f"worker-{number}" for number in range(result.timeline.length)]

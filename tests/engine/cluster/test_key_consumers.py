@@ -25,10 +25,10 @@ def nodes(*names: str) -> ClusterState:
 
 def indices(state: ClusterState) -> dict[str, int]:
     """Name -> node index, by what each declares."""
-    found = node_ranges(POINTS, len(shared(state).consumers))
-    assert isinstance(found, tuple)
-    declared = [tuple((piece.start, piece.end) for piece in pieces) for pieces in found]
-    return {each.name: declared.index(each.declared or ()) for each in shared(state).consumers}
+    result = node_ranges(POINTS, len(shared(state).consumers))
+    assert isinstance(result, tuple)
+    declared = [tuple((piece.start, piece.end) for piece in pieces) for pieces in result]
+    return {consumer.name: declared.index(consumer.declared or ()) for consumer in shared(state).consumers}
 
 
 def test_ids_go_on_behind_those_of_other_subscriptions_and_are_never_given_twice() -> None:
@@ -80,7 +80,7 @@ def test_a_renamed_node_keeps_its_index_though_it_stands_last() -> None:
     state = after(nodes("a", "b", "c"), RenameConsumer(KEY, 3, "z"))
     assert [name for _, name in who(state)] == ["b", "c", "z"]
     assert indices(state) == {"z": 0, "b": 1, "c": 2}
-    assert [each.name for each in nodes_of(shared(state))] == ["z", "b", "c"]
+    assert [node.name for node in nodes_of(shared(state))] == ["z", "b", "c"]
     assert indices(after(state, AddConsumer(KEY, "d"))) == {"z": 0, "b": 1, "c": 2, "d": 3}
     assert indices(after(state, KillConsumer(KEY, 4))) == {"z": 0, "c": 1}
     more = after(state, ShareKeys(KEY, "consistent-sticky", 30))

@@ -70,9 +70,9 @@ def test_a_journal_whose_header_is_older_opens_and_goes_on() -> None:
     lines = [header_line(timeline), *map(step_line, timeline.log)]
     header = json.loads(lines[0])
     del header["~"], header["state"]["key_subscriptions"]
-    found = read_lines(b"".join([sealed(header), *lines[1:]]), "older")
-    assert not found.problems
-    assert found.timeline.state == timeline.state
+    result = read_lines(b"".join([sealed(header), *lines[1:]]), "older")
+    assert not result.problems
+    assert result.timeline.state == timeline.state
 
 
 def test_a_journal_of_key_shared_steps_reads_back() -> None:
@@ -80,9 +80,9 @@ def test_a_journal_of_key_shared_steps_reads_back() -> None:
     for command in (SendKeys(KEY, ("k",)), AddConsumer(KEY, "b"), ShareKeys(KEY, "sticky"), PassTime(5)):
         timeline, refusal = timeline.submit(command)
         assert refusal is None
-    found = read_lines(b"".join([header_line(timeline), *map(step_line, timeline.log)]), "keys")
-    assert not found.problems
-    assert found.timeline.state == timeline.state
+    lines = read_lines(b"".join([header_line(timeline), *map(step_line, timeline.log)]), "keys")
+    assert not lines.problems
+    assert lines.timeline.state == timeline.state
 
 
 def test_a_subscription_goes_with_its_last_topic() -> None:
@@ -142,9 +142,9 @@ def test_a_dispatcher_that_cannot_be_made_cannot_have_started() -> None:
 
 
 def test_intervals_that_were_seen_replace_the_halves_and_decide_who_gets_what() -> None:
-    found = folded((*BEGINNING, KeyIntervalsSeen("s", ((100, 2), (65_536, 1)))))
-    assert isinstance(found, KeySubscription)
-    owner = found.delivery.selector.owner
+    result = folded((*BEGINNING, KeyIntervalsSeen("s", ((100, 2), (65_536, 1)))))
+    assert isinstance(result, KeySubscription)
+    owner = result.delivery.selector.owner
     assert [owner(1), owner(100), owner(101), owner(65_535)] == [2, 2, 1, 1]
     ring = folded((BEGINNING[0], *BEGINNING[2:], KeyIntervalsSeen("s", ((100, 2), (65_536, 1)))))
     assert ring == "'s' does not halve ranges"

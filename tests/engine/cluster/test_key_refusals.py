@@ -270,5 +270,5 @@ def test_the_limits_of_the_broker_count_key_shared_consumers_too() -> None:
 
 def test_a_second_subscription_of_one_name_has_a_key_of_its_own() -> None:
     state = after(RING, SubscribeKeyShared(KEY, ORDERS))
-    assert [each.key for each in state.key_subscriptions] == ["orders", "orders#2"]
+    assert [subscription.key for subscription in state.key_subscriptions] == ["orders", "orders#2"]
     assert after(state, AddConsumer("orders#2", "x")).key_subscriptions[1].consumers[0].name == "x"

@@ -101,7 +101,7 @@ def test_another_release_restarts_with_the_selector_and_the_order_it_has() -> No
     assert [name for _, name in who(state)] == ["a", "b"]
     sticky = after(key_cluster("a", "b", mode="auto-split"), ShareKeys(KEY, "sticky"), SetRelease("4.0.0"))
     assert isinstance(shared(sticky).delivery.selector, LegacyStickySelector)
-    assert [each.declared for each in shared(sticky).consumers] == [((0, 32_767),), ((32_768, 65_535),)]
+    assert [consumer.declared for consumer in shared(sticky).consumers] == [((0, 32_767),), ((32_768, 65_535),)]
 
 
 def test_the_flag_restarts_every_automatic_subscription_and_declared_ones_stay() -> None:
@@ -116,10 +116,14 @@ def test_the_flag_restarts_every_automatic_subscription_and_declared_ones_stay()
     assert isinstance(outcome, tuple)
     assert outcome[0] == SettingChanged(RING_FLAG, "false")
     changed = after(state, ShareKeys(KEY, "auto-split"))
-    assert [each.mode.value for each in changed.key_subscriptions] == ["auto-split", "auto-split", "sticky"]
+    assert [subscription.mode.value for subscription in changed.key_subscriptions] == [
+        "auto-split",
+        "auto-split",
+        "sticky",
+    ]
     assert [starts(changed, at) - starts(state, at) for at in range(3)] == [1, 1, 0]
     back = after(changed, ShareKeys("second", "consistent-auto-split"))
-    assert [each.mode.value for each in back.key_subscriptions][:2] == ["consistent-auto-split"] * 2
+    assert [subscription.mode.value for subscription in back.key_subscriptions][:2] == ["consistent-auto-split"] * 2
 
 
 def test_a_change_between_declared_modes_touches_no_setting() -> None:
@@ -139,7 +143,7 @@ def test_a_change_between_declared_modes_touches_no_setting() -> None:
 def test_sticky_parts_that_nobody_named_cover_every_slot_for_any_number() -> None:
     for count in (1, 3, 7):
         state = after(key_cluster(*(f"n{number}" for number in range(count))), ShareKeys(KEY, "sticky"))
-        pieces = [piece for each in shared(state).consumers for piece in each.declared or ()]
+        pieces = [piece for consumer in shared(state).consumers for piece in consumer.declared or ()]
         assert pieces[0][0] == 0 and pieces[-1][1] == 65_535
         assert all(later[0] == earlier[1] + 1 for earlier, later in pairwise(pieces))
 
@@ -171,4 +175,6 @@ def test_a_subscription_that_comes_later_has_the_time_of_the_others() -> None:
     state = after(key_cluster("a"), PassTime(700))
     outcome = decide(state, SubscribeKeyShared("late", ORDERS))
     assert isinstance(outcome, tuple) and outcome[-1] == KeyTimePassed("late", 700)
-    assert [each.now_ms for each in after(state, SubscribeKeyShared("late", ORDERS)).key_subscriptions] == [700, 700]
+    assert [
+        subscription.now_ms for subscription in after(state, SubscribeKeyShared("late", ORDERS)).key_subscriptions
+    ] == [700, 700]

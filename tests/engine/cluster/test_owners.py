@@ -82,13 +82,13 @@ def test_F05_moves_tell_what_waits_unacknowledged_at_the_old_consumer() -> None:
     before = replace(cluster(loads=loads), topics={**cluster().topics})
     state = after(before, RemoveTopic(AUDIT))
 
-    found = moves(state, after(state, KillConsumer("billing", 1)), "billing")
+    result = moves(state, after(state, KillConsumer("billing", 1)), "billing")
 
-    assert [name[-1] for name in found.moved] == ["1", "2", "3", "4"]
-    assert found.unacked_at_risk == 11110
-    assert (found.partitions, found.least) == (6, 2)
-    assert found.lost == {1: 2, 2: 1, 0: 1}
-    assert found.gained == {2: 2, 0: 2}
+    assert [name[-1] for name in result.moved] == ["1", "2", "3", "4"]
+    assert result.unacked_at_risk == 11110
+    assert (result.partitions, result.least) == (6, 2)
+    assert result.lost == {1: 2, 2: 1, 0: 1}
+    assert result.gained == {2: 2, 0: 2}
 
 
 def test_partitions_that_nobody_had_or_nobody_has_are_no_moves() -> None:
@@ -97,8 +97,8 @@ def test_partitions_that_nobody_had_or_nobody_has_are_no_moves() -> None:
     assert len(moves(empty, one, "billing").taken_up) == 7
     assert len(moves(one, after(one, KillConsumer("billing", 0)), "billing").orphaned) == 7
     for pair in ((empty, one), (one, after(one, KillConsumer("billing", 0)))):
-        found = moves(*pair, "billing")
-        assert (len(found.moved), found.least) == (0, 0)
+        result = moves(*pair, "billing")
+        assert (len(result.moved), result.least) == (0, 0)
 
 
 def test_new_partitions_do_not_move() -> None:
@@ -109,9 +109,9 @@ def test_new_partitions_do_not_move() -> None:
 
 def test_a_consumer_that_comes_back_under_another_name_takes_its_partitions_as_a_stranger() -> None:
     state = cluster(["a"])
-    found = moves(state, after(state, RenameConsumer("billing", 0, "z")), "billing")
+    result = moves(state, after(state, RenameConsumer("billing", 0, "z")), "billing")
 
-    assert (len(found.moved), found.least, found.gained, found.lost) == (7, 7, {1: 7}, {0: 7})
+    assert (len(result.moved), result.least, result.gained, result.lost) == (7, 7, {1: 7}, {0: 7})
 
 
 def test_an_unknown_subscription_has_no_moves() -> None:
@@ -124,7 +124,7 @@ def test_an_unknown_subscription_has_no_moves() -> None:
 def test_no_change_moves_fewer_than_the_least(names: list[str], flag: bool, data: st.DataObject) -> None:
     state = cluster(names, partitions=20, settings=BrokerSettings(activeConsumerFailoverConsistentHashing=flag))
     killed = data.draw(st.integers(0, len(names) - 1))
-    found = moves(state, after(state, KillConsumer("billing", killed), AddConsumer("billing", "new")), "billing")
+    result = moves(state, after(state, KillConsumer("billing", killed), AddConsumer("billing", "new")), "billing")
 
-    assert found.least <= len(found.moved)
-    assert sum(found.gained.values()) == sum(found.lost.values()) == len(found.moved)
+    assert result.least <= len(result.moved)
+    assert sum(result.gained.values()) == sum(result.lost.values()) == len(result.moved)

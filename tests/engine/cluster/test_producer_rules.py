@@ -89,9 +89,9 @@ REFUSED: list[tuple[Command, str, str, str]] = [
 def test_what_nobody_can_ask_is_refused_by_name_and_changes_nothing(
     command: Command, error: str, field: str, piece: str
 ) -> None:
-    found = refusal(cluster(), command)
-    assert found.error == error and piece in found.message
-    assert found.field == field or not field
+    result = refusal(cluster(), command)
+    assert result.error == error and piece in result.message
+    assert result.field == field or not field
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_what_nobody_can_ask_is_refused_by_name_and_changes_nothing(
 )
 def test_refusals_where_there_are_producers(command: Command, error: str, field: str, piece: str) -> None:
     state = timeline_after(LAZY, "producer send all times 6").state
-    found = refusal(state, command)
-    assert (found.error, found.field) == (error, field) and piece in found.message
+    result = refusal(state, command)
+    assert (result.error, result.field) == (error, field) and piece in result.message
 
 
 def test_more_than_is_modelled_is_refused_before_it_takes_the_memory() -> None:
@@ -129,11 +129,11 @@ def test_more_than_is_modelled_is_refused_before_it_takes_the_memory() -> None:
 
 
 def test_some_that_are_refused_do_not_keep_the_others_out() -> None:
-    """Two exclusive ones: the broker lets the first in and fences the second, which is told and not kept."""
+    """Two exclusive ones: the broker lets the first in and fences the second, which is reported and not kept."""
     topic = producers_of(timeline_after(f"producer add count 2 access exclusive on {ORDERS}"))
     assert (topic.tally.created, topic.tally.refused) == (1, 1)
     assert "Topic has an existing exclusive producer" in topic.tally.error
-    assert [each.state for each in topic.producers.producers] == ["Ready"]
+    assert [producer.state for producer in topic.producers.producers] == ["Ready"]
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_growing_the_topic_is_seen_by_its_producers_and_by_no_others() -> None:
     mine, theirs = timeline.state.producer_topics
     assert (mine.partitions, theirs.partitions) == (9, 2) and theirs is before[1]
     assert mine.happened[-1] == ProducerPartitionsGrown(ORDERS, 9)
-    assert [each.partitions for each in mine.producers.producers] == [6, 6, 6]
+    assert [producer.partitions for producer in mine.producers.producers] == [6, 6, 6]
     waited = timeline.submit(PassTime(60_000))[0]
-    assert [each.partitions for each in waited.state.producer_topics[0].producers.producers] == [9, 9, 9]
+    assert [producer.partitions for producer in waited.state.producer_topics[0].producers.producers] == [9, 9, 9]
     assert waited.state.producer_topics[1].now_ms == 60_000
 
 
@@ -213,8 +213,8 @@ def test_a_state_from_before_there_were_producers_reads_as_one_without() -> None
     ],
 )
 def test_a_history_that_cannot_be_says_why(events: list[Any], reason: str) -> None:
-    found = folded_producers(events)
-    assert isinstance(found, str) and reason in found
+    producers = folded_producers(events)
+    assert isinstance(producers, str) and reason in producers
     plain = state_to_plain(cluster()) | {"producer_topics": [[to_plain(event, tagged=True) for event in events]]}
     with pytest.raises(InputError, match=r"\$\.producer_topics\[0\]"):
         state_from_plain(plain)
@@ -323,8 +323,8 @@ def test_a_line_is_read(line: str, command: Command) -> None:
     ],
 )
 def test_a_line_that_cannot_be_read_says_why(line: str, error: str, piece: str) -> None:
-    found = parse_command(line, timeline_after(LAZY).state)
-    assert isinstance(found, Rejection) and found.error == error and piece in found.message
+    command = parse_command(line, timeline_after(LAZY).state)
+    assert isinstance(command, Rejection) and command.error == error and piece in command.message
 
 
 def test_which_topic_is_meant_is_asked_where_several_could_be() -> None:
@@ -340,6 +340,6 @@ def test_which_topic_is_meant_is_asked_where_several_could_be() -> None:
 
 def test_equal_names_are_distinguished_by_numbers() -> None:
     state = timeline_after(f"producer add named x on {ORDERS}", "producer close #0", "producer add named x").state
-    found = parse_command("producer send x", state)
-    assert isinstance(found, Rejection) and found.error == "AmbiguousProducer" and "#0, #1" in found.message
+    command = parse_command("producer send x", state)
+    assert isinstance(command, Rejection) and command.error == "AmbiguousProducer" and "#0, #1" in command.message
     assert command_text(SendByProducers(ORDERS, 1), state) == "producer send #1"

@@ -30,7 +30,7 @@ def run(timeline: Timeline, *names: str) -> Timeline:
 
 
 def names(timeline: Timeline) -> str:
-    return "".join(each.name for each in timeline.state.subscriptions[0].consumers)
+    return "".join(consumer.name for consumer in timeline.state.subscriptions[0].consumers)
 
 
 @pytest.fixture
@@ -135,9 +135,9 @@ def test_navigation_refuses_what_is_not_there(opened: Timeline) -> None:
     timeline = run(opened, *"ab")
 
     for command, place in ((Undo(), 1), (Home(), 0), (End(), 2), (GoTo(1), 1), (SwitchBranch(1), 2)):
-        found = navigate(timeline, command)
-        assert found.rejection is None and found.timeline.cursor == place
+        result = navigate(timeline, command)
+        assert result.rejection is None and result.timeline.cursor == place
     for command in (Redo(), GoTo(3), GoTo(-1), SwitchBranch(0), SwitchBranch(2)):
-        found = navigate(timeline, command)
-        assert found.rejection is not None and found.timeline is timeline
+        result = navigate(timeline, command)
+        assert result.rejection is not None and result.timeline is timeline
     assert navigate(timeline.home(), Undo()).rejection is not None

@@ -26,23 +26,28 @@ def by_hand(bundles: int, brokers: int, weights: list[float]) -> float:
 
 @pytest.mark.parametrize("by_messages", [False, True])
 def test_rows_are_what_topics_one_by_one_give(by_messages: bool) -> None:
-    found = bundles_for(TOPICS, RATES, 3, Goal(1.2, survive=True, by_messages=by_messages), [1, 2, 3, 5, 16], now=4)
-    assert isinstance(found, Sizing)
+    result = bundles_for(TOPICS, RATES, 3, Goal(1.2, survive=True, by_messages=by_messages), [1, 2, 3, 5, 16], now=4)
+    assert isinstance(result, Sizing)
     weights = RATES.tolist() if by_messages else [1.0] * 40
-    for row in found.rows:
+    for row in result.rows:
         assert row.max_over_mean == pytest.approx(by_hand(row.number, 3, weights))
         assert row.after_loss == pytest.approx(by_hand(row.number, 2, weights))
         assert row.good == (row.max_over_mean <= 1.2 and row.after_loss <= 1.2)
         assert row.chance_low <= row.chance_high
-    assert [row.idle for row in found.rows[:3]] == [2, 1, 0]
-    assert (found.now, found.hottest) == (4, TOPICS[39])
-    assert found.hottest_share == pytest.approx(39 / 780)
+    assert [row.idle for row in result.rows[:3]] == [2, 1, 0]
+    assert (result.now, result.hottest) == (4, TOPICS[39])
+    assert result.hottest_share == pytest.approx(39 / 780)
 
 
 def test_one_bundle_is_one_broker() -> None:
-    found = bundles_for(TOPICS, RATES * 0, 4, Goal(4.0), [1], now=1)
-    assert isinstance(found, Sizing)
-    assert (found.rows[0].max_over_mean, found.rows[0].chance_low, found.smallest, found.hottest) == (4.0, 4.0, 1, "")
+    result = bundles_for(TOPICS, RATES * 0, 4, Goal(4.0), [1], now=1)
+    assert isinstance(result, Sizing)
+    assert (result.rows[0].max_over_mean, result.rows[0].chance_low, result.smallest, result.hottest) == (
+        4.0,
+        4.0,
+        1,
+        "",
+    )
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

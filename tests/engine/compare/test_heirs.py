@@ -32,13 +32,13 @@ def numbers(loss: Loss) -> tuple[object, ...]:
 
 def assert_equal_to_single_losses(state: ClusterState) -> None:
     [subscription] = state.subscriptions
-    found = losses(state, subscription)
-    assert len(found) == len(subscription.consumers)
-    by_id = {loss.consumer.consumer_id: loss for loss in found}
+    outcome = losses(state, subscription)
+    assert len(outcome) == len(subscription.consumers)
+    by_id = {loss.consumer.consumer_id: loss for loss in outcome}
     for consumer in subscription.consumers:
-        wanted, made = one_loss(state, subscription, consumer), by_id[consumer.consumer_id]
-        assert numbers(made) == numbers(wanted), consumer
-    worst = [(loss.after.owned - loss.after.items, -loss.after.busiest_msgs_per_sec) for loss in found]
+        expected, result = one_loss(state, subscription, consumer), by_id[consumer.consumer_id]
+        assert numbers(result) == numbers(expected), consumer
+    worst = [(loss.after.owned - loss.after.items, -loss.after.busiest_msgs_per_sec) for loss in outcome]
     assert [(a, round(b, 6)) for a, b in worst] == sorted((a, round(b, 6)) for a, b in worst)
 
 
@@ -61,7 +61,7 @@ def test_heirs_on_the_ring_are_those_of_the_scalar_choice() -> None:
     topics = [(name, partition_index(name)) for name in next(iter(state.topics.values())).partition_names()]
 
     def owners(among: list[int]) -> dict[str, int]:
-        consumers = [each for each in subscription.consumers if each.consumer_id in among]
+        consumers = [consumer for consumer in subscription.consumers if consumer.consumer_id in among]
         chosen = choose_many(consumers, topics, consistent_hashing=True, behaviour=behaviour_in(state))
         return {name: choice.active.consumer_id for (name, _), choice in zip(topics, chosen, strict=True)}
 
@@ -76,9 +76,9 @@ def test_heirs_on_the_ring_are_those_of_the_scalar_choice() -> None:
 
 def test_under_modulo_bystanders_move_too() -> None:
     state = cluster(["a", "b", "c"], {"x": 12})
-    found = losses(state, state.subscriptions[0])
-    assert {loss.items for loss in found} == {4}
-    assert max(loss.moved for loss in found) > 4
+    result = losses(state, state.subscriptions[0])
+    assert {loss.items for loss in result} == {4}
+    assert max(loss.moved for loss in result) > 4
 
 
 def test_the_last_one_leaves_nobody() -> None:
@@ -88,8 +88,8 @@ def test_the_last_one_leaves_nobody() -> None:
 
 def test_the_only_one_of_a_level_hands_over_to_the_next_level() -> None:
     state = cluster(["a", "b", "c"], {"x": 4}, levels=[0, 1, 1])
-    found = losses(state, state.subscriptions[0])
-    by_name = {loss.consumer.name: loss for loss in found}
+    result = losses(state, state.subscriptions[0])
+    by_name = {loss.consumer.name: loss for loss in result}
     assert (by_name["a"].after.consumers, by_name["a"].after.busiest, by_name["a"].heirs) == (2, 2, 2)
     assert [(by_name[name].items, by_name[name].judgement) for name in "bc"] == [(0, "even"), (0, "even")]
 
@@ -97,4 +97,4 @@ def test_the_only_one_of_a_level_hands_over_to_the_next_level() -> None:
 def test_several_at_once() -> None:
     state = cluster(["a", "b", "c"], {"x": 4})
     left = without(state, "sub", {0, 2})
-    assert [each.name for each in left.subscriptions[0].consumers] == ["b"]
+    assert [consumer.name for consumer in left.subscriptions[0].consumers] == ["b"]

@@ -23,14 +23,14 @@ KEYS = KnownKeys.of({f"order-{at}".encode(): float(at % 7 + 1) for at in range(6
 
 
 def kind(points: int = 100) -> RingKind:
-    found = key_shared_ring(replace(RING, subscriptionKeySharedConsistentHashingReplicaPoints=points), CURRENT)
-    assert isinstance(found, RingKind)
-    return found
+    ring = key_shared_ring(replace(RING, subscriptionKeySharedConsistentHashingReplicaPoints=points), CURRENT)
+    assert isinstance(ring, RingKind)
+    return ring
 
 
 def counted(selector: Selector, keys: KnownKeys | None) -> list[float]:
     """Slot by slot, or key by key."""
-    counts = {each.consumer_id: 0.0 for each in selector.consumers}
+    counts = {consumer.consumer_id: 0.0 for consumer in selector.consumers}
     if keys is None:
         for slot in range(1, 65_536):
             owner = selector.owner(slot)
@@ -84,14 +84,14 @@ def test_keys_have_a_half_that_was_held_out() -> None:
     assert fit.held_out_after is not None
 
 
-def found(sizing: Sizing | Rejection) -> Sizing:
+def accepted(sizing: Sizing | Rejection) -> Sizing:
     assert isinstance(sizing, Sizing), sizing
     return sizing
 
 
 def needed(settings: BrokerSettings, goal: Goal, keys: KnownKeys = KEYS, last: int = 5) -> Sizing:
     numbers = range(1, last + 1)
-    return found(key_consumers_needed(["c-0", "c-1"], keys, goal, numbers, settings=settings, behaviour=CURRENT))
+    return accepted(key_consumers_needed(["c-0", "c-1"], keys, goal, numbers, settings=settings, behaviour=CURRENT))
 
 
 @pytest.mark.parametrize("settings", [RING, HALVES], ids=["ring", "halves"])
@@ -127,7 +127,7 @@ def test_a_hot_key_rules_and_is_named() -> None:
 
 def test_points_around_the_present_ones() -> None:
     settings = replace(RING, subscriptionKeySharedConsistentHashingReplicaPoints=30)
-    sizing = found(points_needed(["a", "b"], KEYS, Goal(), settings=settings, behaviour=CURRENT))
+    sizing = accepted(points_needed(["a", "b"], KEYS, Goal(), settings=settings, behaviour=CURRENT))
     assert sizing.now == 30
     assert {row.number for row in sizing.rows} == {*POINTS_TRIED, 30}
     for row in sizing.rows[:6]:

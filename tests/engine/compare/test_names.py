@@ -34,14 +34,14 @@ def by_choice(names: list[str]) -> tuple[float, float]:
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.sampled_from(["a", "b", "c-1", "c-11", "c-19", "ä", "z" * 9]), min_size=1, max_size=6, unique=True))
 def test_a_score_is_what_the_scalar_rule_gives(names: list[str]) -> None:
-    found = score_of(names, WORK)
-    assert (found.now, found.after_loss) == pytest.approx(by_choice(names))
+    score = score_of(names, WORK)
+    assert (score.now, score.after_loss) == pytest.approx(by_choice(names))
 
 
 def fitted(**how: object) -> Fit:
-    found = fit_names(NAMES, WORK, tries=400, **how)  # type: ignore[arg-type]
-    assert isinstance(found, Fit), found
-    return found
+    names = fit_names(NAMES, WORK, tries=400, **how)  # type: ignore[arg-type]
+    assert isinstance(names, Fit), names
+    return names
 
 
 def test_fitted_names_are_more_even_and_as_good_as_reported() -> None:

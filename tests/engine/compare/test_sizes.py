@@ -23,16 +23,16 @@ def consumers(state: ClusterState, goal: Goal, upto: int) -> Sizing:
 
 def test_by_modulo_divisors_are_even() -> None:
     state = cluster([f"c-{at}" for at in range(5)], {"x": 12}, rate=0.0)
-    found = consumers(state, Goal(1.0), 12)
-    assert [row.number for row in found.rows if row.good] == [1, 2, 3, 4, 6, 12]
-    assert (found.now, found.smallest, found.largest) == (5, 1, 12)
-    assert all(row.chance_high == 0.0 for row in found.rows)
+    result = consumers(state, Goal(1.0), 12)
+    assert [row.number for row in result.rows if row.good] == [1, 2, 3, 4, 6, 12]
+    assert (result.now, result.smallest, result.largest) == (5, 1, 12)
+    assert all(row.chance_high == 0.0 for row in result.rows)
 
 
 def test_after_a_loss_another_number_counts() -> None:
     state = cluster([f"c-{at}" for at in range(5)], {"x": 12}, rate=0.0)
-    found = consumers(state, Goal(1.0, survive=True), 12)
-    assert [row.number for row in found.rows if row.good] == [2, 3, 4]
+    result = consumers(state, Goal(1.0, survive=True), 12)
+    assert [row.number for row in result.rows if row.good] == [2, 3, 4]
 
 
 @pytest.mark.parametrize("flag", [False, True])
@@ -50,17 +50,17 @@ def test_each_row_is_what_a_cluster_of_that_size_has(flag: bool) -> None:
 
 def test_a_rate_that_one_consumer_can_do() -> None:
     state = cluster(["a", "b"], {"x": 4})  # 1, 2, 3 and 4 messages a second
-    found = consumers(state, Goal(9.0, busiest_msgs=4.0), 6)
-    assert found.smallest == 4
-    assert (found.hottest.endswith("partition-3"), found.hottest_share) == (True, 0.4)
+    result = consumers(state, Goal(9.0, busiest_msgs=4.0), 6)
+    assert result.smallest == 4
+    assert (result.hottest.endswith("partition-3"), result.hottest_share) == (True, 0.4)
     assert consumers(state, Goal(9.0, busiest_msgs=3.9), 6).smallest is None
 
 
 def test_more_partitions_spread_a_topic() -> None:
     state = cluster([f"c-{at}" for at in range(6)], {"x": 1}, rate=600.0)
-    found = sized(partitions_needed(state, state.subscriptions[0], Goal(1.0), range(1, 13)))
-    assert [row.number for row in found.rows if row.good] == [6, 12]
-    assert {row.number: round(row.busiest_msgs) for row in found.rows}[12] == 100
+    result = sized(partitions_needed(state, state.subscriptions[0], Goal(1.0), range(1, 13)))
+    assert [row.number for row in result.rows if row.good] == [6, 12]
+    assert {row.number: round(row.busiest_msgs) for row in result.rows}[12] == 100
 
 
 def test_what_cannot_be_sized_is_refused() -> None:

@@ -21,9 +21,9 @@ SIX = [f"billing-{at}" for at in range(6)]
 
 
 def verdict(state: ClusterState, command: Command) -> Verdict:
-    found = preview(state, command, "sub")
-    assert isinstance(found, Verdict), found
-    return found
+    result = preview(state, command, "sub")
+    assert isinstance(result, Verdict), result
+    return result
 
 
 def silent(state: ClusterState) -> ClusterState:
@@ -54,9 +54,9 @@ def test_the_ring_is_worse_where_modulo_is_perfect_and_modulo_better_back() -> N
 
 def test_the_ring_is_better_where_one_consumer_has_every_partition_0() -> None:
     state = cluster(["a", "b", "c"], {f"t{at}": 1 for at in range(30)})
-    found = verdict(state, flag_change(state))
-    assert found.judgement == "better"
-    assert (found.before.idle, found.after.idle) == (2, 0)
+    result = verdict(state, flag_change(state))
+    assert result.judgement == "better"
+    assert (result.before.idle, result.after.idle) == (2, 0)
 
 
 def test_messages_count_before_partitions() -> None:
@@ -68,7 +68,7 @@ def test_messages_count_before_partitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "wanted"),
+    ("before", "after", "expected"),
     [
         ([2, 2], [2, 2, 0], ("even", "nothing")),
         ([2, 2, 0], [2, 2], ("even", "nothing")),
@@ -82,11 +82,11 @@ def test_messages_count_before_partitions() -> None:
         ([], [], ("even", "nothing")),
     ],
 )
-def test_judgement_by_shares(before: list[int], after: list[int], wanted: tuple[str, str]) -> None:
+def test_judgement_by_shares(before: list[int], after: list[int], expected: tuple[str, str]) -> None:
     def side(counts: list[int]) -> Evenness:
         return evenness_of(np.array(counts, dtype=np.int64), np.zeros(len(counts)), 4)
 
-    assert judge(side(before), side(after)) == wanted
+    assert judge(side(before), side(after)) == expected
 
 
 def test_a_newcomer_that_relieves_nobody_is_even_and_a_loss_is_worse() -> None:
@@ -98,14 +98,14 @@ def test_a_newcomer_that_relieves_nobody_is_even_and_a_loss_is_worse() -> None:
 
 def test_traffic_and_unacknowledged_messages_of_what_moves_are_reported() -> None:
     state = cluster(["a", "b"], {"x": 4})  # rates and unacknowledged messages 1, 2, 3, 4
-    found = verdict(state, KillConsumer("sub", 1))
-    assert (found.moved, found.least, found.msgs_per_sec, found.unacked_at_risk) == (2, 2, 6.0, 6)
+    result = verdict(state, KillConsumer("sub", 1))
+    assert (result.moved, result.least, result.msgs_per_sec, result.unacked_at_risk) == (2, 2, 6.0, 6)
 
 
 def test_what_is_refused_is_not_judged() -> None:
     state = cluster(["a"], {"x": 1})
-    found = preview(state, KillConsumer("sub", 9), "sub")
-    assert not isinstance(found, Verdict)
+    result = preview(state, KillConsumer("sub", 9), "sub")
+    assert not isinstance(result, Verdict)
 
 
 @given(clusters)
@@ -124,14 +124,14 @@ def test_numbers_are_those_of_a_count_by_the_scalar_rule(state: ClusterState) ->
     rates: Counter[int] = Counter()
     for name, choice in zip(names, chosen, strict=bool(chosen)):
         rates[choice.active.consumer_id] += state.loads[name].msg_rate_out
-    found = evenness(state, subscription)
-    assert found.items == len(names)
-    assert found.owned == sum(counts.values())
-    assert found.busiest == max(counts.values(), default=0)
-    assert found.busiest_msgs_per_sec == pytest.approx(max(rates.values(), default=0.0))
-    size = max((choice.cohort_size for choice in chosen), default=found.consumers)
-    assert found.consumers == size
-    assert found.idle == size - len(counts)
+    result = evenness(state, subscription)
+    assert result.items == len(names)
+    assert result.owned == sum(counts.values())
+    assert result.busiest == max(counts.values(), default=0)
+    assert result.busiest_msgs_per_sec == pytest.approx(max(rates.values(), default=0.0))
+    size = max((choice.cohort_size for choice in chosen), default=result.consumers)
+    assert result.consumers == size
+    assert result.idle == size - len(counts)
 
 
 def test_the_flag_of_a_state_is_turned_over() -> None:

@@ -28,8 +28,8 @@ def sample(name: str) -> dict[str, Any]:
 
 def dump(name: str, folder: Path, *, moments: int | None = None) -> Path:
     """Write a recording as a dump, with the last ``moments`` of it, and return the folder."""
-    found = sorted(sample(name)["moments"].items())
-    for time, answers in found[-moments:] if moments is not None else found:
+    result = sorted(sample(name)["moments"].items())
+    for time, answers in result[-moments:] if moments is not None else result:
         for path, answer in answers.items():
             file = folder / time / f"{path}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -66,11 +66,11 @@ def packed(recording: Path) -> bytes:
     scenario = json.loads((recording / "scenario.json").read_text())
     steps = [step for step in scenario["steps"] if any("file" in answer for answer in step.get("answers", []))]
     healthy = scenario.get("cause") is None
-    wanted = [step for step in steps if step.get("fault") is not healthy]
+    expected = [step for step in steps if step.get("fault") is not healthy]
     if healthy:
-        wanted = wanted[-2:]
+        expected = expected[-2:]
     moments: dict[str, dict[str, Any]] = {}
-    for step in wanted:
+    for step in expected:
         answers = moments.setdefault(step["at"].replace(":", "-").replace("+00-00", "Z"), {})
         for answer in step["answers"]:
             method, _, path = answer["request"].partition(" ")

@@ -12,7 +12,7 @@ from engine.diagnosis.findings import findings_of
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.diagnosis.why import why
 from engine.lint.model import Severity
-from tests.engine.diagnosis.made import Stats, consumer, diagnosed, internal, of_stats, stats, stats_path
+from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, internal, of_stats, stats, stats_path
 from tests.engine.diagnosis.samples import dump
 
 RUNTIME = "admin/v2/brokers/configuration/runtime"
@@ -34,15 +34,15 @@ def edited(name: str, folder: Path, path: str, change: dict[str, str | None]) ->
 
 def test_an_active_consumer_that_is_not_connected_blocks_what_waits() -> None:
     shown = stats("Failover", [consumer("b")], activeConsumerName="a", msgBacklog=7)
-    found = of_stats(shown, shown)
-    assert first(found) == ("failover_active_not_connected", "blocks")
-    assert (found.causes[0].blocked, found.causes[0].by, found.causes[0].waiting) == (("b",), ("a",), 7)
+    result = of_stats(shown, shown)
+    assert first(result) == ("failover_active_not_connected", "blocks")
+    assert (result.causes[0].blocked, result.causes[0].by, result.causes[0].waiting) == (("b",), ("a",), 7)
 
 
 def test_an_active_consumer_that_asks_and_is_not_served_for_longer_than_a_hand_over_takes(tmp_path: Path) -> None:
-    found = edited("failover-handover-a", tmp_path, RUNTIME, {"activeConsumerFailoverDelayTimeMillis": "1000"})
-    assert first(found) == ("failover_active_not_served", "blocks")
-    assert found.causes[0].blocked == ("worker-1",)
+    result = edited("failover-handover-a", tmp_path, RUNTIME, {"activeConsumerFailoverDelayTimeMillis": "1000"})
+    assert first(result) == ("failover_active_not_served", "blocks")
+    assert result.causes[0].blocked == ("worker-1",)
 
 
 def test_one_moment_of_26164_says_what_a_second_dump_is_for() -> None:
@@ -55,11 +55,11 @@ def test_a_consumer_of_shared_that_is_stopped_by_its_limit() -> None:
     stopped = consumer("a", blockedConsumerOnUnackedMsgs=True, unackedMessages=40, availablePermits=960)
     shown = stats("Shared", [stopped, consumer("b", msgOutCounter=5)], msgBacklog=40, unackedMessages=40)
     policy = "admin/v2/persistent/t/n/x/maxUnackedMessagesOnConsumer@applied=true"
-    found = diagnosed({stats_path(): shown, policy: 40}, {stats_path(): shown})
-    assert first(found) == ("consumer_unacked_limit", "blocks")
-    assert (found.causes[0].number("limit"), found.causes[0].by) == (40, ("a",))
-    assert found.causes[0].setting is not None
-    assert (found.causes[0].setting.value, found.causes[0].setting.source) == (40, "topic policy")
+    result = diagnosed({stats_path(): shown, policy: 40}, {stats_path(): shown})
+    assert first(result) == ("consumer_unacked_limit", "blocks")
+    assert (result.causes[0].number("limit"), result.causes[0].by) == (40, ("a",))
+    assert result.causes[0].setting is not None
+    assert (result.causes[0].setting.value, result.causes[0].setting.source) == (40, "topic policy")
 
 
 def test_a_limit_is_said_to_be_of_the_namespace_or_the_broker_that_set_it() -> None:
@@ -83,10 +83,10 @@ def test_a_flag_far_below_the_limit_is_the_brokers_where_the_subscriptions_own_i
     shown = {stats_path(): stats("Shared", [consumer("a", unackedMessages=40)], **flag)}
     own = {"admin/v2/persistent/t/n/x/maxUnackedMessagesOnSubscription@applied=true": 1_000}
     no_limit = {RUNTIME: {"maxUnackedMessagesPerBroker": "0", "maxUnackedMessagesPerConsumer": "50000"}}
-    found = diagnosed({**shown, **own})
-    assert first(found) == ("broker_unacked_limit", "blocks")
-    assert found.causes[0].setting is not None
-    assert (found.causes[0].setting.name, found.causes[0].setting.value) == ("maxUnackedMessagesPerBroker", None)
+    result = diagnosed({**shown, **own})
+    assert first(result) == ("broker_unacked_limit", "blocks")
+    assert result.causes[0].setting is not None
+    assert (result.causes[0].setting.name, result.causes[0].setting.value) == ("maxUnackedMessagesPerBroker", None)
     assert [first(diagnosed({**shown, **more}))[0] for more in ({}, {**own, **no_limit}, no_limit)] == [
         "subscription_unacked_limit"
     ] * 3
@@ -95,8 +95,8 @@ def test_a_flag_far_below_the_limit_is_the_brokers_where_the_subscriptions_own_i
 def test_one_moment_of_redelivery_needs_a_rate_that_counts_and_a_backlog() -> None:
     def of_rates(again: float, out: float, backlog: int) -> list[tuple[str, str]]:
         rates = {"msgRateRedeliver": again, "msgRateOut": out, "msgBacklog": backlog, "unackedMessages": backlog}
-        found = of_stats(stats("Shared", [consumer("a", unackedMessages=backlog)], **rates))
-        return [(cause.id, cause.verdict.value) for cause in found.causes if cause.id == "redelivery_loop"]
+        result = of_stats(stats("Shared", [consumer("a", unackedMessages=backlog)], **rates))
+        return [(cause.id, cause.verdict.value) for cause in result.causes if cause.id == "redelivery_loop"]
 
     assert of_rates(20.0, 100.0, 5) == [("redelivery_loop", "cannot_tell")]
     assert [of_rates(*given) for given in ((19.9, 100.0, 5), (20.0, 100.0, 0), (0.0, 0.0, 5))] == [[], [], []]
@@ -105,8 +105,8 @@ def test_one_moment_of_redelivery_needs_a_rate_that_counts_and_a_backlog() -> No
 def test_one_moment_of_a_hoarder_needs_more_than_a_full_queue_would_explain() -> None:
     def held_by_one(messages: int) -> list[tuple[str, str]]:
         held = [consumer("a", unackedMessages=messages), consumer("b", availablePermits=900)]
-        found = of_stats(stats("Shared", held, msgBacklog=messages, unackedMessages=messages))
-        return [(cause.id, cause.verdict.value) for cause in found.causes if cause.id == "slow_consumer"]
+        result = of_stats(stats("Shared", held, msgBacklog=messages, unackedMessages=messages))
+        return [(cause.id, cause.verdict.value) for cause in result.causes if cause.id == "slow_consumer"]
 
     assert (held_by_one(20), held_by_one(19)) == ([("slow_consumer", "cannot_tell")], [])
 
@@ -114,9 +114,9 @@ def test_one_moment_of_a_hoarder_needs_more_than_a_full_queue_would_explain() ->
 def test_nobody_of_a_shared_subscription_asks() -> None:
     full = [consumer(name, availablePermits=0, msgOutCounter=40) for name in "ab"]
     shown = stats("Shared", full, msgBacklog=100, msgOutCounter=80, topic={"msgInCounter": 180})
-    found = of_stats(shown, shown)
-    assert first(found) == ("no_permits", "blocks")
-    assert found.causes[0].blocked == ("a", "b")
+    result = of_stats(shown, shown)
+    assert first(result) == ("no_permits", "blocks")
+    assert result.causes[0].blocked == ("a", "b")
 
 
 def test_permits_of_zero_at_one_moment_are_normal() -> None:
@@ -127,9 +127,9 @@ def test_permits_of_zero_at_one_moment_are_normal() -> None:
 
 def test_a_consumer_without_slots_can_never_get_a_message() -> None:
     owner = consumer("a", keyHashRangeArrays=[[0, 65535]])
-    found = of_stats(stats("Key_Shared", [owner, consumer("b")], keySharedMode="AUTO_SPLIT"))
-    assert first(found) == ("keyshared_no_slots", "uneven")
-    assert found.causes[0].blocked == ("b",)
+    result = of_stats(stats("Key_Shared", [owner, consumer("b")], keySharedMode="AUTO_SPLIT"))
+    assert first(result) == ("keyshared_no_slots", "uneven")
+    assert result.causes[0].blocked == ("b",)
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_a_consumer_without_slots_can_never_get_a_message() -> None:
 )
 def test_thirds_of_auto_split_are_skewed_by_construction(ranges: list[tuple[int, int]], skewed: bool) -> None:
     consumers = [consumer(f"c{at}", keyHashRangeArrays=[piece]) for at, piece in enumerate(ranges)]
-    found = of_stats(stats("Key_Shared", consumers, keySharedMode="AUTO_SPLIT"))
-    assert ("keyshared_autosplit_skew" in [cause.id for cause in found.causes]) is skewed
+    result = of_stats(stats("Key_Shared", consumers, keySharedMode="AUTO_SPLIT"))
+    assert ("keyshared_autosplit_skew" in [cause.id for cause in result.causes]) is skewed
     if skewed:
-        assert found.causes[0].verdict is Verdict.BY_DESIGN
-        assert (found.causes[0].number("largest_share"), found.causes[0].number("smallest_share")) == (0.5, 0.25)
+        assert result.causes[0].verdict is Verdict.BY_DESIGN
+        assert (result.causes[0].number("largest_share"), result.causes[0].number("smallest_share")) == (0.5, 0.25)
 
 
 def test_a_quota_that_evicts_is_reported_by_what_never_went_out() -> None:
@@ -155,9 +155,9 @@ def test_a_quota_that_evicts_is_reported_by_what_never_went_out() -> None:
     )  # fmt: skip
     quota = "admin/v2/persistent/t/n/x/backlogQuotaMap@applied=true"
     policy = {"destination_storage": {"limitSize": 12000, "policy": "consumer_backlog_eviction"}}
-    found = diagnosed({stats_path(): shown, quota: policy}, {stats_path(): shown})
-    assert first(found) == ("producer_side", "blocks")
-    assert found.causes[0].number("skipped") == 642 - 100 - 20
+    result = diagnosed({stats_path(): shown, quota: policy}, {stats_path(): shown})
+    assert first(result) == ("producer_side", "blocks")
+    assert result.causes[0].number("skipped") == 642 - 100 - 20
 
 
 def test_the_limit_of_a_rate_is_that_whose_counter_rises() -> None:
@@ -170,24 +170,24 @@ def test_the_limit_of_a_rate_is_that_whose_counter_rises() -> None:
 
     rate = "admin/v2/persistent/t/n/x/dispatchRate@applied=true"
     limit = {"dispatchThrottlingRateInMsg": -1, "dispatchThrottlingRateInByte": 4096, "ratePeriodInSecond": 1}
-    found = diagnosed({stats_path(): at(100, 3), rate: limit}, {stats_path(): at(200, 9)})
-    assert first(found) == ("dispatch_rate_limited", "slows")
-    cause = found.causes[0]
+    result = diagnosed({stats_path(): at(100, 3), rate: limit}, {stats_path(): at(200, 9)})
+    assert first(result) == ("dispatch_rate_limited", "slows")
+    cause = result.causes[0]
     assert (cause.number("throttle_events"), cause.number("out_per_s")) == (6, 10.0)
     assert cause.setting is not None
     assert (cause.setting.name, cause.setting.value) == ("dispatchRate", "4,096 bytes/s")
     assert "dispatch_rate_limited" not in [
-        each.id for each in diagnosed({stats_path(): at(100, 3)}, {stats_path(): at(200, 3)}).causes
+        cause.id for cause in diagnosed({stats_path(): at(100, 3)}, {stats_path(): at(200, 3)}).causes
     ]
 
 
 def test_consumers_behind_a_better_priority_level_stand_by() -> None:
     consumers = [consumer(name) for name in ("b", "c", "a")]
-    found = diagnosed({
+    result = diagnosed({
         stats_path(index): stats("Failover", consumers, activeConsumerName="bc"[index % 2]) for index in range(6)
     })  # fmt: skip
-    assert [cause.id for cause in found.causes if cause.verdict is not Verdict.FINE] == ["failover_standby"]
-    assert found.causes[0].blocked == ("a",)
+    assert [cause.id for cause in result.causes if cause.verdict is not Verdict.FINE] == ["failover_standby"]
+    assert result.causes[0].blocked == ("a",)
 
 
 def test_the_worst_of_several_partitions_is_named_and_all_blocked_ones_are_listed() -> None:
@@ -200,10 +200,10 @@ def test_the_worst_of_several_partitions_is_named_and_all_blocked_ones_are_liste
         stats_path(1): partition("b", 30, 0),
         stats_path(2): partition("a", 0, 1000),
     }
-    found = diagnosed(shown, shown)
-    cause = found.causes[0]
+    result = diagnosed(shown, shown)
+    cause = result.causes[0]
     assert (cause.id, cause.topic, cause.topics) == ("failover_active_no_permits", "persistent://t/n/x-partition-1", 2)
-    assert (found.topic, found.topics) == (cause.topic, 3)
+    assert (result.topic, result.topics) == (cause.topic, 3)
     assert (cause.blocked, cause.waiting) == (("a", "b"), 40)
 
 
@@ -219,11 +219,11 @@ def test_counters_of_a_topic_that_was_loaded_anew_are_not_subtracted() -> None:
 def test_what_is_unread_is_read_from_the_cursor_or_taken_from_the_backlog(read: str, unread: int) -> None:
     shown = stats("Failover", [consumer("a", availablePermits=0)], activeConsumerName="a", msgBacklog=60)
     answers = {stats_path(): shown, "admin/v2/persistent/t/n/x/internalStats": internal(read, "5:100")}
-    found = diagnosed(answers, answers)
+    result = diagnosed(answers, answers)
     if unread:
-        assert (found.causes[0].id, found.causes[0].number("unread")) == ("failover_active_no_permits", unread)
+        assert (result.causes[0].id, result.causes[0].number("unread")) == ("failover_active_no_permits", unread)
     else:
-        assert found.causes == ()
+        assert result.causes == ()
 
 
 def test_draining_slots_hurt_only_when_a_message_was_held_back() -> None:
@@ -237,9 +237,9 @@ def test_draining_slots_hurt_only_when_a_message_was_held_back() -> None:
     quiet = stats("Key_Shared", [holder(0), waiter], keySharedMode="AUTO_SPLIT", msgInReplay=2, msgBacklog=6)
     assert "keyshared_draining" not in [cause.id for cause in of_stats(quiet).causes]
     loud = stats("Key_Shared", [holder(3), waiter], keySharedMode="AUTO_SPLIT", msgInReplay=2, msgBacklog=6)
-    found = of_stats(loud)
-    assert first(found) == ("keyshared_draining", "blocks")
-    cause = found.causes[0]
+    result = of_stats(loud)
+    assert first(result) == ("keyshared_draining", "blocks")
+    cause = result.causes[0]
     assert (cause.blocked, cause.by, cause.number("attempts_of_b"), cause.number("worst_slot")) == (
         ("b",),
         ("a",),
@@ -259,8 +259,8 @@ def test_a_quota_of_time_is_reported_by_producers_that_are_gone() -> None:
     assert first(kept_out) == ("producer_side", "blocks")
     assert kept_out.causes[0].number("limit_s") == 30
     for now in (at(9, [{}]), at(10, [])):
-        found = diagnosed({stats_path(): at(9, []), quota: policy}, {stats_path(): now})
-        assert "producer_side" not in [cause.id for cause in found.causes]
+        result = diagnosed({stats_path(): at(9, []), quota: policy}, {stats_path(): now})
+        assert "producer_side" not in [cause.id for cause in result.causes]
 
 
 def test_a_consumer_of_shared_that_keeps_what_others_could_do_while_messages_flow() -> None:
@@ -272,9 +272,9 @@ def test_a_consumer_of_shared_that_keeps_what_others_could_do_while_messages_flo
             topic={"msgInCounter": 500 + out},
         )  # fmt: skip
 
-    found = of_stats(at(100, 400), at(900, 380))
-    assert first(found) == ("slow_consumer", "slows")
-    assert (found.causes[0].blocked, found.causes[0].by) == (("b",), ("a",))
+    result = of_stats(at(100, 400), at(900, 380))
+    assert first(result) == ("slow_consumer", "slows")
+    assert (result.causes[0].blocked, result.causes[0].by) == (("b",), ("a",))
     assert [cause.id for cause in of_stats(at(100, 3), at(900, 4)).causes] == ["fine_idle"]
 
 
@@ -293,37 +293,37 @@ def test_a_hot_consumer_with_a_few_permits_left_is_found_by_what_it_holds() -> N
 
 @pytest.mark.parametrize(("actives", "differs"), [("abab", False), ("abba", True)])
 def test_active_consumers_that_no_rule_gives_are_reported(actives: str, differs: bool) -> None:
-    found = diagnosed({
+    result = diagnosed({
         stats_path(index): stats("Failover", [consumer(name) for name in "ab"], activeConsumerName=active)
         for index, active in enumerate(actives)
     })  # fmt: skip
-    assert ("failover_active_differs" in [cause.id for cause in found.causes]) is differs
+    assert ("failover_active_differs" in [cause.id for cause in result.causes]) is differs
 
 
 def test_who_is_idle_is_not_said_where_some_answers_name_no_active_consumer() -> None:
     consumers = [consumer(name) for name in "abc"]
-    found = diagnosed({
+    result = diagnosed({
         stats_path(index): stats("Failover", consumers, **({"activeConsumerName": "a"} if index < 2 else {}))
         for index in range(3)
     })  # fmt: skip
-    assert [cause.id for cause in found.causes] == ["fine_idle"]
+    assert [cause.id for cause in result.causes] == ["fine_idle"]
 
 
 def test_26164_without_counters_is_reported_by_a_rate_of_0_as_something_to_look_at_again() -> None:
     def shown(**of_active: object) -> Stats:
         active = consumer("a", msgOutCounter=None, **of_active)
-        found = stats(
+        result = stats(
             "Failover", [active, consumer("b", msgOutCounter=None)], activeConsumerName="a", msgBacklog=70_000
         )
-        del found["subscriptions"]["s"]["msgOutCounter"]
-        return found
+        del result["subscriptions"]["s"]["msgOutCounter"]
+        return result
 
     diagnosis = of_stats(shown())
     assert first(diagnosis) == ("failover_active_not_served", "cannot_tell")
-    assert [(each.rule, each.severity) for each in findings_of([diagnosis])] == [
+    assert [(finding.rule, finding.severity) for finding in findings_of([diagnosis])] == [
         ("failover_active_not_served", Severity.INFO)
     ]
-    assert "failover_active_not_served" not in [each.id for each in of_stats(shown(msgRateOut=0.1)).causes]
+    assert "failover_active_not_served" not in [cause.id for cause in of_stats(shown(msgRateOut=0.1)).causes]
 
 
 def test_a_consumer_that_holds_messages_has_keys_whoever_got_the_last_ones() -> None:

@@ -8,15 +8,15 @@ import pytest
 
 from engine.diagnosis.model import Diagnosis
 from engine.text import joined
-from tests.engine.diagnosis.made import TOPIC, Stats, consumer, diagnosed, of_stats, stats, stats_path
-from tests.engine.diagnosis.test_decider_facts import QUOTA, RUNTIME, expected, limits, policy, told, two
+from tests.engine.diagnosis.answers import TOPIC, Stats, consumer, diagnosed, of_stats, stats, stats_path
+from tests.engine.diagnosis.test_decider_facts import QUOTA, RUNTIME, expected, facts_of, limits, policy, two
 from tests.engine.keyshared.selectors import ring
 
 FLAG = "activeConsumerFailoverConsistentHashing"
 
 
 def ids(diagnosis: Diagnosis) -> list[str]:
-    return [each.id for each in diagnosis.causes]
+    return [cause.id for cause in diagnosis.causes]
 
 
 def spread(names: str, actives: str, flag: str | None = "true", *, partitioned: bool = True) -> Diagnosis:
@@ -48,15 +48,15 @@ TEN = "abcdefghij"
     ],
 )  # fmt: skip
 def test_how_many_idle_consumers_are_chance_on_a_ring(names: str, actives: str, flag: str | None, verdict: str) -> None:
-    found = told(spread(names, actives, flag), "failover_idle_consumers")
-    assert found["verdict"] == verdict
-    assert found["numbers"]["idle_consumers"] == len(names) - len(set(actives))
-    assert found["numbers"]["most_topics"] == max(actives.count(name) for name in names)
+    result = facts_of(spread(names, actives, flag), "failover_idle_consumers")
+    assert result["verdict"] == verdict
+    assert result["numbers"]["idle_consumers"] == len(names) - len(set(actives))
+    assert result["numbers"]["most_topics"] == max(actives.count(name) for name in names)
 
 
 def test_what_to_do_about_idle_consumers_depends_on_what_rules_them() -> None:
     def fix(diagnosis: Diagnosis) -> str:
-        return next(each.fix for each in diagnosis.causes if each.id == "failover_idle_consumers")
+        return next(cause.fix for cause in diagnosis.causes if cause.id == "failover_idle_consumers")
 
     assert f"{FLAG}=true" in fix(spread("abcd", "aaaaaa", "false"))
     assert FLAG not in fix(spread("abcd", "aaaaaa", "false", partitioned=False))
@@ -73,8 +73,8 @@ def test_others_than_failover_and_topics_without_consumers_are_not_counted_as_id
         for number in range(3)
     }
     answers[path.format(3)] = stats("Failover", [], activeConsumerName=None)
-    found = told(diagnosed(answers | {RUNTIME: {FLAG: "false"}}), "failover_idle_consumers")
-    assert (found["numbers"]["topics"], found["numbers"]["consumers"]) == (3, 2)
+    result = facts_of(diagnosed(answers | {RUNTIME: {FLAG: "false"}}), "failover_idle_consumers")
+    assert (result["numbers"]["topics"], result["numbers"]["consumers"]) == (3, 2)
 
 
 def test_two_topics_are_added_up_where_nothing_is_wrong() -> None:
@@ -82,10 +82,10 @@ def test_two_topics_are_added_up_where_nothing_is_wrong() -> None:
         shown = stats("Shared", [consumer("a", msgOutCounter=out)], msgBacklog=waiting, msgOutCounter=out)
         return {stats_path(0): shown, stats_path(1): shown}
 
-    assert told(diagnosed(at(5, 0), at(9, 0)), "fine_idle") == expected(
+    assert facts_of(diagnosed(at(5, 0), at(9, 0)), "fine_idle") == expected(
         "fine", {"backlog": 0, "out": 8}, "msgBacklog", "msgOutCounter", where=("", 2)
     )
-    assert told(diagnosed(at(5, 40), at(9, 30)), "fine_catching_up") == expected(
+    assert facts_of(diagnosed(at(5, 40), at(9, 30)), "fine_catching_up") == expected(
         "fine", {"backlog": 60, "backlog_growth": -20}, "msgBacklog", "msgOutCounter", waiting=60, where=("", 2)
     )
     stuck = {**at(9, 30), stats_path(1): at(5, 30)[stats_path(1)]}
@@ -97,8 +97,8 @@ def test_the_share_of_a_hot_consumer_has_three_digits() -> None:
         members = [consumer("a", msgOutCounter=2 * out, availablePermits=0), consumer("b", msgOutCounter=out)]
         return stats("Key_Shared", members, msgInReplay=4, msgBacklog=waiting, msgOutCounter=3 * out)
 
-    found = told(two(at(10, 20), at(20, 20)), "hot_key")["numbers"]
-    assert (found["share_of_out"], found["backlog_growth"]) == (0.667, 0)
+    result = facts_of(two(at(10, 20), at(20, 20)), "hot_key")["numbers"]
+    assert (result["share_of_out"], result["backlog_growth"]) == (0.667, 0)
 
 
 def test_who_is_far_behind_is_behind_everybody() -> None:
@@ -134,7 +134,7 @@ def test_one_consumer_with_permits_is_enough_for_shared_and_for_a_standby() -> N
     assert "no_permits" not in ids(two(shown, shown))
     members = [consumer("a", availablePermits=0), consumer("b", availablePermits=1)]
     shown = stats("Failover", members, activeConsumerName="a", msgBacklog=9)
-    assert told(two(shown, shown), "failover_active_no_permits")["numbers"]["standbys_with_permits"] == 1
+    assert facts_of(two(shown, shown), "failover_active_no_permits")["numbers"]["standbys_with_permits"] == 1
 
 
 def test_of_two_stopped_consumers_the_larger_numbers_are_reported() -> None:
@@ -142,8 +142,8 @@ def test_of_two_stopped_consumers_the_larger_numbers_are_reported() -> None:
         consumer(name, blockedConsumerOnUnackedMsgs=True, unackedMessages=held, availablePermits=permits)
         for name, held, permits in (("a", 30, 5), ("b", 40, 4))
     ]
-    found = of_stats(stats("Key_Shared", members, msgBacklog=90, unackedMessages=70))
-    numbers = told(found, "keyshared_unacked_limit")["numbers"]
+    result = of_stats(stats("Key_Shared", members, msgBacklog=90, unackedMessages=70))
+    numbers = facts_of(result, "keyshared_unacked_limit")["numbers"]
     assert (numbers["unacked"], numbers["permits"], numbers["limit"]) == (40, 5, 50_000)
 
 
@@ -181,10 +181,10 @@ def test_how_many_messages_must_be_missing_to_say_that_they_were_thrown_away(
 )  # fmt: skip
 def test_only_halves_are_skewed(ranges: list[Any], mode: str, skewed: bool) -> None:
     members = [consumer(name, keyHashRangeArrays=pieces) for name, pieces in zip("ab", ranges, strict=False)]
-    found = of_stats(stats("Key_Shared", members, keySharedMode=mode))
-    assert ("keyshared_autosplit_skew" in ids(found)) is skewed
+    result = of_stats(stats("Key_Shared", members, keySharedMode=mode))
+    assert ("keyshared_autosplit_skew" in ids(result)) is skewed
     if skewed:
-        numbers = told(found, "keyshared_autosplit_skew")["numbers"]
+        numbers = facts_of(result, "keyshared_autosplit_skew")["numbers"]
         assert numbers == {"largest_share": 0.6667, "smallest_share": 0.3333}
 
 
@@ -224,8 +224,8 @@ def test_a_quiet_topic_is_found_beside_a_busy_one(name: str) -> None:
     first, second = QUIET[name]
     type_ = second["subscriptions"]["s"]["type"]
     busy = stats(type_, [consumer("a", keyHashRangeArrays=[[0, 65535]])], activeConsumerName="a", msgBacklog=5)
-    found = diagnosed({stats_path(0): busy, stats_path(1): first}, {stats_path(0): busy, stats_path(1): second})
-    cause = next(each for each in found.causes if each.id == name)
+    result = diagnosed({stats_path(0): busy, stats_path(1): first}, {stats_path(0): busy, stats_path(1): second})
+    cause = next(cause for cause in result.causes if cause.id == name)
     assert (cause.topic, cause.topics) == (f"{TOPIC}-partition-1", 1)
 
 
@@ -234,7 +234,7 @@ def test_everybody_who_blocks_on_any_topic_is_named() -> None:
         return stats("Failover", [consumer(name, availablePermits=0)], activeConsumerName=name, msgBacklog=9)
 
     answers = {stats_path(0): shown("a"), stats_path(1): shown("b")}
-    cause = told(diagnosed(answers, answers), "failover_active_no_permits")
+    cause = facts_of(diagnosed(answers, answers), "failover_active_no_permits")
     assert (cause["by"], cause["blocked"], cause["where"][1], cause["waiting"]) == ("ab", "ab", 2, 18)
 
 
@@ -257,8 +257,8 @@ def test_ranges_that_no_rule_gives() -> None:
         second["keyHashRangeArrays"],
         first["keyHashRangeArrays"],
     )
-    found = of_stats(stats("Key_Shared", [first, second], keySharedMode="AUTO_SPLIT", msgBacklog=5))
-    assert told(found, "keyshared_ranges_differ") == expected(
+    result = of_stats(stats("Key_Shared", [first, second], keySharedMode="AUTO_SPLIT", msgBacklog=5))
+    assert facts_of(result, "keyshared_ranges_differ") == expected(
         "cannot_tell", {"slots": 65_535, "consumers": 2, "consumers_with_others": 2},
         "keyHashRangeArrays", "keyHashRanges", "consumers[].consumerName", by="ab",
         setting=("subscriptionKeySharedConsistentHashingReplicaPoints", None, 100, ""),
@@ -299,7 +299,7 @@ def test_batches_of_several_messages() -> None:
     shown = stats(
         "Key_Shared", [consumer("a", avgMessagesPerEntry=7), consumer("b", avgMessagesPerEntry=3)], msgBacklog=5
     )
-    assert told(of_stats(shown), "keyshared_batches") == expected(
+    assert facts_of(of_stats(shown), "keyshared_batches") == expected(
         "by_design", {"messages_per_entry": 7}, "consumers[].avgMessagesPerEntry",
         setting=("batcherBuilder (client)", None, "BatcherBuilder.DEFAULT", ""),
     )  # fmt: skip
@@ -308,7 +308,7 @@ def test_batches_of_several_messages() -> None:
 def test_nobody_on_one_topic_says_nothing_of_batches() -> None:
     shown = stats("Key_Shared", [consumer("a", avgMessagesPerEntry=7)], msgBacklog=5)
     answers = {stats_path(0): stats("Key_Shared", [], msgBacklog=5), stats_path(1): shown}
-    cause = told(diagnosed(answers), "keyshared_batches")
+    cause = facts_of(diagnosed(answers), "keyshared_batches")
     assert cause["where"] == (f"{TOPIC}-partition-1", 1)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from engine.diagnosis.model import Cause, Diagnosis
-from tests.engine.diagnosis.made import TOPIC, Stats, consumer, diagnosed, internal, of_stats, stats, stats_path
+from tests.engine.diagnosis.answers import TOPIC, Stats, consumer, diagnosed, internal, of_stats, stats, stats_path
 
 RUNTIME: Final = "admin/v2/brokers/configuration/runtime"
 LEDGER: Final = "admin/v2/persistent/t/n/x/internalStats"
@@ -40,8 +40,8 @@ def facts(cause: Cause) -> dict[str, Any]:
     }
 
 
-def told(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
-    return facts(next(each for each in diagnosis.causes if each.id == name))
+def facts_of(diagnosis: Diagnosis, name: str) -> dict[str, Any]:
+    return facts(next(cause for cause in diagnosis.causes if cause.id == name))
 
 
 def expected(
@@ -61,13 +61,13 @@ def expected(
 
 
 def test_nobody_is_connected() -> None:
-    found = of_stats(
+    result = of_stats(
         stats("Shared", [], msgBacklog=5, msgOutCounter=3), stats("Shared", [], msgBacklog=9, msgOutCounter=3)
     )
-    assert told(found, "no_consumers") == expected(
+    assert facts_of(result, "no_consumers") == expected(
         "blocks", {"consumers": 0, "backlog": 9, "backlog_growth": 4}, "consumers", "msgBacklog", waiting=9
     )
-    assert f"skip-all -s s {TOPIC}" in found.causes[0].fix
+    assert f"skip-all -s s {TOPIC}" in result.causes[0].fix
     once = of_stats(stats("Shared", [], msgBacklog=9, msgOutCounter=3))
     assert once.causes[0].number("backlog_growth") == 0
 
@@ -83,9 +83,9 @@ def test_a_topic_that_counts_from_0_was_loaded_a_moment_ago(
         "Shared", [], msgBacklog=7, msgOutCounter=out, topic={"msgInCounter": came_in, "publishers": publishers}
     )
     diagnosis = of_stats(shown)
-    assert ("topic_not_loaded" in [each.id for each in diagnosis.causes]) is found
+    assert ("topic_not_loaded" in [cause.id for cause in diagnosis.causes]) is found
     if found:
-        assert told(diagnosis, "topic_not_loaded") == expected(
+        assert facts_of(diagnosis, "topic_not_loaded") == expected(
             "blocks", {"backlog": 7, "consumers": 0, "listed_as_loaded": 1},
             "consumers", "msgInCounter", "msgOutCounter", "msgBacklog", "broker-stats/topics", waiting=7,
         )  # fmt: skip
@@ -95,7 +95,7 @@ def test_a_topic_that_counts_from_0_was_loaded_a_moment_ago(
 def test_who_was_there_before_the_topic_was_unloaded_is_blocked() -> None:
     before = stats("Shared", [consumer("b"), consumer("a")], msgBacklog=7, msgOutCounter=0)
     after = stats("Shared", [], msgBacklog=7, msgOutCounter=0, topic={"publishers": []})
-    assert told(two(before, after), "topic_not_loaded")["blocked"] == "ab"
+    assert facts_of(two(before, after), "topic_not_loaded")["blocked"] == "ab"
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_who_was_there_before_the_topic_was_unloaded_is_blocked() -> None:
 def test_an_active_consumer_that_is_not_connected(backlog: int, out: int, verdict: str) -> None:
     first = stats("Failover", [consumer("b")], activeConsumerName="a", msgBacklog=backlog)
     second = {**first, "subscriptions": {"s": {**first["subscriptions"]["s"], "msgOutCounter": out}}}
-    found = two(first, second)
-    assert told(found, "failover_active_not_connected") == expected(
+    result = two(first, second)
+    assert facts_of(result, "failover_active_not_connected") == expected(
         verdict, {"backlog": backlog, "consumers": 1}, "activeConsumerName", "consumers[].consumerName",
         blocked="b", by="a", waiting=backlog,
     )  # fmt: skip
-    assert f"unload {TOPIC}" in found.causes[0].fix
+    assert f"unload {TOPIC}" in result.causes[0].fix
 
 
 def test_slots_drain_for_two_waiters() -> None:
@@ -120,7 +120,7 @@ def test_slots_drain_for_two_waiters() -> None:
     holder = consumer("a", drainingHashes=slots, keyHashRangeArrays=[[100, 65535]], unackedMessages=8)
     waiters = [consumer("b", keyHashRangeArrays=[[0, 50]]), consumer("c", keyHashRangeArrays=[[51, 99]])]
     shown = stats("Key_Shared", [holder, *waiters], keySharedMode="AUTO_SPLIT", msgInReplay=6, msgBacklog=20)
-    assert told(of_stats(shown), "keyshared_draining") == expected(
+    assert facts_of(of_stats(shown), "keyshared_draining") == expected(
         "blocks",
         {
             "draining_slots": 4, "draining_slots_blocking": 3, "unacked_in_draining_slots": 8, "unacked_of_holder": 8,
@@ -136,9 +136,9 @@ def test_a_slot_that_came_back_to_its_holder_or_is_nobody_s_keeps_no_other_waiti
     slots = [{"hash": slot, "unackMsgs": 1, "blockedAttempts": 2} for slot in (9, 150, 300)]
     holder = consumer("a", drainingHashes=slots, keyHashRangeArrays=[[100, 199]])
     shown = stats("Key_Shared", [holder, consumer("b", keyHashRangeArrays=[[0, 99]])], msgInReplay=6, msgBacklog=20)
-    found = told(of_stats(shown), "keyshared_draining")
-    numbers = {name: value for name, value in found["numbers"].items() if name.startswith(("slots_of", "attempts_of"))}
-    assert (numbers, found["blocked"]) == ({"slots_of_b": 1, "attempts_of_b": 2}, "b")
+    result = facts_of(of_stats(shown), "keyshared_draining")
+    numbers = {name: value for name, value in result["numbers"].items() if name.startswith(("slots_of", "attempts_of"))}
+    assert (numbers, result["blocked"]) == ({"slots_of_b": 1, "attempts_of_b": 2}, "b")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_draining_goes_on_while_attempts_rise_or_something_waits(
         ]
         return stats("Key_Shared", members, msgInReplay=replay, msgBacklog=4)
 
-    assert ("keyshared_draining" in [each.id for each in two(at(before), at(after)).causes]) is found
+    assert ("keyshared_draining" in [cause.id for cause in two(at(before), at(after)).causes]) is found
 
 
 LOOK_AHEAD: Final = (
@@ -190,16 +190,16 @@ def test_the_look_ahead_is_full_at_the_smaller_of_two_limits() -> None:
         "unread": 30,
         "backlog": 500,
     }
-    assert told(look_ahead(90, 30, 200), "keyshared_lookahead") == expected(
+    assert facts_of(look_ahead(90, 30, 200), "keyshared_lookahead") == expected(
         "blocks", numbers, "msgInReplay", "readPosition", "consumers[].availablePermits",
         blocked="bc", by="a", waiting=120, setting=(LOOK_AHEAD[0], 30, 2_000, "broker"),
     )  # fmt: skip
-    of_subscription = told(look_ahead(80, 30, 80), "keyshared_lookahead")
+    of_subscription = facts_of(look_ahead(80, 30, 80), "keyshared_lookahead")
     assert (of_subscription["numbers"]["limit"], of_subscription["setting"]) == (
         80,
         (LOOK_AHEAD[1], 80, 20_000, "broker"),
     )
-    equal = told(look_ahead(90, 30, 90), "keyshared_lookahead")
+    equal = facts_of(look_ahead(90, 30, 90), "keyshared_lookahead")
     assert equal["setting"][0] == LOOK_AHEAD[0]
 
 
@@ -215,7 +215,7 @@ def test_the_edges_of_the_look_ahead(
     replay: int, per_consumer: int, per_subscription: int, out: int, unread: int, found: bool
 ) -> None:
     diagnosis = look_ahead(replay, per_consumer, per_subscription, out=out, unread=unread)
-    assert ("keyshared_lookahead" in [each.id for each in diagnosis.causes]) is found
+    assert ("keyshared_lookahead" in [cause.id for cause in diagnosis.causes]) is found
 
 
 def failover(permits: int, *, out: int = 0, backlog: int = 60, active: str = "a", delay: str = "1000") -> Diagnosis:
@@ -231,21 +231,21 @@ def failover(permits: int, *, out: int = 0, backlog: int = 60, active: str = "a"
 
 
 def test_an_active_consumer_without_permits() -> None:
-    found = failover(0)
-    assert told(found, "failover_active_no_permits") == expected(
+    result = failover(0)
+    assert facts_of(result, "failover_active_no_permits") == expected(
         "blocks", {"permits": 0, "backlog": 60, "unread": 60, "standbys_with_permits": 1},
         "activeConsumerName", "availablePermits", "msgOutCounter", "lastAckedTimestamp", "firstConsumedFlowTimestamp",
         blocked="a", by="a", waiting=60, setting=QUEUE,
     )  # fmt: skip
-    assert "failover_active_no_permits" not in [each.id for each in failover(1).causes]
-    assert "failover_active_no_permits" in [each.id for each in failover(-1).causes]
-    assert "failover_active_no_permits" not in [each.id for each in failover(0, out=1).causes]
-    assert "failover_active_no_permits" not in [each.id for each in failover(0, backlog=0).causes]
+    assert "failover_active_no_permits" not in [cause.id for cause in failover(1).causes]
+    assert "failover_active_no_permits" in [cause.id for cause in failover(-1).causes]
+    assert "failover_active_no_permits" not in [cause.id for cause in failover(0, out=1).causes]
+    assert "failover_active_no_permits" not in [cause.id for cause in failover(0, backlog=0).causes]
 
 
 @pytest.mark.parametrize(("permits", "out", "found"), [(1, 0, True), (0, 0, False), (1, 1, False)])
 def test_who_asks_for_nothing_or_is_served_does_not_wait_to_be_served(permits: int, out: int, found: bool) -> None:
-    assert ("failover_active_not_served" in [each.id for each in failover(permits, out=out).causes]) is found
+    assert ("failover_active_not_served" in [cause.id for cause in failover(permits, out=out).causes]) is found
 
 
 @pytest.mark.parametrize("out", [1, 40])
@@ -254,26 +254,26 @@ def test_while_the_former_active_consumer_is_served_messages_go_out(out: int) ->
         members = [consumer("a"), consumer("b", msgOutCounter=sent)]
         return stats("Failover", members, activeConsumerName="a", msgBacklog=60, msgOutCounter=sent)
 
-    found = [each.id for each in two(at(5), at(5 + out)).causes]
-    assert "failover_active_not_served" not in found and "failover_handover" not in found
+    result = [cause.id for cause in two(at(5), at(5 + out)).causes]
+    assert "failover_active_not_served" not in result and "failover_handover" not in result
 
 
 @pytest.mark.parametrize(("delay", "found"), [("9999", "not_served"), ("10000", "handover"), ("10001", "handover")])
 def test_a_hand_over_lasts_as_long_as_its_delay(delay: str, found: str) -> None:
     diagnosis = failover(1, delay=delay)
-    ids = [each.id for each in diagnosis.causes]
+    ids = [cause.id for cause in diagnosis.causes]
     assert ("failover_handover" in ids, "failover_active_not_served" in ids) == (
         found == "handover",
         found != "handover",
     )
     if found == "handover":
-        assert told(diagnosis, "failover_handover") == expected(
+        assert facts_of(diagnosis, "failover_handover") == expected(
             "blocks", {"delay_ms": int(delay), "backlog": 60, "permits": 1},
             "activeConsumerName", "availablePermits", "msgOutCounter", "readPosition",
             blocked="a", waiting=60, setting=("activeConsumerFailoverDelayTimeMillis", int(delay), 1_000, "broker"),
         )  # fmt: skip
     else:
-        assert told(diagnosis, "failover_active_not_served") == expected(
+        assert facts_of(diagnosis, "failover_active_not_served") == expected(
             "blocks", {"permits": 1, "backlog": 60},
             "activeConsumerName", "availablePermits", "msgOutCounter", "msgBacklog", blocked="a", waiting=60,
         )  # fmt: skip
@@ -282,14 +282,14 @@ def test_a_hand_over_lasts_as_long_as_its_delay(delay: str, found: str) -> None:
 
 def test_one_moment_of_a_hand_over_counts_where_the_delay_is_longer_than_usual() -> None:
     shown = stats("Failover", [consumer("a")], activeConsumerName="a", msgBacklog=5)
-    for delay, found in (("1000", False), ("1001", True), ("0", False)):
+    for delay, result in (("1000", False), ("1001", True), ("0", False)):
         ids = [
-            each.id
-            for each in diagnosed(
+            cause.id
+            for cause in diagnosed(
                 {stats_path(): shown, RUNTIME: {"activeConsumerFailoverDelayTimeMillis": delay}}
             ).causes
         ]
-        assert ("failover_handover" in ids) is found
+        assert ("failover_handover" in ids) is result
 
 
 def actives(text: str, names: str = "ab", **more: Any) -> Diagnosis:
@@ -300,7 +300,7 @@ def actives(text: str, names: str = "ab", **more: Any) -> Diagnosis:
 
 
 def test_active_consumers_that_no_rule_gives() -> None:
-    assert told(actives("abba"), "failover_active_differs") == expected(
+    assert facts_of(actives("abba"), "failover_active_differs") == expected(
         "cannot_tell", {"topics": 4, "consumers": 2}, "activeConsumerName", "consumers[].consumerName",
         by="ab", setting=("activeConsumerFailoverConsistentHashing", None, "false", ""),
         where=(f"{TOPIC}-partition-0", 4),
@@ -314,9 +314,9 @@ def test_of_several_lists_without_a_rule_the_one_of_most_topics_is_named(few: st
         stats_path(index): stats("Failover", [consumer(name) for name in names], activeConsumerName=names[which])
         for index, (names, which) in enumerate(zip(lists, (0, 0, 1, 1, 0, 1, 1), strict=True))
     }  # fmt: skip
-    found = told(diagnosed(answers), "failover_active_differs")
-    assert (found["numbers"], found["where"][1]) == ({"topics": 4, "consumers": 2}, 7)
-    assert found["by"] == many
+    result = facts_of(diagnosed(answers), "failover_active_differs")
+    assert (result["numbers"], result["where"][1]) == ({"topics": 4, "consumers": 2}, 7)
+    assert result["by"] == many
 
 
 def test_consumers_that_are_active_nowhere() -> None:
@@ -326,8 +326,8 @@ def test_consumers_that_are_active_nowhere() -> None:
         )
         for number in range(6)
     }  # fmt: skip
-    found = diagnosed({**topics, RUNTIME: {"activeConsumerFailoverConsistentHashing": "false"}})
-    cause = told(found, "failover_idle_consumers")
+    result = diagnosed({**topics, RUNTIME: {"activeConsumerFailoverConsistentHashing": "false"}})
+    cause = facts_of(result, "failover_idle_consumers")
     flagged = {key: cause["numbers"].pop(key) for key in ("idle_with_flag", "most_topics_with_flag")}
     assert cause == expected(
         "uneven", {"consumers": 4, "topics": 6, "idle_consumers": 3, "most_topics": 6, "backlog": 12},
@@ -354,7 +354,7 @@ def on_the_ring(names: str, topics: list[str]) -> dict[str, int]:
 
 
 def test_consumers_that_stand_by() -> None:
-    assert told(actives("ab", "abc", msgBacklog=3), "failover_standby") == expected(
+    assert facts_of(actives("ab", "abc", msgBacklog=3), "failover_standby") == expected(
         "by_design", {"partitions": 2, "consumers": 3, "backlog": 6}, "activeConsumerName", "consumers[].consumerName",
         blocked="c", by="ab", where=("", 2),
     )  # fmt: skip
@@ -386,20 +386,20 @@ def test_whose_limit_of_unacknowledged_messages_it_is(limit: int, per_broker: st
         policy("maxUnackedMessagesOnSubscription"): limit,
         RUNTIME: {"maxUnackedMessagesPerBroker": per_broker, "maxUnackedMessagesPerConsumer": "1"},
     }
-    found = diagnosed(answers)
-    ids = [each.id for each in found.causes]
+    result = diagnosed(answers)
+    ids = [cause.id for cause in result.causes]
     # At half its own limit or above the subscription can have stopped itself.
     assert ids[0] == (f"{whose}_unacked_limit")
 
 
 def test_a_stopped_subscription() -> None:
-    found = diagnosed({stats_path(): limits(), policy("maxUnackedMessagesOnSubscription"): 40})
-    assert told(found, "subscription_unacked_limit") == expected(
+    result = diagnosed({stats_path(): limits(), policy("maxUnackedMessagesOnSubscription"): 40})
+    assert facts_of(result, "subscription_unacked_limit") == expected(
         "blocks", {"limit": 40, "unacked": 40, "backlog": 100},
         "blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnSubscription",
         blocked="abc", by="ac", waiting=60, setting=("maxUnackedMessagesPerSubscription", 40, 200_000, "topic policy"),
     )  # fmt: skip
-    assert "set-max-unacked-messages-per-subscription -c 80 t/n" in found.causes[0].fix
+    assert "set-max-unacked-messages-per-subscription -c 80 t/n" in result.causes[0].fix
 
 
 def test_a_stopped_broker() -> None:
@@ -408,8 +408,8 @@ def test_a_stopped_broker() -> None:
         "maxUnackedMessagesPerSubscriptionOnBrokerBlocked": "0.25",
         "maxUnackedMessagesPerConsumer": "1",
     }
-    found = diagnosed({stats_path(): limits(), RUNTIME: runtime})
-    assert told(found, "broker_unacked_limit") == expected(
+    result = diagnosed({stats_path(): limits(), RUNTIME: runtime})
+    assert facts_of(result, "broker_unacked_limit") == expected(
         "blocks", {"limit": 500, "percent_per_dispatcher": 0.25, "unacked": 40, "backlog": 100},
         "blockedSubscriptionOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesPerBroker",
         blocked="abc", by="ac", waiting=60, setting=("maxUnackedMessagesPerBroker", 500, 0, "broker"),
@@ -420,13 +420,13 @@ def test_a_stopped_broker() -> None:
 def test_a_stopped_consumer(replay: int, waiting: int) -> None:
     shown = limits(blockedConsumerOnUnackedMsgs=True)
     shown["subscriptions"]["s"]["msgInReplay"] = replay
-    found = diagnosed({stats_path(): shown, policy("maxUnackedMessagesOnConsumer"): 30})
-    assert told(found, "consumer_unacked_limit") == expected(
+    result = diagnosed({stats_path(): shown, policy("maxUnackedMessagesOnConsumer"): 30})
+    assert facts_of(result, "consumer_unacked_limit") == expected(
         "blocks", {"limit": 30, "unacked": 30, "permits": 1000, "in_replay": replay},
         "blockedConsumerOnUnackedMsgs", "unackedMessages", "maxUnackedMessagesOnConsumer",
         blocked="a", by="a", waiting=waiting, setting=("maxUnackedMessagesPerConsumer", 30, 50_000, "topic policy"),
     )  # fmt: skip
-    assert "set-max-unacked-messages-per-consumer -c 60 t/n" in found.causes[0].fix
+    assert "set-max-unacked-messages-per-consumer -c 60 t/n" in result.causes[0].fix
 
 
 def test_the_owner_of_keys_asks_for_nothing() -> None:
@@ -436,13 +436,13 @@ def test_the_owner_of_keys_asks_for_nothing() -> None:
         consumer("c"),
     ]
     shown = stats("Key_Shared", members, msgInReplay=8, msgBacklog=30)
-    found = two(shown, shown)
-    assert told(found, "keyshared_no_permits") == expected(
+    result = two(shown, shown)
+    assert facts_of(result, "keyshared_no_permits") == expected(
         "blocks", {"permits": 0, "unacked": 7, "in_replay": 8, "backlog": 30},
         "msgInReplay", "availablePermits", "msgOutCounter", "lastAckedTimestamp", "firstConsumedFlowTimestamp",
         blocked="ab", by="ab", waiting=8, setting=QUEUE,
     )  # fmt: skip
-    assert f"unload {TOPIC}" in found.causes[0].fix
+    assert f"unload {TOPIC}" in result.causes[0].fix
 
 
 @pytest.mark.parametrize("type_", ["Shared", "Key_Shared"])
@@ -450,13 +450,13 @@ def test_nobody_asks_for_anything(type_: str) -> None:
     shown = stats(
         type_, [consumer("a", availablePermits=0), consumer("b", availablePermits=-1)], msgBacklog=30, unackedMessages=5
     )
-    assert told(two(shown, shown), "no_permits") == expected(
+    assert facts_of(two(shown, shown), "no_permits") == expected(
         "blocks", {"consumers": 2, "unread": 25, "backlog": 30},
         "availablePermits", "msgOutCounter", "lastAckedTimestamp", "firstConsumedFlowTimestamp",
         blocked="ab", by="ab", waiting=25, setting=QUEUE,
     )  # fmt: skip
     once = of_stats(stats(type_, [consumer("a", availablePermits=0, msgOutCounter=None)], msgBacklog=30))
-    assert told(once, "no_permits") == expected(
+    assert facts_of(once, "no_permits") == expected(
         "cannot_tell", {"permits": 0, "backlog": 30},
         "availablePermits", "msgOutCounter", "lastAckedTimestamp", "firstConsumedFlowTimestamp",
         waiting=30, setting=QUEUE,
@@ -468,8 +468,8 @@ def test_messages_wait_for_slots_of_nobody() -> None:
         consumer("a", keyHashRangeArrays=[[0, 99]]),
         consumer("b", keyHashRangeArrays=[[200, 300], [302, 65_534]]),
     ]
-    found = of_stats(stats("Key_Shared", members, keySharedMode="STICKY", msgInReplay=4, msgBacklog=9))
-    assert told(found, "keyshared_sticky_gap") == expected(
+    result = of_stats(stats("Key_Shared", members, keySharedMode="STICKY", msgInReplay=4, msgBacklog=9))
+    assert facts_of(result, "keyshared_sticky_gap") == expected(
         "blocks", {"gap": ((100, 199), (301, 301), (65_535, 65_535)), "gap_slots": 102, "waiting": 4, "in_replay": 4},
         "keySharedMode", "keyHashRangeArrays", "msgInReplay",
         waiting=4, setting=("KeySharedPolicy.stickyHashRange", None, None, ""),
@@ -477,31 +477,31 @@ def test_messages_wait_for_slots_of_nobody() -> None:
     late = of_stats(
         stats("Key_Shared", [consumer("a", keyHashRangeArrays=[[2, 65_535]])], keySharedMode="STICKY", msgInReplay=1)
     )
-    assert told(late, "keyshared_sticky_gap")["numbers"]["gap"] == ((1, 1),)
+    assert facts_of(late, "keyshared_sticky_gap")["numbers"]["gap"] == ((1, 1),)
     # Slot 0 does not occur.
     whole = of_stats(
         stats("Key_Shared", [consumer("a", keyHashRangeArrays=[[1, 65_535]])], keySharedMode="STICKY", msgInReplay=1)
     )
-    assert "keyshared_sticky_gap" not in [each.id for each in whole.causes]
+    assert "keyshared_sticky_gap" not in [cause.id for cause in whole.causes]
 
 
 def test_consumers_without_slots() -> None:
     members = [consumer("a", keyHashRangeArrays=[[0, 65535]]), consumer("b"), consumer("c")]
-    assert told(of_stats(stats("Key_Shared", members)), "keyshared_no_slots") == expected(
+    assert facts_of(of_stats(stats("Key_Shared", members)), "keyshared_no_slots") == expected(
         "uneven", {"without_slots": 2, "consumers": 3}, "keyHashRangeArrays", "keyHashRanges", blocked="bc"
     )
 
 
 def test_where_no_consumer_reports_slots_none_is_without_them() -> None:
     shown = stats("Key_Shared", [consumer("a"), consumer("b")])
-    assert "keyshared_no_slots" not in [each.id for each in of_stats(shown).causes]
+    assert "keyshared_no_slots" not in [cause.id for cause in of_stats(shown).causes]
 
 
 @pytest.mark.parametrize(("size", "share"), [(43_689, 0.6666), (43_690, 0.6667)])
 def test_a_share_is_of_65536_slots(size: int, share: float) -> None:
     members = [consumer("a", keyHashRangeArrays=[[0, size - 1]]), consumer("b", keyHashRangeArrays=[[size, 65_535]])]
-    found = of_stats(stats("Key_Shared", members, keySharedMode="AUTO_SPLIT"))
-    assert told(found, "keyshared_autosplit_skew")["numbers"]["largest_share"] == share
+    result = of_stats(stats("Key_Shared", members, keySharedMode="AUTO_SPLIT"))
+    assert facts_of(result, "keyshared_autosplit_skew")["numbers"]["largest_share"] == share
 
 
 def test_shares_of_auto_split() -> None:
@@ -510,8 +510,8 @@ def test_shares_of_auto_split() -> None:
         consumer("b", keyHashRangeArrays=[[32768, 49151]]),
         consumer("c", keyHashRangeArrays=[[49152, 65535]]),
     ]
-    found = of_stats(stats("Key_Shared", members, keySharedMode="AUTO_SPLIT"))
-    assert told(found, "keyshared_autosplit_skew") == expected(
+    result = of_stats(stats("Key_Shared", members, keySharedMode="AUTO_SPLIT"))
+    assert facts_of(result, "keyshared_autosplit_skew") == expected(
         "by_design", {"largest_share": 0.5, "smallest_share": 0.25}, "keyHashRangeArrays",
         by="a", setting=("subscriptionKeySharedUseConsistentHashing", None, "true", ""),
     )  # fmt: skip
@@ -520,8 +520,8 @@ def test_shares_of_auto_split() -> None:
 @pytest.mark.parametrize(("size", "skewed"), [(29_999, False), (30_000, True), (30_001, True)])
 def test_auto_split_is_skewed_from_half_as_much_again(size: int, skewed: bool) -> None:
     members = [consumer("a", keyHashRangeArrays=[[0, size - 1]]), consumer("b", keyHashRangeArrays=[[40_000, 59_999]])]
-    found = of_stats(stats("Key_Shared", members, keySharedMode="AUTO_SPLIT"))
-    assert ("keyshared_autosplit_skew" in [each.id for each in found.causes]) is skewed
+    result = of_stats(stats("Key_Shared", members, keySharedMode="AUTO_SPLIT"))
+    assert ("keyshared_autosplit_skew" in [cause.id for cause in result.causes]) is skewed
 
 
 def few_keys(out: int, share: int, *, permits: int = 1, replay: int = 0, idle_out: int = 5) -> Diagnosis:
@@ -540,7 +540,7 @@ def few_keys(out: int, share: int, *, permits: int = 1, replay: int = 0, idle_ou
 
 
 def test_no_key_falls_to_a_consumer() -> None:
-    assert told(few_keys(10, 32_768), "keyshared_few_keys") == expected(
+    assert facts_of(few_keys(10, 32_768), "keyshared_few_keys") == expected(
         "uneven",
         {"out": 10, "idle": 1, "consumers": 2},
         "msgOutCounter",
@@ -563,4 +563,4 @@ def test_no_key_falls_to_a_consumer() -> None:
 )  # fmt: skip
 def test_the_edges_of_few_keys(out: int, share: int, permits: int, replay: int, idle_out: int, found: bool) -> None:
     diagnosis = few_keys(out, share, permits=permits, replay=replay, idle_out=idle_out)
-    assert ("keyshared_few_keys" in [each.id for each in diagnosis.causes]) is found
+    assert ("keyshared_few_keys" in [cause.id for cause in diagnosis.causes]) is found

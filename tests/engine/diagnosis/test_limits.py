@@ -11,7 +11,7 @@ from engine.diagnosis.findings import CAUSE_RULES, findings_of
 from engine.diagnosis.limits import Limits, limits_of
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, in_order_of_verdict, worst_first
 from engine.lint.model import Severity
-from tests.engine.diagnosis.made import TOPIC, consumer, moments, stats, stats_path
+from tests.engine.diagnosis.answers import TOPIC, consumer, moments, stats, stats_path
 
 RUNTIME = "admin/v2/brokers/configuration/runtime"
 NAMESPACE = "admin/v2/namespaces/t/n"
@@ -21,8 +21,8 @@ def limits(*answers: dict[str, Any], version: str = "4.2.4") -> Limits:
     behaviour = behaviour_of(version)
     assert isinstance(behaviour, ReleaseBehaviour)
     shown = {stats_path(): stats("Shared", [consumer("a")])}
-    found = moments(*({**shown, **each} for each in answers or ({},)))
-    return limits_of([each.snapshot for each in found], behaviour)
+    result = moments(*({**shown, **each} for each in answers or ({},)))
+    return limits_of([each.snapshot for each in result], behaviour)
 
 
 def test_what_no_answer_says_has_the_default_of_the_release() -> None:
@@ -40,11 +40,11 @@ def test_what_no_answer_says_has_the_default_of_the_release() -> None:
 def test_a_later_answer_counts_more() -> None:
     first = {RUNTIME: {"maxUnackedMessagesPerConsumer": "7", "maxUnackedMessagesPerSubscription": "70"}}
     second = {RUNTIME: {"maxUnackedMessagesPerConsumer": "8", "activeConsumerFailoverConsistentHashing": "true"}}
-    found = limits(first, second)
-    assert found.number("maxUnackedMessagesPerConsumer") == 8
-    assert found.number("maxUnackedMessagesPerSubscription") == 70
-    assert found.of_broker("activeConsumerFailoverConsistentHashing").value == "true"
-    assert found.settings is not None and found.settings.maxUnackedMessagesPerConsumer == 8
+    result = limits(first, second)
+    assert result.number("maxUnackedMessagesPerConsumer") == 8
+    assert result.number("maxUnackedMessagesPerSubscription") == 70
+    assert result.of_broker("activeConsumerFailoverConsistentHashing").value == "true"
+    assert result.settings is not None and result.settings.maxUnackedMessagesPerConsumer == 8
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_who_limits_unacknowledged_messages(
 def test_a_quota_of_a_topic_goes_before_that_of_its_namespace() -> None:
     of_namespace = {"message_age": {"limitTime": 9, "policy": "a"}, "destination_storage": {"policy": "b"}}
     answers: dict[str, Any] = {NAMESPACE: {"bundles": None, "auth_policies": {}, "backlog_quota_map": of_namespace}}
-    found = limits(answers)
-    assert (found.backlog_age_limit_s(TOPIC), found.backlog_policy(TOPIC)) == (9, "b")
+    result = limits(answers)
+    assert (result.backlog_age_limit_s(TOPIC), result.backlog_policy(TOPIC)) == (9, "b")
     answers["admin/v2/persistent/t/n/x/backlogQuotaMap@applied=true"] = {"message_age": {"limitTime": 4, "policy": "c"}}
-    found = limits(answers)
-    assert (found.backlog_age_limit_s(TOPIC), found.backlog_policy(TOPIC, "message_age")) == (4, "c")
-    assert found.backlog_policy(TOPIC) == "b"
+    result = limits(answers)
+    assert (result.backlog_age_limit_s(TOPIC), result.backlog_policy(TOPIC, "message_age")) == (4, "c")
+    assert result.backlog_policy(TOPIC) == "b"
     assert (limits().backlog_age_limit_s(TOPIC), limits().backlog_policy(TOPIC)) == (-1, "producer_request_hold")
     evicts = limits({RUNTIME: {"backlogQuotaDefaultRetentionPolicy": "consumer_backlog_eviction", "clusterName": "c",
                                "maxUnackedMessagesPerConsumer": "1"}})  # fmt: skip
@@ -100,14 +100,14 @@ def diagnosis(verdict: Verdict, *, id_: str = "x", name: str = "s", backlog: int
     ],
 )  # fmt: skip
 def test_a_verdict_is_a_severity(verdict: Verdict, severity: Severity | None) -> None:
-    found = findings_of([diagnosis(verdict)])
-    assert [each.severity for each in found] == ([severity] if severity else [])
-    for each in found:
+    findings = findings_of([diagnosis(verdict)])
+    assert [finding.severity for finding in findings] == ([severity] if severity else [])
+    for each in findings:
         assert (each.rule, each.what, each.advice, each.numbers) == ("x", "w", "f", (("n", 3.0),))
         assert (each.where.namespace, each.where.subscription, each.where.consumer) == ("t/n", "s", "b")
         assert (each.where.topic, each.where.topics) == (TOPIC, 2)
     assert findings_of([diagnosis(verdict)], ["y"]) == findings_of([diagnosis(verdict)], namespace="t/m") == ()
-    assert findings_of([diagnosis(verdict)], ["x"], namespace="t/n") == found
+    assert findings_of([diagnosis(verdict)], ["x"], namespace="t/n") == findings
 
 
 def test_causes_that_can_block_are_rules_that_can_be_errors() -> None:
@@ -118,20 +118,22 @@ def test_causes_that_can_block_are_rules_that_can_be_errors() -> None:
 
 
 def test_the_worst_comes_first_by_verdict_then_by_what_waits_then_by_name() -> None:
-    found = [
+    result = [
         diagnosis(Verdict.SLOWS, name="a", backlog=900),
         diagnosis(Verdict.BLOCKS, name="b", backlog=5),
         diagnosis(Verdict.BLOCKS, name="c", waiting=6),
         diagnosis(Verdict.BLOCKS, name="d", backlog=5),
         Diagnosis("t/n", "e", "Shared", TOPIC, 1, 1, 0),
     ]
-    assert [each.subscription for each in worst_first(reversed(found))] == ["c", "b", "d", "a", "e"]
-    assert [each.blocks for each in found] == [False, True, True, True, False]
+    assert [each.subscription for each in worst_first(reversed(result))] == ["c", "b", "d", "a", "e"]
+    assert [each.blocks for each in result] == [False, True, True, True, False]
 
 
 def test_without_a_cause_more_that_waits_comes_first() -> None:
-    found = [Diagnosis("t/n", name, "Shared", TOPIC, 1, 1, backlog) for name, backlog in (("a", 0), ("b", 1), ("c", 2))]
-    assert [each.subscription for each in worst_first(found)] == ["c", "b", "a"]
+    result = [
+        Diagnosis("t/n", name, "Shared", TOPIC, 1, 1, backlog) for name, backlog in (("a", 0), ("b", 1), ("c", 2))
+    ]
+    assert [each.subscription for each in worst_first(result)] == ["c", "b", "a"]
 
 
 def test_what_is_fine_is_left_out_where_one_thing_is_not() -> None:
@@ -145,16 +147,16 @@ def test_what_is_fine_is_left_out_where_one_thing_is_not() -> None:
 def test_a_finding_is_about_the_topic_of_its_cause_or_else_of_the_subscription() -> None:
     def topic_of(own: str) -> str:
         cause = Cause("x", Verdict.SLOWS, "w", own)
-        (found,) = findings_of([Diagnosis("t/n", "s", "Shared", f"{TOPIC}-partition-0", 2, 1, 0, (cause,))])
-        return found.where.topic
+        (result,) = findings_of([Diagnosis("t/n", "s", "Shared", f"{TOPIC}-partition-0", 2, 1, 0, (cause,))])
+        return result.where.topic
 
     assert topic_of("persistent://t/n/y-partition-7") == "persistent://t/n/y"
     assert topic_of("") == TOPIC
 
 
 def test_a_broker_that_reported_its_settings_reported_its_defaults_too() -> None:
-    found = limits({RUNTIME: {"maxUnackedMessagesPerConsumer": "7", "activeConsumerFailoverDelayTimeMillis": "1"}})
-    setting = found.of_broker("maxUnackedMessagesPerSubscription")
+    result = limits({RUNTIME: {"maxUnackedMessagesPerConsumer": "7", "activeConsumerFailoverDelayTimeMillis": "1"}})
+    setting = result.of_broker("maxUnackedMessagesPerSubscription")
     assert (setting.value, setting.default, setting.source) == (200_000, 200_000, "broker")
 
 
@@ -173,23 +175,23 @@ def test_a_rate_is_the_namespace_s_where_some_cluster_of_it_has_the_same(
     rate = {"dispatchThrottlingRateInMsg": 20, "ratePeriodInSecond": 1}
     other = {**rate, "dispatchThrottlingRateInMsg": 21}
     of_clusters = {"east": other, "west": other if same is False else rate}
-    found = limits({
+    result = limits({
         f"admin/v2/persistent/t/n/x/{policy}@applied=true": rate,
         NAMESPACE: {"bundles": None, "auth_policies": {}, member: of_clusters},
     }).dispatch_rate(TOPIC, policy)  # fmt: skip
-    assert (found.value, found.source) == ("20 messages/s", "namespace policy" if same else "topic policy")
+    assert (result.value, result.source) == ("20 messages/s", "namespace policy" if same else "topic policy")
 
 
 def test_a_name_with_a_suffix_or_a_scheme_inside_is_found() -> None:
     name = "maxUnackedMessagesOnConsumer"
     inner = "persistent://t/n/x-partition-3"
-    found = limits({f"admin/v2/persistent/t/n/x-partition-3/{name}@applied=true": 40})
-    assert found.unacked_per_consumer(f"{inner}-partition-0").value == 40
+    result = limits({f"admin/v2/persistent/t/n/x-partition-3/{name}@applied=true": 40})
+    assert result.unacked_per_consumer(f"{inner}-partition-0").value == 40
     policies = {"bundles": None, "auth_policies": {}, "max_unacked_messages_per_consumer": 9}
     assert limits({NAMESPACE: policies}).unacked_per_consumer("persistent://t/n/a://b/c").value == 9
 
 
 def test_namespaces_of_earlier_answers_are_kept() -> None:
     policies = {"bundles": None, "auth_policies": {}, "max_unacked_messages_per_consumer": 9}
-    found = limits({NAMESPACE: policies}, {"admin/v2/namespaces/t/m": policies})
-    assert [found.unacked_per_consumer(f"persistent://t/{each}/x").value for each in "nmo"] == [9, 9, None]
+    result = limits({NAMESPACE: policies}, {"admin/v2/namespaces/t/m": policies})
+    assert [result.unacked_per_consumer(f"persistent://t/{each}/x").value for each in "nmo"] == [9, 9, None]

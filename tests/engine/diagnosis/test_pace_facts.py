@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from engine.diagnosis.model import Diagnosis
-from tests.engine.diagnosis.made import TOPIC, Stats, consumer, diagnosed, internal, of_stats, stats, stats_path
-from tests.engine.diagnosis.test_decider_facts import LEDGER, QUEUE, QUOTA, expected, policy, told, two
+from tests.engine.diagnosis.answers import TOPIC, Stats, consumer, diagnosed, internal, of_stats, stats, stats_path
+from tests.engine.diagnosis.test_decider_facts import LEDGER, QUEUE, QUOTA, expected, facts_of, policy, two
 
 
 def has(diagnosis: Diagnosis, name: str) -> bool:
-    return name in [each.id for each in diagnosis.causes]
+    return name in [cause.id for cause in diagnosis.causes]
 
 
 def throttled(
@@ -29,15 +29,16 @@ def throttled(
 
 def test_a_limited_rate() -> None:
     limit = {"dispatchThrottlingRateInMsg": 20, "dispatchThrottlingRateInByte": -1, "ratePeriodInSecond": 1}
-    found = throttled(3, 10, **{policy("dispatchRate"): limit})
-    assert told(found, "dispatch_rate_limited") == expected(
+    result = throttled(3, 10, **{policy("dispatchRate"): limit})
+    assert facts_of(result, "dispatch_rate_limited") == expected(
         "slows", {"throttle_events": 7, "backlog": 50, "backlog_growth": 0, "out_per_s": 20.0},
         "dispatchThrottledMsgEventsBy…Limit", "dispatchThrottledBytesEventsBy…Limit", "msgOutCounter",
         blocked="ab", waiting=50, setting=("dispatchRate", "20 messages/s", None, "topic policy"),
     )  # fmt: skip
-    assert "set-dispatch-rate -md 1000 t/n" in found.causes[0].fix
+    assert "set-dispatch-rate -md 1000 t/n" in result.causes[0].fix
     once = of_stats(stats("Shared", [consumer("a")], msgBacklog=50, dispatchThrottledMsgEventsByTopicLimit=4))
-    assert told(once, "dispatch_rate_limited")["numbers"] == {"throttle_events": 4, "backlog": 50, "backlog_growth": 0}
+    numbers = {"throttle_events": 4, "backlog": 50, "backlog_growth": 0}
+    assert facts_of(once, "dispatch_rate_limited")["numbers"] == numbers
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_a_limited_rate() -> None:
     ],
 )
 def test_a_rate_is_written_with_its_period(limit: dict[str, int], text: str | None) -> None:
-    setting = told(throttled(0, 1, **{policy("dispatchRate"): limit}), "dispatch_rate_limited")["setting"]
+    setting = facts_of(throttled(0, 1, **{policy("dispatchRate"): limit}), "dispatch_rate_limited")["setting"]
     assert setting == ("dispatchRate", text, None, "topic policy" if text else "")
 
 
@@ -81,8 +82,8 @@ def test_a_rate_holds_back_where_something_is_unread(
 def test_whose_limit_holds_back_is_whose_counter_rises_most(counter: str, command: str) -> None:
     other = "dispatchThrottledMsgEventsByTopicLimit"
     many = {other: 1, counter: 5} if counter != other else {counter: 5}
-    found = of_stats(stats("Shared", [consumer("a")], msgBacklog=50, **many))
-    assert f"pulsar-admin {command} " in found.causes[0].fix
+    result = of_stats(stats("Shared", [consumer("a")], msgBacklog=50, **many))
+    assert f"pulsar-admin {command} " in result.causes[0].fix
 
 
 @pytest.mark.parametrize(("late", "found"), [(24, False), (25, True), (26, True)])
@@ -90,7 +91,7 @@ def test_delayed_messages(late: int, found: bool) -> None:
     diagnosis = of_stats(stats("Shared", [consumer("a")], msgBacklog=50, msgDelayed=late))
     assert has(diagnosis, "delayed_messages") is found
     if found:
-        assert told(diagnosis, "delayed_messages") == expected(
+        assert facts_of(diagnosis, "delayed_messages") == expected(
             "by_design", {"delayed": late, "backlog": 50, "backlog_no_delayed": 50 - late},
             "msgDelayed", "msgBacklogNoDelayed", waiting=late, setting=("delayedDeliveryEnabled", None, "true", ""),
         )  # fmt: skip
@@ -113,7 +114,7 @@ def hot(
 
 
 def test_a_consumer_that_cannot_keep_up_with_its_keys() -> None:
-    assert told(hot(0, 0), "hot_key") == expected(
+    assert facts_of(hot(0, 0), "hot_key") == expected(
         "slows", {"in_replay": 9, "unacked": 7, "backlog": 60, "backlog_growth": 10, "share_of_out": 0.8},
         "msgInReplay", "availablePermits", "msgOutCounter", blocked="a", by="a", waiting=9,
     )  # fmt: skip
@@ -152,13 +153,13 @@ def slow(
 
 
 def test_a_consumer_that_hoards() -> None:
-    assert told(slow(95), "slow_consumer") == expected(
+    assert facts_of(slow(95), "slow_consumer") == expected(
         "slows", {"unacked": 95, "backlog": 100, "permits": 7, "acks_per_s": 2.0},
         "unackedMessages", "msgBacklog", "msgOutCounter", "availablePermits",
         blocked="b", by="a", waiting=100, setting=QUEUE,
     )  # fmt: skip
-    assert "acks_per_s" not in told(slow(95, before=100), "slow_consumer")["numbers"]
-    assert "acks_per_s" not in told(slow(95, before=90), "slow_consumer")["numbers"]
+    assert "acks_per_s" not in facts_of(slow(95, before=100), "slow_consumer")["numbers"]
+    assert "acks_per_s" not in facts_of(slow(95, before=90), "slow_consumer")["numbers"]
 
 
 @pytest.mark.parametrize(
@@ -190,13 +191,13 @@ def again(
 
 def test_messages_that_go_out_again_and_again() -> None:
     # 100 went out for 20 that came in; before 25 were not yet sent, now 20: 5 of the 100 were those.
-    assert told(again(100, 20, rate=1.234, unacked=(5, 10)), "redelivery_loop") == expected(
+    assert facts_of(again(100, 20, rate=1.234, unacked=(5, 10)), "redelivery_loop") == expected(
         "slows", {"redelivered": 75, "redeliver_rate": 1.23, "out": 100, "in": 20, "backlog": 30},
         "msgRateRedeliver", "msgOutCounter", "msgInCounter", "msgBacklog",
         by="a", waiting=30, setting=("deadLetterPolicy (client)", None, None, ""),
     )  # fmt: skip
     # More unacknowledged than the backlog has entries: then nothing is unsent.
-    assert told(again(100, 20, unacked=(40, 50)), "redelivery_loop")["numbers"]["redelivered"] == 80
+    assert facts_of(again(100, 20, unacked=(40, 50)), "redelivery_loop")["numbers"]["redelivered"] == 80
 
 
 @pytest.mark.parametrize(
@@ -226,13 +227,13 @@ def over_quota(
 
 
 def test_a_quota_keeps_producers_out() -> None:
-    found = over_quota(1001)
-    assert told(found, "producer_side") == expected(
+    result = over_quota(1001)
+    assert facts_of(result, "producer_side") == expected(
         "blocks", {"limit_bytes": 1000, "backlog_bytes": 1001, "publishers": 0, "backlog": 10},
         "backlogSize", "backlogQuotaLimitSize", "publishers", "backlogQuotaMap",
         waiting=10, setting=("backlogQuota", 1000, -1, "producer_exception"),
     )  # fmt: skip
-    assert "set-backlog-quota -l 2000 -p producer_exception t/n" in found.causes[0].fix
+    assert "set-backlog-quota -l 2000 -p producer_exception t/n" in result.causes[0].fix
 
 
 @pytest.mark.parametrize(
@@ -252,10 +253,10 @@ def test_messages_that_were_thrown_away_unseen(came_in: int, skipped: int) -> No
     topic = {"msgInCounter": came_in, "backlogSize": 5, "backlogQuotaLimitSize": 1000}
     shown = stats("Shared", [consumer("a")], msgBacklog=14, unackedMessages=4, msgOutCounter=40, topic=topic)
     evicts = {QUOTA: {"destination_storage": {"limitSize": 1000, "policy": "consumer_backlog_eviction"}}}
-    found = two(shown, shown, **evicts)
-    assert has(found, "producer_side") is bool(skipped)
+    result = two(shown, shown, **evicts)
+    assert has(result, "producer_side") is bool(skipped)
     if skipped:
-        assert told(found, "producer_side")["numbers"]["skipped"] == skipped
+        assert facts_of(result, "producer_side")["numbers"]["skipped"] == skipped
 
 
 @pytest.mark.parametrize(("limit", "found"), [(0, False), (1, True), (30, True)])
@@ -265,7 +266,7 @@ def test_a_quota_of_time(limit: int, found: bool) -> None:
     assert has(diagnosis, "producer_side") is found
     if found:
         numbers = {"limit_s": limit, "publishers": 0, "backlog": 9}
-        assert told(diagnosis, "producer_side") == expected(
+        assert facts_of(diagnosis, "producer_side") == expected(
             "blocks", numbers, "publishers", "msgInCounter", "backlogQuotaMap",
             waiting=9, setting=("backlogQuota", limit, -1, "producer_exception"),
         )  # fmt: skip
@@ -282,18 +283,18 @@ def test_what_is_fine(before: int, after: int, out: int, idle: bool, shrinks: bo
     def at(waiting: int, sent: int) -> Stats:
         return stats("Shared", [consumer("a", msgOutCounter=sent)], msgBacklog=waiting, msgOutCounter=sent)
 
-    found = two(at(before, 5), at(after, 5 + out))
-    assert (has(found, "fine_idle"), has(found, "fine_catching_up")) == (idle, shrinks)
+    result = two(at(before, 5), at(after, 5 + out))
+    assert (has(result, "fine_idle"), has(result, "fine_catching_up")) == (idle, shrinks)
     if idle:
-        assert told(found, "fine_idle") == expected(
+        assert facts_of(result, "fine_idle") == expected(
             "fine", {"backlog": after, "out": out}, "msgBacklog", "msgOutCounter", where=("", 1)
         )
     if shrinks:
-        assert told(found, "fine_catching_up") == expected(
+        assert facts_of(result, "fine_catching_up") == expected(
             "fine", {"backlog": after, "backlog_growth": after - before}, "msgBacklog", "msgOutCounter",
             waiting=after, where=("", 1),
         )  # fmt: skip
-        assert f"done in about {after * 10 / (before - after):,.0f} s" in found.causes[-1].what
+        assert f"done in about {after * 10 / (before - after):,.0f} s" in result.causes[-1].what
 
 
 def test_a_backlog_is_little_beside_what_came_in() -> None:
@@ -314,11 +315,11 @@ def test_a_backlog_is_little_beside_what_came_in() -> None:
 def test_one_moment_says_who_was_not_served_for_ten_seconds(ago_ms: int, still: bool | None) -> None:
     at_ms = 1_795_340_880_000
     active = consumer("a", availablePermits=0, msgOutCounter=40, lastConsumedTimestamp=at_ms - ago_ms)
-    found = of_stats(stats("Failover", [active], activeConsumerName="a", msgBacklog=9))
-    assert has(found, "failover_active_no_permits") is bool(still)
+    result = of_stats(stats("Failover", [active], activeConsumerName="a", msgBacklog=9))
+    assert has(result, "failover_active_no_permits") is bool(still)
     never = consumer("a", availablePermits=0, msgOutCounter=40)
     unsure = of_stats(stats("Failover", [never], activeConsumerName="a", msgBacklog=9))
-    assert told(unsure, "failover_active_no_permits")["verdict"] == "cannot_tell"
+    assert facts_of(unsure, "failover_active_no_permits")["verdict"] == "cannot_tell"
 
 
 @pytest.mark.parametrize(
@@ -329,17 +330,17 @@ def test_unread_is_what_the_cursor_has_before_it(read: str, written: str, unread
         stats_path(): stats("Shared", [consumer("a", availablePermits=0)], msgBacklog=60),
         LEDGER: internal(read, written),
     }
-    found = diagnosed(answers, answers)
-    assert has(found, "no_permits") is bool(unread)
+    result = diagnosed(answers, answers)
+    assert has(result, "no_permits") is bool(unread)
     if unread:
-        assert told(found, "no_permits")["numbers"]["unread"] == unread
+        assert facts_of(result, "no_permits")["numbers"]["unread"] == unread
 
 
 def test_without_a_cursor_unread_is_what_neither_waits_nor_is_held_nor_comes_later() -> None:
     shown = stats(
         "Shared", [consumer("a", availablePermits=0)], msgBacklog=60, unackedMessages=20, msgInReplay=5, msgDelayed=7
     )
-    assert told(two(shown, shown), "no_permits")["numbers"]["unread"] == 28
+    assert facts_of(two(shown, shown), "no_permits")["numbers"]["unread"] == 28
     more = stats("Shared", [consumer("a", availablePermits=0)], msgBacklog=60, unackedMessages=61)
     assert has(two(more, more), "no_permits") is False
 
@@ -349,22 +350,22 @@ def test_topics_of_brokers_themselves_are_left_out() -> None:
     paths = [
         f"admin/v2/persistent/t/n/{name}/stats" for name in ("__change_events", "__transaction_buffer_snapshot", "x")
     ]
-    found = diagnosed(dict.fromkeys(paths, shown))
-    assert (found.topics, found.causes[0].topic) == (1, TOPIC)
+    result = diagnosed(dict.fromkeys(paths, shown))
+    assert (result.topics, result.causes[0].topic) == (1, TOPIC)
 
 
 def test_what_one_moment_of_redelivery_says() -> None:
     """A consumer that holds nothing refused nothing now, and is not named."""
-    found = of_stats(
+    result = of_stats(
         stats(
             "Shared", [consumer("a", unackedMessages=5), consumer("b")], msgRateRedeliver=20.1259, msgRateOut=100.0071,
             msgBacklog=7,
         )
     )  # fmt: skip
-    assert told(found, "redelivery_loop") == expected(
+    assert facts_of(result, "redelivery_loop") == expected(
         "cannot_tell", {"redeliver_rate": 20.13, "out_rate": 100.01, "backlog": 7},
         "msgRateRedeliver", "msgRateOut", "msgBacklog",
         by="a", waiting=7, setting=("deadLetterPolicy (client)", None, None, ""),
     )  # fmt: skip
-    (cause,) = (each for each in found.causes if each.id == "redelivery_loop")
+    (cause,) = (cause for cause in result.causes if cause.id == "redelivery_loop")
     assert cause.fix

@@ -8,7 +8,7 @@ import pytest
 
 from engine.diagnosis.model import Diagnosis, Verdict
 from engine.keyshared.ring import RingForm
-from tests.engine.diagnosis.made import Stats, consumer, diagnosed, of_stats, stats, stats_path
+from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, of_stats, stats, stats_path
 from tests.engine.keyshared.selectors import ring
 
 RUNTIME = "admin/v2/brokers/configuration/runtime"
@@ -19,8 +19,8 @@ def ranges_of(names: str, *, points: int = 100, leave: int | None = None) -> lis
     selector = ring(names, points=points)
     if leave is not None:
         selector = selector.leave(leave)
-    told = selector.ranges()
-    return [[[piece.start, piece.end] for piece in told[each.consumer_id]] for each in selector.consumers]
+    result = selector.ranges()
+    return [[[piece.start, piece.end] for piece in result[each.consumer_id]] for each in selector.consumers]
 
 
 def shown(names: str, ranges: list[Any], **more: Any) -> Stats:
@@ -29,13 +29,13 @@ def shown(names: str, ranges: list[Any], **more: Any) -> Stats:
 
 
 def differing(diagnosis: Diagnosis) -> tuple[int, str] | None:
-    found = next((each for each in diagnosis.causes if each.id == "keyshared_ranges_differ"), None)
-    if found is None:
+    cause = next((cause for cause in diagnosis.causes if cause.id == "keyshared_ranges_differ"), None)
+    if cause is None:
         return None
-    assert found.verdict is Verdict.CANNOT_TELL
-    slots = found.number("slots")
+    assert cause.verdict is Verdict.CANNOT_TELL
+    slots = cause.number("slots")
     assert isinstance(slots, int)
-    return slots, found.what.partition("likeliest: ")[2]
+    return slots, cause.what.partition("likeliest: ")[2]
 
 
 @pytest.mark.parametrize("names", ["a", "ab", "abc", "aab"])
@@ -53,54 +53,56 @@ def test_nor_are_halves_declared_ranges_or_a_namesake_that_left() -> None:
 
 
 def test_a_slot_that_two_report_is_somebody_who_came_or_went() -> None:
-    found = differing(of_stats(shown("ab", [[[0, 40_000]], [[40_000, 65_536]]])))
-    assert found is not None and "joined or left" in found[1]
+    difference = differing(of_stats(shown("ab", [[[0, 40_000]], [[40_000, 65_536]]])))
+    assert difference is not None and "joined or left" in difference[1]
 
 
 def test_points_that_were_others_when_the_consumers_connected_are_reported() -> None:
     runtime = {"subscriptionKeySharedConsistentHashingReplicaPoints": "20"}
     hundred = shown("ab", ranges_of("ab"))
-    found = differing(diagnosed({stats_path(): hundred, RUNTIME: runtime}))
-    assert found is not None and "ReplicaPoints was 100" in found[1]
+    difference = differing(diagnosed({stats_path(): hundred, RUNTIME: runtime}))
+    assert difference is not None and "ReplicaPoints was 100" in difference[1]
 
 
 def test_another_order_of_connecting_is_reported() -> None:
     first, second = ranges_of("aa")
     assert first != second
     # Namesakes are told apart by the order alone.
-    found = differing(of_stats(shown("aa", [second, first])))
-    assert found is not None and "another order" in found[1]
+    difference = differing(of_stats(shown("aa", [second, first])))
+    assert difference is not None and "another order" in difference[1]
     tangled = [ranges_of("ab")[1], ranges_of("ab")[0]]
-    found = differing(of_stats(shown("ab", tangled)))
-    assert found is not None
-    assert found[0] == 65_535
+    difference = differing(of_stats(shown("ab", tangled)))
+    assert difference is not None
+    assert difference[0] == 65_535
 
 
 def test_how_many_slots_differ_is_counted_once() -> None:
     ranges = ranges_of("ab")
     (start, end), *rest = ranges[0]
     moved = [rest, sorted([*ranges[1], [start, end]])]
-    found = differing(of_stats(shown("ab", moved)))
-    assert found is not None
-    assert found[0] == end - start + 1
+    difference = differing(of_stats(shown("ab", moved)))
+    assert difference is not None
+    assert difference[0] == end - start + 1
 
 
-@pytest.mark.parametrize(("per_entry", "told"), [(None, False), (1, False), (2, True), (40, True)])
-def test_entries_of_several_messages_are_reported_to_go_by_their_first_key(per_entry: int | None, told: bool) -> None:
+@pytest.mark.parametrize(("per_entry", "expected"), [(None, False), (1, False), (2, True), (40, True)])
+def test_entries_of_several_messages_are_reported_to_go_by_their_first_key(
+    per_entry: int | None, expected: bool
+) -> None:
     members = [consumer("a", keyHashRangeArrays=[[0, 65535]], avgMessagesPerEntry=per_entry), consumer("b")]
-    found = of_stats(stats("Key_Shared", members, msgBacklog=3))
-    assert ("keyshared_batches" in [each.id for each in found.causes]) is told
-    if told:
-        cause = next(each for each in found.causes if each.id == "keyshared_batches")
+    result = of_stats(stats("Key_Shared", members, msgBacklog=3))
+    assert ("keyshared_batches" in [cause.id for cause in result.causes]) is expected
+    if expected:
+        cause = next(cause for cause in result.causes if cause.id == "keyshared_batches")
         assert (cause.verdict, cause.number("messages_per_entry")) == (Verdict.BY_DESIGN, per_entry)
 
 
 def test_the_ring_of_an_older_release_is_recognised() -> None:
     selector = ring("ab", form=RingForm.INDEXED_REPLACE)
-    told = selector.ranges()
-    older = [[[piece.start, piece.end] for piece in told[each.consumer_id]] for each in selector.consumers]
-    found = differing(of_stats(shown("ab", older)))
-    assert found is not None and "Pulsar 3.3.2" in found[1]
+    result = selector.ranges()
+    older = [[[piece.start, piece.end] for piece in result[each.consumer_id]] for each in selector.consumers]
+    difference = differing(of_stats(shown("ab", older)))
+    assert difference is not None and "Pulsar 3.3.2" in difference[1]
 
 
 def test_one_place_that_is_wrong_is_enough() -> None:

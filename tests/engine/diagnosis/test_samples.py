@@ -55,12 +55,12 @@ def test_numbers_are_those_that_were_recorded(name: str, tmp_path: Path) -> None
     recorded = sample(name)["cause"]["numbers"]
     first = diagnosed(name, tmp_path)[0].first
     assert first is not None
-    told = dict(first.numbers)
+    result = dict(first.numbers)
     compared = 0
     for number, value in recorded.items():
-        if number in told and isinstance(value, int | float) and number not in ("redeliver_rate", "throttle_events"):
+        if number in result and isinstance(value, int | float) and number not in ("redeliver_rate", "throttle_events"):
             # What several answers of one moment say can be some messages apart.
-            assert told[number] == pytest.approx(value, rel=0.05, abs=3), number
+            assert result[number] == pytest.approx(value, rel=0.05, abs=3), number
             compared += 1
     # Those that compare nothing have their numbers by consumer or by partition.
     by_name = [number for number, value in recorded.items() if isinstance(value, dict | list)]
@@ -69,9 +69,9 @@ def test_numbers_are_those_that_were_recorded(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_nothing_is_wrong_with_a_healthy_twin(name: str, tmp_path: Path) -> None:
-    found = [(each.subscription, cause.id) for each in diagnosed(name, tmp_path) for cause in each.causes
+    result = [(each.subscription, cause.id) for each in diagnosed(name, tmp_path) for cause in each.causes
              if cause.verdict not in HARMLESS]  # fmt: skip
-    assert found == []
+    assert result == []
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -79,18 +79,18 @@ def test_one_moment_alone_names_the_cause_or_says_that_it_cannot_tell(name: str,
     cause = sample(name)["cause"]
     first = diagnosed(name, tmp_path, moments=1)[0].first
     assert first is not None
-    found = first.id, first.verdict in HARMLESS
+    result = first.id, first.verdict in HARMLESS
     if name in ONE_MOMENT_DIFFERS:
-        assert found == ONE_MOMENT_DIFFERS[name]
+        assert result == ONE_MOMENT_DIFFERS[name]
     else:
         assert first.id in [cause["kind"], *cause.get("also_right", ())]
 
 
 @pytest.mark.parametrize("name", HEALTHY)
 def test_one_moment_of_a_healthy_twin_blocks_nothing(name: str, tmp_path: Path) -> None:
-    found = [(each.subscription, cause.id, cause.verdict.value) for each in diagnosed(name, tmp_path, moments=1)
+    result = [(each.subscription, cause.id, cause.verdict.value) for each in diagnosed(name, tmp_path, moments=1)
              for cause in each.causes if cause.verdict.harms]  # fmt: skip
-    assert found == []
+    assert result == []
 
 
 def test_every_decider_has_a_recorded_fault_or_a_test_that_finds_it() -> None:
@@ -98,18 +98,18 @@ def test_every_decider_has_a_recorded_fault_or_a_test_that_finds_it() -> None:
     tested = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
     kept_still = {"fine_catching_up"}
     healthy = {cause for name in HEALTHY for cause in (name.removesuffix("-healthy").replace("-", "_"),)}
-    missing = [each.id for each in DECIDERS if each.id not in recorded and f'"{each.id}"' not in tested]
+    missing = [decider.id for decider in DECIDERS if decider.id not in recorded and f'"{decider.id}"' not in tested]
     assert [each for each in missing if not any(name.startswith(each) for name in healthy | kept_still)] == []
 
 
 def test_what_was_mended_is_named_with_its_moment(tmp_path: Path) -> None:
     fault, healthy = "failover-active-no-permits-a", "failover-active-no-permits-a-healthy"
     moments = read_moments(mended_dump(fault, healthy, tmp_path / "mended"))
-    (found,) = with_earlier(why(moments), moments)
-    assert found.first is not None and found.first.verdict in HARMLESS
-    assert found.earlier is not None
-    assert (found.earlier.moment, found.earlier.at_ms) == (2, moments[1].at_ms)
-    assert found.earlier.cause.id == "failover_active_no_permits"
+    (result,) = with_earlier(why(moments), moments)
+    assert result.first is not None and result.first.verdict in HARMLESS
+    assert result.earlier is not None
+    assert (result.earlier.moment, result.earlier.at_ms) == (2, moments[1].at_ms)
+    assert result.earlier.cause.id == "failover_active_no_permits"
     still = read_moments(dump(fault, tmp_path / "still"))
     assert [each.earlier for each in with_earlier(why(still), still)] == [None]
     well = read_moments(dump(healthy, tmp_path / "well"))

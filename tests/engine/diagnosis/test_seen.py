@@ -9,14 +9,14 @@ import pytest
 from engine.config import CURRENT
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, parent_of, subscriptions_seen
 from engine.diagnosis.why import DECIDERS, diagnose
-from tests.engine.diagnosis.made import TOPIC, Stats, consumer, internal, moments, stats, stats_path
+from tests.engine.diagnosis.answers import TOPIC, Stats, consumer, internal, moments, stats, stats_path
 from tests.engine.diagnosis.test_decider_facts import LEDGER
 
 
 def dispatcher(*answers: Stats, **more: Any) -> Dispatcher:
-    (seen,) = subscriptions_seen(moments(*({stats_path(): each, **more} for each in answers)))
-    (found,) = seen.dispatchers
-    return found
+    (seen,) = subscriptions_seen(moments(*({stats_path(): answer, **more} for answer in answers)))
+    (result,) = seen.dispatchers
+    return result
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_the_first_of_the_largest_backlogs_counts() -> None:
 )  # fmt: skip
 def test_both_ends_of_a_range_belong_to_it(slot: int, owner: str | None) -> None:
     members = [consumer("a", keyHashRangeArrays=[[10, 20]]), consumer("b", keyHashRangeArrays=[[30, 30]])]
-    found = dispatcher(stats("Key_Shared", members)).consumer_at(slot)
-    assert (found.name if found else None) == owner
+    result = dispatcher(stats("Key_Shared", members)).consumer_at(slot)
+    assert (result.name if result else None) == owner
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_a_counter_that_falls_was_begun_anew(
     before: tuple[int | None, int], after: tuple[int, int], restarted: bool
 ) -> None:
     def at(into: int | None, out: int) -> Stats:
-        found = stats("Shared", [consumer("a", msgOutCounter=out)], msgOutCounter=out)
-        return {name: value for name, value in {**found, "msgInCounter": into}.items() if value is not None}
+        outcome = stats("Shared", [consumer("a", msgOutCounter=out)], msgOutCounter=out)
+        return {name: value for name, value in {**outcome, "msgInCounter": into}.items() if value is not None}
 
-    found = dispatcher(at(*before), at(*after))
-    assert found.restarted is restarted
-    assert (found.out is None) is restarted
-    assert found.seconds == 10.0
+    result = dispatcher(at(*before), at(*after))
+    assert result.restarted is restarted
+    assert (result.out is None) is restarted
+    assert result.seconds == 10.0
 
 
 @pytest.mark.parametrize(("counters", "still"), [((0, 0), True), ((0, None), None), ((0, 0, 0), True)])
@@ -88,16 +88,16 @@ def test_one_moment_stands_still_where_everybody_does(counters: tuple[int | None
 
 @pytest.mark.parametrize(("now", "before", "lacks"), [(0, 0, True), (1, 0, False), (0, 1, False), (-1, -1, True)])
 def test_permits_are_lacking_where_they_were_at_both_moments(now: int, before: int, lacks: bool) -> None:
-    found = dispatcher(*(stats("Shared", [consumer("a", availablePermits=each)]) for each in (before, now)))
-    assert found.consumers[0].lacks_permits is lacks
+    result = dispatcher(*(stats("Shared", [consumer("a", availablePermits=each)]) for each in (before, now)))
+    assert result.consumers[0].lacks_permits is lacks
 
 
 def test_every_decider_is_a_cause_or_is_ruled_out_with_a_reason() -> None:
     (seen,) = subscriptions_seen(moments({stats_path(): stats("Shared", [consumer("a")], msgBacklog=50)}))
-    found = diagnose(seen)
-    named = [each.id for each in found.causes] + [each.id for each in found.ruled_out]
-    assert sorted(named) == sorted(each.id for each in DECIDERS)
-    assert all(each.why for each in found.ruled_out)
+    diagnosis = diagnose(seen)
+    named = [cause.id for cause in diagnosis.causes] + [each.id for each in diagnosis.ruled_out]
+    assert sorted(named) == sorted(decider.id for decider in DECIDERS)
+    assert all(each.why for each in diagnosis.ruled_out)
 
 
 def test_a_cursor_of_somebody_else_does_not_say_what_is_unread() -> None:
@@ -134,26 +134,28 @@ def test_a_topic_is_unloaded_where_a_broker_s_list_lacks_what_another_answer_nam
     names = [f"persistent://t/n/{name}" for name in loaded]
     later = listed(*names) if names else {}
     later |= {"admin/v2/persistent/t/n": [TOPIC] if known else ["persistent://t/n/z"]}
-    found = only({stats_path(): stats("Shared", [], msgBacklog=4)}, later)
-    assert (TOPIC in found.unloaded) is unloaded
+    result = only({stats_path(): stats("Shared", [], msgBacklog=4)}, later)
+    assert (TOPIC in result.unloaded) is unloaded
 
 
 def test_statistics_count_more_than_a_later_list_of_loaded_topics() -> None:
     first, last = ({stats_path(): stats("Shared", [], msgBacklog=7, msgOutCounter=out)} for out in (5, 9))
-    (found,) = only(first, listed(TOPIC, waiting=1), last).dispatchers
-    assert (found.out, found.seconds, found.backlog) == (4, 20.0, 7)
-    (found,) = only(first, last, listed(TOPIC, waiting=1)).dispatchers
-    assert (found.out, found.seconds, found.backlog) == (4, 10.0, 7)
-    (found,) = only(listed(TOPIC, out=3), listed(TOPIC, out=4, waiting=1)).dispatchers
-    assert (found.out, found.backlog) == (1, 1)
+    (result,) = only(first, listed(TOPIC, waiting=1), last).dispatchers
+    assert (result.out, result.seconds, result.backlog) == (4, 20.0, 7)
+    (result,) = only(first, last, listed(TOPIC, waiting=1)).dispatchers
+    assert (result.out, result.seconds, result.backlog) == (4, 10.0, 7)
+    (result,) = only(listed(TOPIC, out=3), listed(TOPIC, out=4, waiting=1)).dispatchers
+    assert (result.out, result.backlog) == (1, 1)
 
 
 VERSION = "admin/v2/brokers/version"
 
 
-@pytest.mark.parametrize(("told", "knows_ring"), [("4.0.0", False), ("4.2.4", True), ("nightly", True), (None, True)])
-def test_rules_are_those_of_the_release_or_of_the_newest_known(told: str | None, knows_ring: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "knows_ring"), [("4.0.0", False), ("4.2.4", True), ("nightly", True), (None, True)]
+)
+def test_rules_are_those_of_the_release_or_of_the_newest_known(version: str | None, knows_ring: bool) -> None:
     shown = {stats_path(): stats("Failover", [consumer("a")])}
-    found = only({**shown, **({VERSION: told} if told else {})}, shown)
-    assert found.behaviour.knows_failover_consistent_hashing is knows_ring
-    assert (found.behaviour is CURRENT) is (told in ("nightly", None))
+    result = only({**shown, **({VERSION: version} if version else {})}, shown)
+    assert result.behaviour.knows_failover_consistent_hashing is knows_ring
+    assert (result.behaviour is CURRENT) is (version in ("nightly", None))

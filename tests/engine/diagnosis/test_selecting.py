@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.diagnosis.seen import subscriptions_seen
 from engine.diagnosis.why import selected
 from engine.errors import Rejection
-from tests.engine.diagnosis.made import consumer, moments, stats
+from tests.engine.diagnosis.answers import consumer, moments, stats
 
 SEEN = subscriptions_seen(moments({
     "admin/v2/persistent/t/n/orders-partition-0/stats": stats("Shared", [consumer("a")]),
@@ -15,9 +15,9 @@ SEEN = subscriptions_seen(moments({
 
 
 def topics(word: str) -> list[tuple[str, ...]]:
-    found = selected(SEEN, word)
-    assert not isinstance(found, Rejection), found
-    return [tuple(each.topic.rpartition("/")[2] for each in seen.dispatchers) for seen in found]
+    selection = selected(SEEN, word)
+    assert not isinstance(selection, Rejection), selection
+    return [tuple(dispatcher.topic.rpartition("/")[2] for dispatcher in seen.dispatchers) for seen in selection]
 
 
 def test_the_name_of_a_subscription_comes_before_those_of_topics_and_consumers() -> None:
@@ -32,9 +32,9 @@ def test_a_partition_is_taken_alone() -> None:
 
 
 def test_a_name_that_nothing_has_is_refused_with_near_ones() -> None:
-    found = selected(SEEN, "order")
-    assert isinstance(found, Rejection)
-    assert "orders" in found.message
+    selection = selected(SEEN, "order")
+    assert isinstance(selection, Rejection)
+    assert "orders" in selection.message
 
 
 def test_near_are_names_of_subscriptions_topics_without_their_namespace_and_consumers() -> None:
@@ -42,6 +42,6 @@ def test_near_are_names_of_subscriptions_topics_without_their_namespace_and_cons
         "admin/v2/persistent/t/n/invoices/stats": stats("Shared", [consumer("worker-7")]),
     }))  # fmt: skip
     for word, near in (("invoice", "invoices"), ("worker-8", "worker-7")):
-        found = selected(seen, word)
-        assert isinstance(found, Rejection)
-        assert f" {near}?" in found.message
+        selection = selected(seen, word)
+        assert isinstance(selection, Rejection)
+        assert f" {near}?" in selection.message

@@ -9,7 +9,7 @@ from engine.diagnosis.seen import subscriptions_seen
 from engine.diagnosis.traces import hottest, slots_of, with_trace
 from engine.diagnosis.why import diagnose
 from engine.hashing import murmur3_32
-from tests.engine.diagnosis.made import Stats, consumer, moments, stats, stats_path
+from tests.engine.diagnosis.answers import Stats, consumer, moments, stats, stats_path
 
 HALVES = ([[0, 32767]], [[32768, 65535]])
 KEYS = [f"k{number}".encode() for number in range(200)]
@@ -27,13 +27,13 @@ def at(out: int, replay: int, permits: int, *, type_: str = "Key_Shared") -> Sta
 
 
 def traced(counts: dict[bytes, int], *answers: Stats) -> Diagnosis:
-    (seen,) = subscriptions_seen(moments(*({stats_path(): each} for each in answers)))
+    (seen,) = subscriptions_seen(moments(*({stats_path(): answer} for answer in answers)))
     return with_trace(diagnose(seen), seen, counts)
 
 
 def hot_key(diagnosis: Diagnosis) -> dict[str, object] | None:
-    found = next((each for each in diagnosis.causes if each.id == "hot_key"), None)
-    return None if found is None else {**dict(found.numbers), "verdict": found.verdict, "by": found.by}
+    cause = next((cause for cause in diagnosis.causes if cause.id == "hot_key"), None)
+    return None if cause is None else {**dict(cause.numbers), "verdict": cause.verdict, "by": cause.by}
 
 
 BUSY = (at(100, 50, 0), at(300, 120, 0))
@@ -42,18 +42,18 @@ CALM = (at(100, 0, 500), at(300, 0, 500))
 
 def test_the_key_that_fills_a_consumer_is_named() -> None:
     counts = dict.fromkeys(LOW[:5] + HIGH[:5], 10) | {LOW[7]: 100}
-    found = hot_key(traced(counts, *BUSY))
-    assert found is not None
-    assert (found["hot_key"], found["hot_key_share"], found["verdict"]) == (LOW[7].decode(), 0.5, Verdict.SLOWS)
-    assert (found["owner_share"], found["keys_of_owner"], found["keys"]) == (0.75, 6, 11)
-    assert found["hot_key_slot"] == murmur3_32(LOW[7]) % 65_536
+    result = hot_key(traced(counts, *BUSY))
+    assert result is not None
+    assert (result["hot_key"], result["hot_key_share"], result["verdict"]) == (LOW[7].decode(), 0.5, Verdict.SLOWS)
+    assert (result["owner_share"], result["keys_of_owner"], result["keys"]) == (0.75, 6, 11)
+    assert result["hot_key_slot"] == murmur3_32(LOW[7]) % 65_536
 
 
 def test_shares_have_four_digits() -> None:
-    found = hot_key(traced(dict.fromkeys(LOW[:1] + HIGH[:2], 1) | {LOW[5]: 3}, *BUSY))
-    assert found is not None and (found["hot_key_share"], found["owner_share"]) == (0.5, 0.6667)
-    found = hot_key(traced(dict.fromkeys(HIGH[:2], 1) | {LOW[5]: 4}, *BUSY))
-    assert found is not None and (found["hot_key_share"], found["owner_share"]) == (0.6667, 0.6667)
+    result = hot_key(traced(dict.fromkeys(LOW[:1] + HIGH[:2], 1) | {LOW[5]: 3}, *BUSY))
+    assert result is not None and (result["hot_key_share"], result["owner_share"]) == (0.5, 0.6667)
+    result = hot_key(traced(dict.fromkeys(HIGH[:2], 1) | {LOW[5]: 4}, *BUSY))
+    assert result is not None and (result["hot_key_share"], result["owner_share"]) == (0.6667, 0.6667)
 
 
 def test_a_trace_changes_no_other_cause() -> None:
@@ -67,12 +67,12 @@ def test_a_trace_changes_no_other_cause() -> None:
                   msgOutCounter=40)  # fmt: skip
     (seen,) = subscriptions_seen(moments({stats_path(): before}, {stats_path(): after}))
     plain, with_keys = diagnose(seen), with_trace(diagnose(seen), seen, counts)
-    assert [each.id for each in with_keys.causes] == [each.id for each in plain.causes]
-    assert {"hot_key", "keyshared_batches"} <= {each.id for each in plain.causes}
-    assert [each for each in with_keys.causes if each.id != "hot_key"] == [
-        each for each in plain.causes if each.id != "hot_key"
+    assert [cause.id for cause in with_keys.causes] == [cause.id for cause in plain.causes]
+    assert {"hot_key", "keyshared_batches"} <= {cause.id for cause in plain.causes}
+    assert [cause for cause in with_keys.causes if cause.id != "hot_key"] == [
+        cause for cause in plain.causes if cause.id != "hot_key"
     ]
-    assert LOW[7].decode() in next(each.what for each in with_keys.causes if each.id == "hot_key")
+    assert LOW[7].decode() in next(cause.what for cause in with_keys.causes if cause.id == "hot_key")
 
 
 def test_the_topic_of_the_cause_says_whose_the_slots_are() -> None:
@@ -91,27 +91,27 @@ def test_the_topic_of_the_cause_says_whose_the_slots_are() -> None:
         return {stats_path(0): larger, stats_path(1): hot}
 
     (seen,) = subscriptions_seen(moments(moment(5), moment(50)))
-    found = hot_key(with_trace(diagnose(seen), seen, dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}))
-    assert found is not None and (found["hot_key"], found["by"]) == (LOW[0].decode(), ("a",))
+    result = hot_key(with_trace(diagnose(seen), seen, dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}))
+    assert result is not None and (result["hot_key"], result["by"]) == (LOW[0].decode(), ("a",))
 
 
 def test_even_keys_make_it_a_slow_consumer() -> None:
-    found = hot_key(traced(dict.fromkeys(LOW[:20] + HIGH[:20], 3), *BUSY))
-    assert found is not None and found["hot_key"] == ""
+    result = hot_key(traced(dict.fromkeys(LOW[:20] + HIGH[:20], 3), *BUSY))
+    assert result is not None and result["hot_key"] == ""
 
 
 def test_a_hot_key_of_somebody_else_is_not_to_blame() -> None:
-    found = hot_key(traced(dict.fromkeys(LOW[:3], 1) | {HIGH[0]: 100}, *BUSY))
-    assert found is not None and (found["hot_key"], found["by"]) == ("", ("a",))
+    result = hot_key(traced(dict.fromkeys(LOW[:3], 1) | {HIGH[0]: 100}, *BUSY))
+    assert result is not None and (result["hot_key"], result["by"]) == ("", ("a",))
 
 
 def test_a_hot_key_that_slows_nobody_yet_is_uneven() -> None:
-    found = hot_key(traced(dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}, *CALM))
-    assert found is not None
-    assert (found["verdict"], found["by"], found["hot_key"]) == (Verdict.UNEVEN, ("a",), LOW[0].decode())
+    result = hot_key(traced(dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}, *CALM))
+    assert result is not None
+    assert (result["verdict"], result["by"], result["hot_key"]) == (Verdict.UNEVEN, ("a",), LOW[0].decode())
     plain, with_keys = traced({}, *CALM), traced(dict.fromkeys(HIGH[:4], 1) | {LOW[0]: 60}, *CALM)
     assert {each.id for each in plain.ruled_out} - {each.id for each in with_keys.ruled_out} == {"hot_key"}
-    cause = next(each for each in with_keys.causes if each.id == "hot_key")
+    cause = next(cause for cause in with_keys.causes if cause.id == "hot_key")
     assert (cause.topics, cause.fields) == (1, ("keyHashRangeArrays",))
     assert hot_key(traced(dict.fromkeys(HIGH[:20] + LOW[:20], 1), *CALM)) is None
 
@@ -120,16 +120,16 @@ def test_a_hot_key_that_slows_nobody_yet_is_uneven() -> None:
 def test_a_key_is_hot_from_a_fair_part_on(hottest_count: int, is_hot: bool) -> None:
     (seen,) = subscriptions_seen(moments({stats_path(): CALM[0]}))
     counts = dict.fromkeys(HIGH[:10], 1) | {LOW[0]: hottest_count}
-    found = hottest(seen.dispatchers[0], counts)
-    assert found is not None and found.is_hot is is_hot
+    result = hottest(seen.dispatchers[0], counts)
+    assert result is not None and result.is_hot is is_hot
 
 
 @pytest.mark.parametrize("others", [1, 2])
 @pytest.mark.parametrize(("hottest_count", "is_hot"), [(29, False), (30, True)])
 def test_and_only_from_three_times_the_others_on(hottest_count: int, others: int, is_hot: bool) -> None:
     (seen,) = subscriptions_seen(moments({stats_path(): CALM[0]}))
-    found = hottest(seen.dispatchers[0], {LOW[0]: hottest_count, **dict.fromkeys(HIGH[:others], 10)})
-    assert found is not None and found.is_hot is is_hot
+    result = hottest(seen.dispatchers[0], {LOW[0]: hottest_count, **dict.fromkeys(HIGH[:others], 10)})
+    assert result is not None and result.is_hot is is_hot
 
 
 def test_nothing_is_said_of_nobody_s_slots_no_messages_or_other_types() -> None:

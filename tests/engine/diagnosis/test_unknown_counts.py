@@ -10,15 +10,15 @@ import pytest
 from engine.diagnosis.causes.pace import catching_up
 from engine.diagnosis.model import Cause, Diagnosis
 from engine.diagnosis.seen import Dispatcher, SubscriptionSeen, subscriptions_seen
-from tests.engine.diagnosis.made import Stats, consumer, diagnosed, moments, of_stats, stats, stats_path
-from tests.engine.diagnosis.test_decider_facts import QUOTA, told, two
+from tests.engine.diagnosis.answers import Stats, consumer, diagnosed, moments, of_stats, stats, stats_path
+from tests.engine.diagnosis.test_decider_facts import QUOTA, facts_of, two
 
 AT_MS = 1_795_340_880_000
 """Later than any moment of these answers: who was served then is served still."""
 
 
 def ids(diagnosis: Diagnosis) -> list[str]:
-    return [each.id for each in diagnosis.causes]
+    return [cause.id for cause in diagnosis.causes]
 
 
 def apart(first: Stats, second: Stats, tens: int) -> Diagnosis:
@@ -35,19 +35,19 @@ def test_speeds_have_one_digit_after_the_point() -> None:
     def limited(out: int) -> Stats:
         return shared(out, 50, dispatchThrottledMsgEventsByTopicLimit=1 + out)
 
-    assert told(apart(limited(0), limited(100), 3), "dispatch_rate_limited")["numbers"]["out_per_s"] == 3.3
+    assert facts_of(apart(limited(0), limited(100), 3), "dispatch_rate_limited")["numbers"]["out_per_s"] == 3.3
 
     def hoarded(waiting: int) -> Stats:
         members = [consumer("a", unackedMessages=95), consumer("b")]
         return stats("Shared", members, msgBacklog=waiting, unackedMessages=95)
 
-    assert told(apart(hoarded(120), hoarded(100), 3), "slow_consumer")["numbers"]["acks_per_s"] == 0.7
-    assert told(apart(hoarded(101), hoarded(100), 1), "slow_consumer")["numbers"]["acks_per_s"] == 0.1
+    assert facts_of(apart(hoarded(120), hoarded(100), 3), "slow_consumer")["numbers"]["acks_per_s"] == 0.7
+    assert facts_of(apart(hoarded(101), hoarded(100), 1), "slow_consumer")["numbers"]["acks_per_s"] == 0.1
 
 
 def test_a_topic_that_was_loaded_anew_has_no_speed() -> None:
     before, after = shared(100, 50), shared(40, 50, dispatchThrottledMsgEventsByTopicLimit=4)
-    assert told(two(before, after), "dispatch_rate_limited")["numbers"] == {
+    assert facts_of(two(before, after), "dispatch_rate_limited")["numbers"] == {
         "throttle_events": 4, "backlog": 50, "backlog_growth": 0,
     }  # fmt: skip
 
@@ -66,21 +66,21 @@ def test_topics_that_get_nothing_add_nothing_to_what_came_in() -> None:
 
 def test_a_topic_that_sends_nothing_and_one_that_does_not_shrink_add_nothing() -> None:
     still = {stats_path(1): shared(5, 0)}
-    found = diagnosed({stats_path(0): shared(5, 9), **still}, {stats_path(0): shared(6, 8), **still})
-    assert told(found, "fine_idle")["numbers"] == {"backlog": 8, "out": 1}
-    assert told(found, "fine_catching_up")["numbers"] == {"backlog": 8, "backlog_growth": -1}
+    result = diagnosed({stats_path(0): shared(5, 9), **still}, {stats_path(0): shared(6, 8), **still})
+    assert facts_of(result, "fine_idle")["numbers"] == {"backlog": 8, "out": 1}
+    assert facts_of(result, "fine_catching_up")["numbers"] == {"backlog": 8, "backlog_growth": -1}
 
 
 def test_what_is_left_takes_as_long_as_the_longest_time_between_moments_says() -> None:
     first, second = {stats_path(0): shared(5, 40)}, {stats_path(1): shared(5, 40)}
     last = {stats_path(0): shared(15, 30), stats_path(1): shared(15, 30)}
     # 20 fewer in 20 s for the one of them, in 10 s for the other.
-    cause = next(each for each in diagnosed(first, second, last).causes if each.id == "fine_catching_up")
+    cause = next(cause for cause in diagnosed(first, second, last).causes if cause.id == "fine_catching_up")
     assert " 60 s" in cause.what
 
 
 def seen_of(*answers: Stats) -> SubscriptionSeen:
-    (seen,) = subscriptions_seen(moments(*({stats_path(): each} for each in answers)))
+    (seen,) = subscriptions_seen(moments(*({stats_path(): answer} for answer in answers)))
     return seen
 
 
@@ -95,11 +95,11 @@ def without_time(each: Dispatcher, *, last: bool) -> Dispatcher:
 def test_moments_without_a_time_have_no_distance(last: bool) -> None:
     seen = seen_of(shared(5, 40), shared(15, 30))
     assert seen.dispatchers[0].seconds == 10.0
-    timeless = replace(seen, dispatchers=tuple(without_time(each, last=last) for each in seen.dispatchers))
+    timeless = replace(seen, dispatchers=tuple(without_time(dispatcher, last=last) for dispatcher in seen.dispatchers))
     assert timeless.dispatchers[0].seconds is None
-    found = catching_up(timeless)
-    assert isinstance(found, Cause)
-    assert "done in" not in found.what
+    result = catching_up(timeless)
+    assert isinstance(result, Cause)
+    assert "done in" not in result.what
 
 
 def hot(*members: Stats, out: int, **sub: Any) -> Stats:
@@ -111,10 +111,10 @@ def test_a_consumer_that_has_just_come_has_no_share_yet() -> None:
         return consumer(name, msgOutCounter=out, availablePermits=0, lastConsumedTimestamp=AT_MS)
 
     calm = [consumer("c"), consumer("d")]
-    found = two(hot(busy("a", 10), *calm, out=40), hot(busy("a", 30), busy("b", 5), *calm, out=80))
-    cause = told(found, "hot_key")
+    result = two(hot(busy("a", 10), *calm, out=40), hot(busy("a", 30), busy("b", 5), *calm, out=80))
+    cause = facts_of(result, "hot_key")
     assert (cause["by"], cause["numbers"]["share_of_out"]) == ("ab", 0.5)
-    once = told(of_stats(hot(busy("a", 10), *calm, out=10)), "hot_key")
+    once = facts_of(of_stats(hot(busy("a", 10), *calm, out=10)), "hot_key")
     assert (once["by"], "share_of_out" in once["numbers"]) == ("a", False)
 
 
@@ -147,12 +147,12 @@ def test_within_the_quota_nobody_is_kept_out_whatever_never_went_out() -> None:
     ("came_in", "unread", "all_read"), [(0, 2, True), (0, 3, False), (79, 3, True), (59, 3, False)]
 )
 def test_a_twentieth_of_what_came_in_may_be_unread(came_in: int, unread: int, all_read: bool) -> None:
-    (found,) = seen_of(shared(0, unread, 0), shared(0, unread, came_in)).dispatchers
-    assert found.has_read_all is all_read
+    (result,) = seen_of(shared(0, unread, 0), shared(0, unread, came_in)).dispatchers
+    assert result.has_read_all is all_read
 
 
 def test_a_limit_that_is_no_number_is_none() -> None:
     runtime = {"admin/v2/brokers/configuration/runtime": {"maxUnackedMessagesPerConsumer": "many"}}
     stopped = consumer("a", blockedConsumerOnUnackedMsgs=True, unackedMessages=7)
     shown = stats("Shared", [stopped, consumer("b")], msgBacklog=9, unackedMessages=7)
-    assert told(two(shown, shown, **runtime), "consumer_unacked_limit")["numbers"]["limit"] == 0
+    assert facts_of(two(shown, shown, **runtime), "consumer_unacked_limit")["numbers"]["limit"] == 0

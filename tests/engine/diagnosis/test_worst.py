@@ -10,7 +10,7 @@ import pytest
 from engine.diagnosis.model import Diagnosis
 from engine.diagnosis.seen import subscriptions_seen
 from engine.diagnosis.why import diagnose_all, worst
-from tests.engine.diagnosis.made import Stats, consumer, moments, stats
+from tests.engine.diagnosis.answers import Stats, consumer, moments, stats
 from tests.engine.diagnosis.test_decider_edges import QUIET
 
 FINE = stats("Shared", [consumer("a")])
@@ -42,7 +42,7 @@ def paths(name: str, count: int) -> list[str]:
     return [f"admin/v2/persistent/t/{name}/x-partition-{number}/stats" for number in range(count)]
 
 
-def both(first: str, second: str, partitions: int) -> tuple[Diagnosis, list[Diagnosis]]:
+def worst_and_all(first: str, second: str, partitions: int) -> tuple[Diagnosis, list[Diagnosis]]:
     """The worst of two subscriptions, of which the first has the smaller name, and both, the worst first."""
     kinds = PAIRS_OF[first], PAIRS_OF[second]
     shown: list[dict[str, Any]] = [
@@ -60,11 +60,11 @@ def both(first: str, second: str, partitions: int) -> tuple[Diagnosis, list[Diag
 @pytest.mark.parametrize("partitions", [1, 2, 6])
 @pytest.mark.parametrize(("first", "second"), permutations(PAIRS_OF, 2))
 def test_the_worse_of_two_is_found_whatever_its_name(first: str, second: str, partitions: int) -> None:
-    found, every = both(first, second, partitions)
-    assert found == every[0]
+    result, every = worst_and_all(first, second, partitions)
+    assert result == every[0]
 
 
 def test_of_equal_ones_the_first_counts() -> None:
     seen = subscriptions_seen(moments({path: ASKS_NOT for name in "ba" for path in paths(name, 1)}))
-    found = worst([*seen, *seen])
-    assert (found.namespace, found) == ("t/a", diagnose_all([*seen, *seen])[0])
+    result = worst([*seen, *seen])
+    assert (result.namespace, result) == ("t/a", diagnose_all([*seen, *seen])[0])

@@ -46,18 +46,18 @@ def test_one_sort_goes_by_name_and_keeps_equal_names_as_they_came() -> None:
 def test_joins_are_played_again_up_to_the_limit_and_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
     levels = (-(2**31), -(2**30), 0, 2**30, HIGHEST)
     circles = [
-        found
+        circle
         for chosen in product(levels, repeat=4)
-        if levels_overflow((found := consumers("abcd", chosen)) and chosen)
-        and sort_once(found) != sort_consumers(found)
+        if levels_overflow((circle := consumers("abcd", chosen)) and chosen)
+        and sort_once(circle) != sort_consumers(circle)
     ]
     assert circles, "some of these depend on how they came about"
-    found = circles[0]
-    replayed = sort_consumers(found)
+    circle = circles[0]
+    replayed = sort_consumers(circle)
     monkeypatch.setattr(module, "MAX_REPLAYED_JOINS", 4)
-    assert sort_consumers(found) == replayed
+    assert sort_consumers(circle) == replayed
     monkeypatch.setattr(module, "MAX_REPLAYED_JOINS", 3)
-    assert sort_consumers(found) == sort_once(found)
+    assert sort_consumers(circle) == sort_once(circle)
 
 
 @pytest.mark.parametrize("space", [2**8, 2**31])
@@ -88,12 +88,12 @@ def test_a_consumer_without_a_point_of_its_own_says_so() -> None:
     for number in range(40):
         why = explain_choice(came, f"persistent://t/n/y-{number}-partition-0", 0, consistent_hashing=True)
         assert why is not None
-        found = {each.consumer.consumer_id: each.why_not for each in rivals_of(why)}
+        result = {rival.consumer.consumer_id: rival.why_not for rival in rivals_of(why)}
         if why.choice.active.consumer_id == 3:  # at a point of b, where nobody else claims anything
-            assert found == {1: WhyNot.NO_POINT, 2: WhyNot.FARTHER_POINT}
+            assert result == {1: WhyNot.NO_POINT, 2: WhyNot.FARTHER_POINT}
         else:
-            assert found == {1: WhyNot.LOST_POINT, 3: WhyNot.FARTHER_POINT}
-        reasons |= set(found.values())
+            assert result == {1: WhyNot.LOST_POINT, 3: WhyNot.FARTHER_POINT}
+        reasons |= set(result.values())
     assert reasons == {WhyNot.NO_POINT, WhyNot.FARTHER_POINT, WhyNot.LOST_POINT}
 
 
@@ -111,8 +111,8 @@ def test_a_release_without_the_flag_takes_partitions_by_modulo_in_bulk_too() -> 
     assert isinstance(old, ReleaseBehaviour)
     names = [["c", "a", "b"]]
     hashes = np.array([murmur3_32(f"persistent://t/n/x-partition-{at}") for at in range(6)])
-    found = assign(cohorts(names), build_rings(names), 0, hashes, np.arange(6), consistent_hashing=True, behaviour=old)
-    assert found.tolist() == [1, 2, 0, 1, 2, 0]
+    result = assign(cohorts(names), build_rings(names), 0, hashes, np.arange(6), consistent_hashing=True, behaviour=old)
+    assert result.tolist() == [1, 2, 0, 1, 2, 0]
 
 
 def test_columns_of_owners_are_32_bit_also_where_there_is_nobody() -> None:

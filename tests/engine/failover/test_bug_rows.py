@@ -106,7 +106,7 @@ def test_F05_messages_at_risk_are_the_unacknowledged_ones_of_topics_that_change_
         state = flow(done(connect(state, Connection(Consumer(1, "a")))).state, 1, 2).state
         state = read_completed(state, 2).state
         effects = done(connect(state, Connection(Consumer(2, "b")))).effects
-        at_risk[index] = sum((each.sent_again for each in effects if isinstance(each, Rewound)), ())
+        at_risk[index] = sum((effect.sent_again for effect in effects if isinstance(effect, Rewound)), ())
     assert at_risk == {0: (), 1: (0, 1)}
 
 
@@ -142,8 +142,8 @@ def test_F07_all_leave_and_one_returns_exactly_one_is_active(delay_ms: int) -> N
     assert state.active_id is None and state.connections == ()
     returned = done(connect(state, Connection(Consumer(4, "c2")), 20))
     assert returned.state.active_id == 4
-    told = [*returned.effects, *advance_to(returned.state, 5000).effects]
-    assert [each for each in told if isinstance(each, Notified)] == [Notified(4, True)]
+    result = [*returned.effects, *advance_to(returned.state, 5000).effects]
+    assert [each for each in result if isinstance(each, Notified)] == [Notified(4, True)]
 
 
 @pytest.mark.parametrize("topic", [("persistent://t/n/x", -1), ("persistent://t/n/x-partition-3", 3)])

@@ -32,16 +32,18 @@ RELEASES = st.sampled_from(["2.11.0", "4.0.0", "4.2.4"])
 
 
 def behaviour(version: str) -> ReleaseBehaviour:
-    found = behaviour_of(version)
-    assert isinstance(found, ReleaseBehaviour)
-    return found
+    result = behaviour_of(version)
+    assert isinstance(result, ReleaseBehaviour)
+    return result
 
 
 def topics_of(unit: int, count: int, *, partitioned: bool) -> list[Topic]:
     """Topics of one subscription, by name."""
     base = f"persistent://t/n/unit{unit}"
-    made = [(f"{base}-partition-{index}", index) if partitioned else (f"{base}-{index}", -1) for index in range(count)]
-    return sorted(made)
+    result = [
+        (f"{base}-partition-{index}", index) if partitioned else (f"{base}-{index}", -1) for index in range(count)
+    ]
+    return sorted(result)
 
 
 def partitions_of(topics: list[list[Topic]]) -> Partitions:
@@ -62,7 +64,7 @@ def change(
 def choices_of(made: Change, partitions: Partitions) -> dict[Policy, Choice]:
     """Every policy; the fewest moves are given the topics in two pieces, as a task gets them."""
     now = made.now(partitions)
-    found = {policy: made.under(policy, partitions, now) for policy in PULSARS}
+    result = {policy: made.under(policy, partitions, now) for policy in PULSARS}
     after = np.empty(len(partitions.unit), dtype=np.int64)
     for unit in np.unique(partitions.unit).tolist():
         rows = np.flatnonzero(partitions.unit == unit)
@@ -72,8 +74,8 @@ def choices_of(made: Change, partitions: Partitions) -> dict[Policy, Choice]:
         half = len(rows) // 3
         member = np.concatenate([moves.place(kept[:half]), moves.place(kept[half:])])
         after[rows] = made.new_slots.of(partitions.unit[rows], np.append(members, -1)[member])
-    found[Policy.FEWEST_MOVES] = Choice(now.before_place, now.before, after)
-    return found
+    result[Policy.FEWEST_MOVES] = Choice(now.before_place, now.before, after)
+    return result
 
 
 def fewest_moves(before: np.ndarray, members: int) -> np.ndarray:
@@ -88,8 +90,8 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
     before, after = [unit[0] for unit in units], [unit[1] for unit in units]
     topics = [topics_of(number, unit[2], partitioned=unit[3]) for number, unit in enumerate(units)]
     partitions = partitions_of(topics)
-    made = change(before, after, version)
-    choices = choices_of(made, partitions)
+    result = change(before, after, version)
+    choices = choices_of(result, partitions)
     release = behaviour(version)
     for number, here in enumerate(topics):
         rows = partitions.unit == number
@@ -100,18 +102,18 @@ def test_every_policy_picks_what_the_plain_one_picks_before_and_after_a_change(
         kept = [-1 if place == nobody else place for place in carried]
         for policy, choice in choices.items():
             expected = places(policy, after[number], here, release, kept)
-            found = (choice.after[rows] - made.new_slots.start[number]).tolist()
-            assert found == [nobody if place < 0 else place for place in expected], policy
+            outcome = (choice.after[rows] - result.new_slots.start[number]).tolist()
+            assert outcome == [nobody if place < 0 else place for place in expected], policy
             assert choice.before_place[rows].tolist() == start, policy
-            assert (choice.before[rows] - made.new_slots.start[number]).tolist() == carried, policy
+            assert (choice.before[rows] - result.new_slots.start[number]).tolist() == carried, policy
 
 
 @pytest.mark.parametrize("in_force", [Policy.FLAG_OFF, Policy.FLAG_ON])
 def test_the_flag_alone_moves_partitions_and_the_rule_in_force_none(in_force: Policy) -> None:
     consumers = [list_of([f"c{number}" for number in range(10)])]
-    made = change(consumers, None, flag=in_force is Policy.FLAG_ON)
+    result = change(consumers, None, flag=in_force is Policy.FLAG_ON)
     partitions = partitions_of([topics_of(0, 100, partitioned=True)])
-    choices = choices_of(made, partitions)
+    choices = choices_of(result, partitions)
     moved = {policy: int((choice.after != choice.before).sum()) for policy, choice in choices.items()}
     assert moved[in_force] == 0
     other = Policy.FLAG_ON if in_force is Policy.FLAG_OFF else Policy.FLAG_OFF

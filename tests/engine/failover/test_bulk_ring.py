@@ -11,9 +11,9 @@ from engine.failover.bulk_ring import CHUNK, FEW, MOST_KEYS, STEPS, search_many
 
 
 def check(keys: np.ndarray, wanted: np.ndarray, bits: int) -> None:
-    found = search_many(keys, wanted, bits)
-    assert found.dtype == np.int64
-    assert np.array_equal(found, np.searchsorted(keys, wanted))
+    result = search_many(keys, wanted, bits)
+    assert result.dtype == np.int64
+    assert np.array_equal(result, np.searchsorted(keys, wanted))
 
 
 @settings(max_examples=60, deadline=None)
@@ -27,8 +27,8 @@ def test_any_keys_and_any_wanted_numbers(bits: int, count: int, seed: int, dtype
     """Few bits make many keys equal; the ends of the space and every key itself are wanted too."""
     generator = np.random.default_rng(seed)
     keys = np.sort(generator.integers(0, 2**bits, count))
-    wanted = np.concatenate((generator.integers(0, 2**bits, 2 * FEW), keys, [0, 2**bits - 1]))
-    check(keys, wanted if bits > 31 else wanted.astype(dtype), bits)
+    expected = np.concatenate((generator.integers(0, 2**bits, 2 * FEW), keys, [0, 2**bits - 1]))
+    check(keys, expected if bits > 31 else expected.astype(dtype), bits)
 
 
 @pytest.mark.parametrize("count", [1, STEPS - 1, STEPS, STEPS + 1, 3 * STEPS, 4_000])
@@ -36,13 +36,13 @@ def test_more_keys_in_one_slice_than_are_tried_one_by_one(count: int) -> None:
     """All keys follow on each other at one place of a wide space, so that they share a slice."""
     for place in (0, 2**30, 2**31 - count):
         keys = np.arange(place, place + count)
-        wanted = np.concatenate((np.repeat(keys, 1 + FEW // count), [0, 2**31 - 1, max(place - 1, 0)]))
-        check(keys, wanted, 31)
+        expected = np.concatenate((np.repeat(keys, 1 + FEW // count), [0, 2**31 - 1, max(place - 1, 0)]))
+        check(keys, expected, 31)
 
 
 def test_more_wanted_numbers_than_go_at_a_time_in_any_order() -> None:
     generator = np.random.default_rng(5)
-    keys, wanted = np.sort(generator.integers(0, 2**31, 10_000)), generator.integers(0, 2**31, 2 * CHUNK + 7)
-    check(keys, wanted, 31)
-    check(keys, wanted[::-3], 31)
-    check(np.arange(MOST_KEYS + 1), wanted, 31)
+    keys, expected = np.sort(generator.integers(0, 2**31, 10_000)), generator.integers(0, 2**31, 2 * CHUNK + 7)
+    check(keys, expected, 31)
+    check(keys, expected[::-3], 31)
+    check(np.arange(MOST_KEYS + 1), expected, 31)

@@ -57,24 +57,24 @@ def test_levels_that_overflow_are_in_the_order_that_a_broker_of_4_2_4_reported(
     connected: list[Consumer], order: str
 ) -> None:
     """Its list after each join and leave of one recording: -2 less 2147483647 overflows and is positive."""
-    found = sort_consumers(connected)
-    assert " ".join(each.name for each in found) == order
+    consumers = sort_consumers(connected)
+    assert " ".join(consumer.name for consumer in consumers) == order
     names, levels = [each.name for each in connected], [each.priority_level for each in connected]
     leading = cohorts_of([names], [levels])
-    assert [connected[at].name for at in leading.members.tolist()] == [each.name for each in cohort(found)]
+    assert [connected[at].name for at in leading.members.tolist()] == [each.name for each in cohort(consumers)]
 
 
 @given(st.lists(st.sampled_from([-(2**31), -2, 0, 7, 2**31 - 1]), min_size=1, max_size=9), st.booleans())
 def test_levels_that_overflow_have_one_owner_in_every_form(levels: list[int], flag: bool) -> None:
     consumers = tuple(Consumer(at, f"c-{at % 4}", level) for at, level in enumerate(levels))
     topics = [(f"persistent://t/n/x-partition-{at}", at) for at in range(12)]
-    wanted = [each.active.consumer_id for each in choose_many(consumers, topics, consistent_hashing=flag)]
+    expected = [each.active.consumer_id for each in choose_many(consumers, topics, consistent_hashing=flag)]
     table = TopicTable.of([Topic("persistent://t/n/x", 12)])
-    one = Subscription("s", "s", "t/n", ("persistent://t/n/x",), consumers)
-    columns = partition_columns(table, one)
+    subscription = Subscription("s", "s", "t/n", ("persistent://t/n/x",), consumers)
+    columns = partition_columns(table, subscription)
     ids = owner_ids(columns, consumers, consistent_hashing=flag, behaviour=CURRENT)
     assert {columns.names[at]: int(owner) for at, owner in enumerate(ids)} == {
-        name: owner for (name, _), owner in zip(topics, wanted, strict=True)
+        name: owner for (name, _), owner in zip(topics, expected, strict=True)
     }
 
 

@@ -39,7 +39,7 @@ def done(outcome: Outcome | Rejection) -> Outcome:
 
 
 def notices(outcome: Outcome | Rejection) -> list[tuple[int, bool]]:
-    return [(each.consumer_id, each.is_active) for each in done(outcome).effects if isinstance(each, Notified)]
+    return [(effect.consumer_id, effect.is_active) for effect in done(outcome).effects if isinstance(effect, Notified)]
 
 
 def ids(state: DispatcherState) -> list[int]:
@@ -49,7 +49,7 @@ def ids(state: DispatcherState) -> list[int]:
 def test_PersistentDispatcherFailoverConsumerTest_add_and_remove() -> None:
     """Partition index 4, modulo, one level; the same consumer object is added twice."""
     state = dispatcher()
-    for newcomer, listed, active, told in [
+    for newcomer, listed, active, result in [
         (cons(1), [1], 1, [(1, True)]),
         (cons(1), [1, 1], 1, [(1, True)]),
         (cons(2), [1, 1, 2], 1, [(2, False)]),
@@ -57,14 +57,14 @@ def test_PersistentDispatcherFailoverConsumerTest_add_and_remove() -> None:
     ]:
         outcome = connect(state, newcomer)
         state = done(outcome).state
-        assert (ids(state), state.active_id, notices(outcome)) == (listed, active, told)
-    for leaver, listed, active, told in [
+        assert (ids(state), state.active_id, notices(outcome)) == (listed, active, result)
+    for leaver, listed, active, result in [
         (2, [0, 1, 1], 1, [(0, False), (1, True), (1, True)]),
         (0, [1, 1], 1, []),
     ]:
         outcome = disconnect(state, leaver)
         state = done(outcome).state
-        assert (ids(state), state.active_id, notices(outcome)) == (listed, active, told)
+        assert (ids(state), state.active_id, notices(outcome)) == (listed, active, result)
         assert not can_unsubscribe(state, 1)
     assert disconnect(state, 0) == Rejection("ServerMetadata", "Consumer was not connected", field="consumer_id")
     outcome = disconnect(state, 1)
@@ -165,17 +165,17 @@ def test_the_last_one_leaves_in_silence() -> None:
     assert outcome.state.active_id is None and outcome.state.connections == ()
 
 
-@pytest.mark.parametrize(("version", "told"), [("4.2.4", []), ("5.0.0", [(0, True), (1, False)])])
+@pytest.mark.parametrize(("version", "expected"), [("4.2.4", []), ("5.0.0", [(0, True), (1, False)])])
 def test_a_change_on_a_non_persistent_topic_is_notified_only_by_later_releases(
-    version: str, told: list[tuple[int, bool]]
+    version: str, expected: list[tuple[int, bool]]
 ) -> None:
     behaviour = behaviour_of(version)
     assert isinstance(behaviour, ReleaseBehaviour)
     state = dispatcher(persistent=False, delay_ms=1000, behaviour=behaviour)
     first = done(connect(state, cons(1)))
-    assert notices(first) == ([(1, True)] if told else [])
+    assert notices(first) == ([(1, True)] if expected else [])
     changed = done(connect(first.state, cons(0)))
-    assert changed.state.active_id == 0 and notices(changed) == told
+    assert changed.state.active_id == 0 and notices(changed) == expected
     assert changed.state.handover_due_ms is None and advance_to(changed.state, 9999).effects == ()
 
 
@@ -212,7 +212,7 @@ def test_exclusive_takes_the_first_for_alive_when_nothing_more_is_known(answers:
 def test_exclusive_takes_the_newcomer_once_the_dead_one_is_gone() -> None:
     outcome = done(connect(exclusive(), cons(2), liveness=[Liveness.DEAD, Liveness.DEAD, Liveness.GONE]))
     assert ids(outcome.state) == [2] and outcome.state.active_id == 2
-    changes = [each for each in outcome.effects if isinstance(each, ActiveConsumerChanged)]
+    changes = [effect for effect in outcome.effects if isinstance(effect, ActiveConsumerChanged)]
     assert changes == [ActiveConsumerChanged(1, None), ActiveConsumerChanged(None, 2)]
     assert notices(outcome) == []
 

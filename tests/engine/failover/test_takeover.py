@@ -21,9 +21,9 @@ def moments(found: Takeover | None) -> list[tuple[int, str, int]]:
 
 
 def test_a_standby_takes_over_after_the_delay_and_gets_again_what_was_in_flight() -> None:
-    found = takeover(Terms(TOPIC, 0), [A, B, C], [B, C], 7)
-    assert found is not None and (found.previous, found.active, found.duration_ms) == (A, B, 1000)
-    assert moments(found) == [
+    result = takeover(Terms(TOPIC, 0), [A, B, C], [B, C], 7)
+    assert result is not None and (result.previous, result.active, result.duration_ms) == (A, B, 1000)
+    assert moments(result) == [
         (0, "CHOSEN", 0),
         (0, "READ_CANCELLED", 0),
         (0, "WAITS", 1000),
@@ -34,10 +34,10 @@ def test_a_standby_takes_over_after_the_delay_and_gets_again_what_was_in_flight(
 
 
 def test_without_a_delay_everything_happens_at_once() -> None:
-    found = takeover(Terms(TOPIC, 0, delay_ms=0), [A, B], [B], 0)
-    assert found is not None and found.duration_ms == 0
-    assert TakeoverEvent.WAITS not in {step.event for step in found.steps}
-    assert (0, "REWOUND", 0) in moments(found)
+    result = takeover(Terms(TOPIC, 0, delay_ms=0), [A, B], [B], 0)
+    assert result is not None and result.duration_ms == 0
+    assert TakeoverEvent.WAITS not in {step.event for step in result.steps}
+    assert (0, "REWOUND", 0) in moments(result)
 
 
 def test_a_non_persistent_topic_rewinds_nothing_and_notifies_from_5_0_only() -> None:
@@ -51,9 +51,9 @@ def test_a_non_persistent_topic_rewinds_nothing_and_notifies_from_5_0_only() -> 
 
 def test_a_newcomer_that_sorts_first_takes_over_and_hears_of_it_twice() -> None:
     """The hand-over notifies everybody; a newcomer that stays a standby hears of it at once instead."""
-    found = takeover(Terms(TOPIC, 0), [B, C], [B, C, A], 1)
-    assert found is not None and (found.previous, found.active) == (B, A)
-    assert (1000, "NOTIFIED", 3) in moments(found)
+    result = takeover(Terms(TOPIC, 0), [B, C], [B, C, A], 1)
+    assert result is not None and (result.previous, result.active) == (B, A)
+    assert (1000, "NOTIFIED", 3) in moments(result)
     assert takeover(Terms(TOPIC, 1), [A, B], [A, B, C], 1) is None
 
 
@@ -81,12 +81,12 @@ def test_the_heir_is_the_one_the_rule_chooses(
     terms = Terms(TOPIC, index, consistent_hashing=ring, delay_ms=delay_ms)
     was, now = (choose(some, TOPIC, index, consistent_hashing=ring) for some in (consumers, left))
     assert was is not None and now is not None
-    found = takeover(terms, consumers, left, unacked)
+    result = takeover(terms, consumers, left, unacked)
     if was.active == now.active:
-        assert found is None
+        assert result is None
         return
-    assert found is not None and (found.previous, found.active) == (was.active, now.active)
-    assert found.duration_ms == delay_ms
-    assert [step.at_ms for step in found.steps] == sorted(step.at_ms for step in found.steps)
-    assert [step.count for step in found.steps if step.event is TakeoverEvent.REWOUND] == [unacked]
-    assert found.steps[-1].event is TakeoverEvent.READS and found.steps[-1].consumer == now.active
+    assert result is not None and (result.previous, result.active) == (was.active, now.active)
+    assert result.duration_ms == delay_ms
+    assert [step.at_ms for step in result.steps] == sorted(step.at_ms for step in result.steps)
+    assert [step.count for step in result.steps if step.event is TakeoverEvent.REWOUND] == [unacked]
+    assert result.steps[-1].event is TakeoverEvent.READS and result.steps[-1].consumer == now.active

@@ -40,8 +40,8 @@ def test_ring_and_auto_split_are_those_of_single_joins(names: list[str], release
     broker = BrokerSettings(
         subscriptionKeySharedUseConsistentHashing=ring, subscriptionKeySharedConsistentHashingReplicaPoints=5
     )
-    made = assemble(consumers, KeySharedMode.AUTO_SPLIT, broker, accepted(behaviour_of(release)))
-    assert made == joined_singly(consumers, KeySharedMode.AUTO_SPLIT, broker, release)
+    result = assemble(consumers, KeySharedMode.AUTO_SPLIT, broker, accepted(behaviour_of(release)))
+    assert result == joined_singly(consumers, KeySharedMode.AUTO_SPLIT, broker, release)
 
 
 @given(st.lists(st.lists(RANGE, min_size=1, max_size=3), max_size=6), st.sampled_from(RELEASES))
@@ -51,28 +51,28 @@ def test_sticky_is_that_of_single_joins_and_refuses_the_same_consumer(
 ) -> None:
     fine = [tuple(ranges) for ranges in declared if policy_problem(tuple(ranges)) is None]
     consumers = [Consumer(number, f"c-{number}", ranges) for number, ranges in enumerate(fine)]
-    made = assemble(consumers, KeySharedMode.STICKY, BrokerSettings(), accepted(behaviour_of(release)))
-    assert made == joined_singly(consumers, KeySharedMode.STICKY, BrokerSettings(), release)
+    result = assemble(consumers, KeySharedMode.STICKY, BrokerSettings(), accepted(behaviour_of(release)))
+    assert result == joined_singly(consumers, KeySharedMode.STICKY, BrokerSettings(), release)
 
 
 def test_a_point_that_a_newcomer_takes_away_for_good_is_lost_in_one_go_too() -> None:
     """One of the 500 points of c-0 is one of c-109's, on the ring of 31 bits that 3.3.2 has."""
     consumers = [Consumer(0, "c-0"), Consumer(1, "c-109")]
     broker = BrokerSettings(subscriptionKeySharedConsistentHashingReplicaPoints=500)
-    made = assemble(consumers, KeySharedMode.AUTO_SPLIT, broker, accepted(behaviour_of("3.3.2")))
-    assert isinstance(made, RingSelector)
-    assert [len(member.lost) for member in made.members] == [1, 0]
-    assert made == joined_singly(consumers, KeySharedMode.AUTO_SPLIT, broker, "3.3.2")
+    result = assemble(consumers, KeySharedMode.AUTO_SPLIT, broker, accepted(behaviour_of("3.3.2")))
+    assert isinstance(result, RingSelector)
+    assert [len(member.lost) for member in result.members] == [1, 0]
+    assert result == joined_singly(consumers, KeySharedMode.AUTO_SPLIT, broker, "3.3.2")
 
 
 def test_one_consumer_more_than_slots_is_refused_as_pulsar_does() -> None:
     consumers = [Consumer(number, str(number)) for number in range(65_537)]
-    made = assemble(
+    result = assemble(
         consumers, KeySharedMode.AUTO_SPLIT, BrokerSettings(subscriptionKeySharedUseConsistentHashing=False)
     )
-    assert isinstance(made, JoinRefused)
-    assert made.consumer.name == "65536"
-    assert made.rejection.message == "No more range can assigned to new consumer, assigned consumers 65536"
+    assert isinstance(result, JoinRefused)
+    assert result.consumer.name == "65536"
+    assert result.rejection.message == "No more range can assigned to new consumer, assigned consumers 65536"
 
 
 @pytest.mark.parametrize("release", ["2.11.0", "4.0.7"])
@@ -84,9 +84,9 @@ def test_a_hundred_thousand_ranges_are_judged_and_as_many_as_there_are_slots_are
     assert isinstance(refused, JoinRefused)
     assert refused.consumer.name == "c-65536"
     assert refused.rejection.message == "Range conflict with consumer Consumer{consumerId=0, consumerName=c-0}"
-    made = assemble(consumers[:65_536], KeySharedMode.STICKY, BrokerSettings(), behaviour)
-    assert not isinstance(made, (Rejection, JoinRefused))
-    assert made.owner(40_000) == 40_000
+    result = assemble(consumers[:65_536], KeySharedMode.STICKY, BrokerSettings(), behaviour)
+    assert not isinstance(result, (Rejection, JoinRefused))
+    assert result.owner(40_000) == 40_000
 
 
 def test_the_clients_own_check_comes_first_and_its_words_are_kept() -> None:

@@ -50,12 +50,12 @@ def test_a_slot_belongs_to_the_first_point_at_or_after_it_and_the_smaller_node_k
     for slot in reversed(range(65_536)):
         owner = holders.get(slot, owner)
         expected[slot] = owner
-    told = accepted(node_ranges(points, nodes))
-    for node, pieces in enumerate(told):
+    result = accepted(node_ranges(points, nodes))
+    for node, pieces in enumerate(result):
         assert all(expected[slot] == node for piece in pieces for slot in range(piece.start, piece.end + 1))
         assert accepted(ranges_of_node(points, nodes, node)) == pieces
         assert policy_problem(tuple((piece.start, piece.end) for piece in pieces)) is None
-    assert sum(piece.size for pieces in told for piece in pieces) == 65_536
+    assert sum(piece.size for pieces in result for piece in pieces) == 65_536
 
 
 def test_the_form_of_the_article_takes_point_after_point_and_the_later_one_keeps_a_slot() -> None:

@@ -32,9 +32,9 @@ def test_K01_three_consumers_of_auto_split_share_two_to_one_to_one_and_the_worst
         selector = eight
         for number in leavers:
             selector = selector.leave(number)
-        worst = max(worst, *(each.share for each in fairness_of(selector).consumers))
+        worst = max(worst, *(consumer.share for consumer in fairness_of(selector).consumers))
     assert worst >= 0.75
-    assert {each.cause for each in fairness_of(three).consumers} == {Cause.HISTORY}
+    assert {consumer.cause for consumer in fairness_of(three).consumers} == {Cause.HISTORY}
 
 
 def test_K02_K06_K07_the_first_claimant_keeps_a_point_and_the_next_one_inherits_it() -> None:
@@ -103,11 +103,11 @@ def test_K12_nobody_connected_or_a_hole_gives_none() -> None:
 
 def test_K13_a_thousand_consumers_crowd_the_ring_and_early_ones_own_four_times_as_much() -> None:
     fairness = fairness_of(ring(f"host-{number}" for number in range(1000)))
-    slots = [each.slots for each in fairness.consumers]
+    slots = [consumer.slots for consumer in fairness.consumers]
     assert (sum(slots[:100]) / 100, sum(slots[-100:]) / 100) == (118.01, 28.93)
     assert (min(slots), max(slots), sum(slots)) == (13, 139, 65_535)
     assert fairness.crowded
-    assert {each.cause for each in fairness.consumers} == {None, Cause.JOIN_ORDER}
+    assert {consumer.cause for consumer in fairness.consumers} == {None, Cause.JOIN_ORDER}
     assert not fairness_of(ring(f"host-{number}" for number in range(20))).crowded
 
 
@@ -176,7 +176,7 @@ def test_K19_what_blocks_is_named_with_its_time_and_let_go_after_the_unblocking_
     assert (wait.owner_id, wait.holders[0].consumer_id, wait.since_ms, wait.blocked_attempts) == (2, 1, 5, 1)
     assert explain_key(state.selector, mine, draining=state.draining).draining is not None
     state = acknowledge(state, 1, 0, 100).state
-    assert [each.reason for each in waits(state)] == [WaitReason.READ_DUE]
+    assert [wait.reason for wait in waits(state)] == [WaitReason.READ_DUE]
     assert [advance_to(state, now).sent != () for now in (109, 110)] == [False, True]
 
 
@@ -201,8 +201,8 @@ def test_K23_what_a_batch_is_hashed_by() -> None:
     for text, data in (("AP8=", b"\x00\xff"), ("AP8", b"\x00\xff"), ("", b"")):
         assert sticky_key(EntryMetadata(partition_key=text, partition_key_b64_encoded=True)).data == data
     for text in ("AP8==", "A", "A?==", "====", "AP8=AP8="):
-        found = sticky_key(EntryMetadata(partition_key=text, partition_key_b64_encoded=True))
-        assert (found.data, found.source) == (b"NONE_KEY", KeySource.UNREADABLE)
+        result = sticky_key(EntryMetadata(partition_key=text, partition_key_b64_encoded=True))
+        assert (result.data, result.source) == (b"NONE_KEY", KeySource.UNREADABLE)
 
 
 def test_K25_auto_split_of_one_to_four_consumers() -> None:

@@ -93,7 +93,7 @@ def published_until_all_starve(terms: DeliveryTerms, keys: list[bytes]) -> tuple
     raise AssertionError("nothing starved")
 
 
-def test_K20_one_stuck_consumer_starves_every_key_after_the_foretold_time() -> None:
+def test_K20_one_stuck_consumer_starves_every_key_after_the_predicted_time() -> None:
     terms = DeliveryTerms(max_unacked=20, look_ahead_per_consumer=30)
     selector = ring(["a", "b"])
     stuck_keys_per_second = sum(owner_of_key(selector, key) == 1 for key in KEYS)
@@ -126,8 +126,8 @@ def test_K21_skewed_keys_take_longer_than_ideal_and_leave_consumers_idle() -> No
     selector = ring([f"worker-{number}" for number in range(30)])
     even = luck_of(selector, dict.fromkeys(keys, 100.0))
     counts = [zipf_counts(keys, 600_000, exponent) for exponent in (0.6, 0.7, 0.8)]
-    assert {sum(each.values()) for each in counts} == {600_000}
-    skewed = [luck_of(selector, each) for each in counts]
+    assert {sum(count.values()) for count in counts} == {600_000}
+    skewed = [luck_of(selector, count) for count in counts]
     # Evenly used keys take a quarter longer by chance; skewed ones one and a half to three times as long.
     assert even.time_over_ideal < 1.3 < 1.5 < min(each.time_over_ideal for each in skewed)
     assert max(each.time_over_ideal for each in skewed) < 3

@@ -101,12 +101,14 @@ def test_many_keys_on_equal_consumers_stay_exact(keys: int, consumers: int) -> N
 
 def coefficient(series: list[Fraction], power: int, keys: int) -> Fraction:
     """keys! / power^keys times the coefficient of x^keys in the power of the series, by the recurrence for powers."""
-    found = [Fraction(1)]
+    result = [Fraction(1)]
     degree = len(series) - 1
     for at in range(1, keys + 1):
-        terms = ((step * power - at + step) * series[step] * found[at - step] for step in range(1, min(at, degree) + 1))
-        found.append(sum(terms, Fraction(0)) / at)
-    return found[keys] * math.factorial(keys) / Fraction(power) ** keys
+        terms = (
+            (step * power - at + step) * series[step] * result[at - step] for step in range(1, min(at, degree) + 1)
+        )
+        result.append(sum(terms, Fraction(0)) / at)
+    return result[keys] * math.factorial(keys) / Fraction(power) ** keys
 
 
 def test_beyond_its_limits_the_spread_is_estimated() -> None:

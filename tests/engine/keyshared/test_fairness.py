@@ -58,7 +58,7 @@ def test_slots_points_and_losses_of_a_ring_are_those_that_are_counted(form: Ring
         assert (each.slots, each.share) == (served[each.consumer_id], served[each.consumer_id] / TINY.size)
         assert each.chance == chance_of_share(each.share, len(NAMES), points)
         assert each.lost_points == lost_by(each.consumer_id, claims, selector.members[each.consumer_id - 1].lost, form)
-    known = {each.consumer_id: each.slots for each in fairness.consumers}
+    known = {consumer.consumer_id: consumer.slots for consumer in fairness.consumers}
     assert fairness_of(selector, known) == fairness
 
 
@@ -71,26 +71,27 @@ def lost_by(number: int, claims: dict[int, set[int]], given_up: frozenset[int], 
 def test_names_are_to_blame_only_where_their_points_have_one_text() -> None:
     names = [f"x-{number}" for number in range(100)]
     causes = {
-        names[each.consumer_id - 1]: each.cause for each in fairness_of(ring(names, form=RingForm.NAME_I)).consumers
+        names[consumer.consumer_id - 1]: consumer.cause
+        for consumer in fairness_of(ring(names, form=RingForm.NAME_I)).consumers
     }
     assert Cause.NAMES in causes.values()
     texts = {name: {point_key(RingForm.NAME_I, name, 0, replica) for replica in range(100)} for name in names}
     for name, cause in causes.items():
         if cause is Cause.NAMES:
             assert any(texts[name] & other for rival, other in texts.items() if rival != name)
-    assert {each.cause for each in fairness_of(ring(names)).consumers} == {None}
+    assert {consumer.cause for consumer in fairness_of(ring(names)).consumers} == {None}
 
 
 def test_namesakes_are_to_blame_only_in_the_forms_that_do_not_tell_them_apart() -> None:
     for form in RingForm:
         same = fairness_of(ring(["a", "a", *(f"b{number}" for number in range(8))], form=form, points=100))
-        causes = {each.consumer_id for each in same.consumers if each.cause is Cause.NAMES}
+        causes = {consumer.consumer_id for consumer in same.consumers if consumer.cause is Cause.NAMES}
         assert causes == ({1, 2} if form.shares_points else set())
 
 
 def test_join_order_is_to_blame_where_points_run_out() -> None:
     crowded = fairness_of(ring([f"h{number}" for number in range(40)], points=100, slots=SlotSpace(1, 1023)))
-    assert crowded.crowded and Cause.JOIN_ORDER in {each.cause for each in crowded.consumers}
+    assert crowded.crowded and Cause.JOIN_ORDER in {consumer.cause for consumer in crowded.consumers}
 
 
 def test_the_border_of_a_crowded_ring_is_nine_tenths_of_its_points() -> None:
@@ -102,14 +103,17 @@ def test_the_border_of_a_crowded_ring_is_nine_tenths_of_its_points() -> None:
 def test_without_a_ring_a_slot_more_is_rounding_and_two_are_not() -> None:
     """Ten slots 1 .. 9 (0 does not occur), two consumers: five and four of ten are even, six and three are not."""
     even = fairness_of(sticky(sticky_selector(10), ((0, 5),), ((6, 9),)))
-    assert [(each.slots, each.share, each.cause) for each in even.consumers] == [(5, 0.5, None), (4, 0.4, None)]
+    assert [(consumer.slots, consumer.share, consumer.cause) for consumer in even.consumers] == [
+        (5, 0.5, None),
+        (4, 0.4, None),
+    ]
     uneven = fairness_of(sticky(sticky_selector(10), ((0, 6),), ((7, 9),)))
-    assert [(each.slots, each.cause) for each in uneven.consumers] == [(6, None), (3, Cause.DECLARED)]
-    assert {each.chance for each in uneven.consumers} == {1.0}
-    assert {each.lost_points for each in uneven.consumers} == {0}
+    assert [(consumer.slots, consumer.cause) for consumer in uneven.consumers] == [(6, None), (3, Cause.DECLARED)]
+    assert {consumer.chance for consumer in uneven.consumers} == {1.0}
+    assert {consumer.lost_points for consumer in uneven.consumers} == {0}
     assert (uneven.claimed_points, uneven.occupied_points) == (0, 0)
     three = fairness_of(accepted(auto_split(16).join_all([Consumer(number, "c") for number in (1, 2, 3)])))
-    assert [(each.slots, each.cause) for each in three.consumers] == [
+    assert [(consumer.slots, consumer.cause) for consumer in three.consumers] == [
         (7, Cause.HISTORY),
         (4, Cause.HISTORY),
         (4, Cause.HISTORY),

@@ -29,8 +29,8 @@ def test_every_key_has_a_text_of_one_line_that_reads_back_as_it(key: bytes) -> N
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp", "Cs"]), max_size=20))
 @settings(max_examples=60)
 def test_plain_text_stays_plain_unless_a_prefix_has_a_meaning(text: str) -> None:
-    told = text_of_key(text.encode())
-    assert told == (f"text:{text}" if text.startswith(("hex:", "base64:", "text:")) else text)
+    result = text_of_key(text.encode())
+    assert result == (f"text:{text}" if text.startswith(("hex:", "base64:", "text:")) else text)
 
 
 @given(st.binary(max_size=20))
@@ -51,7 +51,7 @@ def test_a_refused_text_is_shown_up_to_60_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("hex:0", "'hex:0' is not hexadecimal"),
         ("hex:zz", "two digits"),
@@ -64,9 +64,9 @@ def test_a_refused_text_is_shown_up_to_60_characters() -> None:
         ("text:\ud800", "not valid text"),
     ],
 )
-def test_a_text_that_stands_for_no_bytes_is_refused_with_the_right_form(text: str, told: str) -> None:
+def test_a_text_that_stands_for_no_bytes_is_refused_with_the_right_form(text: str, message: str) -> None:
     refusal = key_of_text(text)
     assert isinstance(refusal, Rejection)
     assert refusal.field == "key"
-    assert told in refusal.message
+    assert message in refusal.message
     assert len(refusal.message) < 200

@@ -24,9 +24,11 @@ from tests.engine.keyshared.selectors import accepted
 
 @pytest.mark.parametrize(("points", "taken"), [(0, False), (1, True), (1_000_000, True), (1_000_001, False)])
 def test_a_ring_has_1_to_a_million_points_of_each_consumer(points: int, taken: bool) -> None:
-    made = ring_selector(points=points)
-    assert isinstance(made, RingSelector) == taken
-    assert taken or (isinstance(made, Rejection) and (made.error, made.field) == ("InvalidPoints", "points"))
+    selector = ring_selector(points=points)
+    assert isinstance(selector, RingSelector) == taken
+    assert taken or (
+        isinstance(selector, Rejection) and (selector.error, selector.field) == ("InvalidPoints", "points")
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,15 +34,15 @@ def test_ten_keys_on_four_consumers_look_unfair_and_are_chance() -> None:
     selector = ring(["a", "b", "c", "d"])
     luck = luck_of(selector, alike(10))
     assert luck.verdict is Verdict.CHANCE
-    assert [each.keys for each in luck.consumers] == [
+    assert [consumer.keys for consumer in luck.consumers] == [
         sum(owner_of_key(selector, key) == number for key in KEYS[:10]) for number in (1, 2, 3, 4)
     ]
     assert luck.by_chance is not None
     assert (luck.by_chance.mean, round(luck.by_chance.expected_max, 3)) == (2.5, 4.198)
     assert luck.busiest_low <= luck.busiest_median <= luck.busiest_high
     assert luck.probability > 0.01
-    assert luck.busiest_keys == max(each.keys for each in luck.consumers)
-    assert luck.idle == sum(not each.keys for each in luck.consumers)
+    assert luck.busiest_keys == max(consumer.keys for consumer in luck.consumers)
+    assert luck.idle == sum(not consumer.keys for consumer in luck.consumers)
 
 
 def test_names_that_make_the_same_points_are_named() -> None:
@@ -84,7 +84,7 @@ def test_declared_ranges_of_different_sizes_are_named_and_keys_of_nobody_left_ou
     assert luck.verdict is Verdict.DECLARED
     assert luck.ownerless_keys == sum(owner_of_key(selector, key) is None for key in KEYS[:2_000]) > 0
     assert luck.keys + luck.ownerless_keys == 2_000
-    assert math.isclose(sum(each.share for each in luck.consumers), 1)
+    assert math.isclose(sum(consumer.share for consumer in luck.consumers), 1)
 
 
 def test_one_key_that_outweighs_a_fair_part_is_hot_wherever_it_falls() -> None:
@@ -117,7 +117,7 @@ def test_keys_that_all_fall_in_the_middle_are_chosen_and_not_the_selectors_fault
 
 @dataclass(frozen=True)
 class Crooked:
-    """A mutant: it tells the ranges of another selector, and serves every slot from the middle on by consumer 1."""
+    """A mutant: it reports the ranges of another selector, and serves every slot from the middle on by consumer 1."""
 
     true: AutoSplitSelector
 
@@ -166,7 +166,7 @@ def test_every_form_of_the_ring_places_keys_where_its_look_up_does(form: RingFor
     selector = ring(names, points=12, form=form, slots=SlotSpace(1, 255))
     luck = luck_of(selector, alike(3_000))
     counted = Counter(owner_of_key(selector, key) for key in KEYS[:3_000])
-    assert [each.keys for each in luck.consumers] == [counted[number] for number in (1, 2, 3, 4)]
+    assert [consumer.keys for consumer in luck.consumers] == [counted[number] for number in (1, 2, 3, 4)]
     assert luck.misplaced == ()
 
 
@@ -184,7 +184,7 @@ def test_a_key_that_a_broker_sent_elsewhere_is_a_defect_and_counted_where_it_wen
     wrong = next(key for key in KEYS if owner_of_key(selector, key) == 1)
     luck = luck_of(selector, {wrong: 3}, received={wrong: 2})
     assert (luck.verdict, luck.misplaced) == (Verdict.DEFECT, (wrong,))
-    assert [(each.keys, each.messages) for each in luck.consumers] == [(0, 0), (1, 3)]
+    assert [(consumer.keys, consumer.messages) for consumer in luck.consumers] == [(0, 0), (1, 3)]
     assert luck_of(selector, {wrong: 3, KEYS[0]: 1}, received={wrong: 9}).misplaced == (wrong,)
 
 
@@ -200,7 +200,7 @@ def halves() -> Selector:
 
 def test_times_follow_from_the_messages_of_the_busiest_consumer() -> None:
     luck = luck_of(halves(), two_halves(3, 1, 2, 2))
-    assert [(each.keys, each.messages) for each in luck.consumers] == [(2, 5), (2, 3)]
+    assert [(consumer.keys, consumer.messages) for consumer in luck.consumers] == [(2, 5), (2, 3)]
     assert (luck.keys, luck.messages, luck.busiest_keys, luck.idle) == (4, 8, 2, 0)
     assert luck.time_over_ideal == 5 * 2 / 8
     assert luck.idle_time_share == pytest.approx(1 - 8 / 10)

@@ -38,17 +38,17 @@ EVERY: dict[str, Selector] = {
 def test_the_slots_of_a_consumer_are_those_that_a_look_up_gives_it(name: str) -> None:
     selector = EVERY[name]
     owned = slots_by_consumer(selector)
-    assert owned.keys() == {each.consumer_id for each in selector.consumers}
+    assert owned.keys() == {consumer.consumer_id for consumer in selector.consumers}
     occurring = range(selector.slots.lowest, selector.slots.high + 1)
     for number, pieces in owned.items():
         mine = [slot for slot in occurring if selector.owner(slot) == number]
-        assert [slot for slot in range(-2, 110) if any(each.contains(slot) for each in pieces)] == mine
-        assert sum(each.count for each in pieces) == len(mine)
-        assert all(each.count > 0 for each in pieces)
-        starts = [each.range.start for each in pieces]
+        assert [slot for slot in range(-2, 110) if any(piece.contains(slot) for piece in pieces)] == mine
+        assert sum(piece.count for piece in pieces) == len(mine)
+        assert all(piece.count > 0 for piece in pieces)
+        starts = [piece.range.start for piece in pieces]
         assert starts == sorted(set(starts))
-        assert number not in (told := owned_ranges(selector)) or mine == [
-            slot for slot in occurring if any(piece.contains(slot) for piece in told[number])
+        assert number not in (result := owned_ranges(selector)) or mine == [
+            slot for slot in occurring if any(piece.contains(slot) for piece in result[number])
         ]
 
 
@@ -71,7 +71,9 @@ def test_gaps_are_the_slots_that_a_look_up_gives_nobody(name: str) -> None:
     assert [slot for piece in gaps.ranges for slot in range(piece.start, piece.end + 1)] == free
     assert gaps.slot_count == len(free)
     busy = Counter(selector.owner(slot) for slot in occurring)
-    assert gaps.idle_ids == tuple(each.consumer_id for each in selector.consumers if not busy[each.consumer_id])
+    assert gaps.idle_ids == tuple(
+        consumer.consumer_id for consumer in selector.consumers if not busy[consumer.consumer_id]
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,9 +91,9 @@ def test_gaps_at_the_ends_of_the_space(
     size: int, declared: DeclaredRanges, gaps: list[tuple[int, int]], idle: tuple[int, ...]
 ) -> None:
     selector = sticky(sticky_selector(size), declared)
-    found = gaps_of(selector.consumers, selector.ranges(), selector.slots)
-    assert [(piece.start, piece.end) for piece in found.ranges] == gaps
-    assert (found.slot_count, found.idle_ids) == (sum(high - low + 1 for low, high in gaps), idle)
+    result = gaps_of(selector.consumers, selector.ranges(), selector.slots)
+    assert [(piece.start, piece.end) for piece in result.ranges] == gaps
+    assert (result.slot_count, result.idle_ids) == (sum(high - low + 1 for low, high in gaps), idle)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -99,7 +101,7 @@ def test_keys_are_placed_where_their_look_up_puts_them(name: str) -> None:
     selector = EVERY[name]
     counts = {key: float(at % 5) for at, key in enumerate(KEYS)}
     placement = place(selector, counts, {})
-    ids = [each.consumer_id for each in selector.consumers]
+    ids = [consumer.consumer_id for consumer in selector.consumers]
     owners = {key: owner_of_key(selector, key) for key in KEYS}
     assert placement.ids == tuple(ids)
     assert placement.keys == tuple(sum(owner == number for owner in owners.values()) for number in ids)

@@ -28,10 +28,10 @@ class Topic:
 
     def _taken(self, outcome: Delivery) -> list[tuple[int, bytes]]:
         self.state = outcome.state
-        found = [(sent.consumer_id, sent.message.key) for sent in outcome.sent]
+        result = [(sent.consumer_id, sent.message.key) for sent in outcome.sent]
         for sent in outcome.sent:
-            found += self._taken(acknowledge(self.state, sent.consumer_id, sent.message.position, 0))
-        return found
+            result += self._taken(acknowledge(self.state, sent.consumer_id, sent.message.position, 0))
+        return result
 
     def join(self, number: int, declared: DeclaredRanges) -> list[tuple[int, bytes]]:
         return self._taken(accepted(join(self.state, Consumer(number, f"s-{number}", declared), 0)))

@@ -33,8 +33,8 @@ def joined(selector: Selector, each: NodePlan, pieces: tuple[HashRange, ...]) ->
 
 def running_before(plan: ScalingPlan) -> Selector:
     selector: Selector = accepted(sticky_selector())
-    for each in plan.nodes:
-        selector = joined(selector, each, each.before)
+    for node in plan.nodes:
+        selector = joined(selector, node, node.before)
     return selector
 
 
@@ -60,9 +60,9 @@ def test_moves_are_exactly_the_keys_and_slots_whose_owner_differs_at_the_broker(
     for move in plan.moves:
         for slot in (max(move.range.start, 1), move.range.end):
             assert (was.owner(slot), now.owner(slot)) == (move.source, move.target)
-    assert covers_exactly((piece for each in plan.nodes for piece in each.before), SPACE)
-    assert covers_exactly((piece for each in plan.nodes for piece in each.after), SPACE)
-    assert sum(each.keys_before for each in plan.nodes) == sum(each.keys_after for each in plan.nodes) == len(KEYS)
+    assert covers_exactly((piece for node in plan.nodes for piece in node.before), SPACE)
+    assert covers_exactly((piece for node in plan.nodes for piece in node.after), SPACE)
+    assert sum(node.keys_before for node in plan.nodes) == sum(node.keys_after for node in plan.nodes) == len(KEYS)
 
 
 @given(PLANS)
@@ -78,7 +78,7 @@ def test_in_the_order_of_turns_no_node_is_refused_and_what_stays_only_shrinks_or
     for node in (*restarts, *starts):
         selector = joined(selector.leave(node), plan.nodes[node], plan.nodes[node].after)
     served = {node: join_neighbours(pieces) for node, pieces in selector.ranges().items()}
-    assert {each.node: join_neighbours(each.after) for each in plan.nodes if each.after} == served
+    assert {node.node: join_neighbours(node.after) for node in plan.nodes if node.after} == served
 
 
 @given(PLANS)
@@ -103,10 +103,10 @@ def test_one_more_node_takes_slots_and_moves_none_between_the_others(form: Range
     assert {move.target for move in plan.moves} == {4}
     assert plan.moved_slots == moved_slots(100, 4, 5, form)
     assert plan.forms[0].form is form
-    assert {each.form: each.moved_slots for each in plan.forms} == {
+    assert {form.form: form.moved_slots for form in plan.forms} == {
         each: moved_slots(100, 4, 5, each) for each in RangeForm
     }
-    assert plan.forms[0].ranges == sum(len(each.after) for each in plan.nodes)
+    assert plan.forms[0].ranges == sum(len(node.after) for node in plan.nodes)
     assert [step.action for step in plan.steps] == list(PlanAction)
     assert plan.steps[0].nodes == (0, 1, 2, 3)
     assert plan.steps[2].nodes == (0, 1, 2, 3, 4)
@@ -116,7 +116,7 @@ def test_the_last_index_moves_into_a_place_that_becomes_free_and_only_its_slots_
     """Node 1 of five leaves: node 4 takes its index and its ranges, its own go to everybody, nobody else's move."""
     plan = accepted(plan_scaling(100, 5, 4, KEYS, leaving=[1]))
     every = accepted(node_ranges(100, 4))
-    assert [(each.index_before, each.index_after) for each in plan.nodes] == [(0, 0), (1, None), (2, 2), (3, 3), (4, 1)]
+    assert [(node.index_before, node.index_after) for node in plan.nodes] == [(0, 0), (1, None), (2, 2), (3, 3), (4, 1)]
     assert plan.nodes[4].after == every[1]
     assert {move.source for move in plan.moves} == {1, 4}
     assert {move.target for move in plan.moves if move.source == 1} == {4}
@@ -129,15 +129,15 @@ def test_the_comparison_counts_what_the_selectors_move() -> None:
     """Auto-split halves one range of four; on the ring a newcomer takes about a fifth; only the technique stops."""
     plan = accepted(plan_scaling(100, 4, 5, KEYS))
     sticky, auto, ring = plan.modes
-    assert [each.mode for each in plan.modes] == list(ScalingMode)
-    assert [each.needs_stop for each in plan.modes] == [True, False, False]
+    assert [mode.mode for mode in plan.modes] == list(ScalingMode)
+    assert [mode.needs_stop for mode in plan.modes] == [True, False, False]
     assert sticky.moved_keys == len(plan.moved_keys)
     assert round(sticky.moved_share * 65_536) == plan.moved_slots
     # Slot 0 does not occur: what moves is 1 .. 8192 of 1 .. 65535.
     assert round(auto.moved_share * 65_535) == 8_192
     assert auto.max_over_mean == pytest.approx(16_384 * 5 / 65_535)
     assert 0.15 < ring.moved_share < 0.25
-    assert {each.between_stayers for each in plan.modes} == {0.0}
+    assert {mode.between_stayers for mode in plan.modes} == {0.0}
     down = accepted(plan_scaling(100, 5, 4, KEYS, leaving=[1]))
     assert down.modes[0].between_stayers == pytest.approx(
         sum(move.range.size for move in down.moves if move.source == 4) / 65_536
@@ -196,13 +196,13 @@ def test_a_refusal_names_the_number_that_is_wrong(before: int, after: int, error
 
 def test_a_node_is_listed_with_the_index_it_has_at_each_time() -> None:
     plan = accepted(plan_scaling(4, 3, 2, leaving=[0]))
-    assert [(each.node, each.index_before, each.index_after) for each in plan.nodes] == [
+    assert [(node.node, node.index_before, node.index_after) for node in plan.nodes] == [
         (0, 0, None),
         (1, 1, 1),
         (2, 2, 0),
     ]
     plan = accepted(plan_scaling(4, 2, 3))
-    assert [(each.node, each.index_before, each.index_after) for each in plan.nodes] == [
+    assert [(node.node, node.index_before, node.index_after) for node in plan.nodes] == [
         (0, 0, 0),
         (1, 1, 1),
         (2, None, 2),

@@ -32,8 +32,8 @@ def only(state: DeliveryState) -> tuple[WaitReason, tuple[Holder, ...]]:
 def test_without_a_consumer_everything_waits_by_slot_in_the_order_of_arrival() -> None:
     state = publish(DeliveryState(DeliveryTerms(), auto_split()), [KEYS[5], KEYS[1], KEYS[5]], 0).state
     first, second = waits(state)
-    assert (first.keys, [each.position for each in first.messages]) == ((KEYS[5],), [0, 2])
-    assert (second.keys, [each.position for each in second.messages]) == ((KEYS[1],), [1])
+    assert (first.keys, [message.position for message in first.messages]) == ((KEYS[5],), [0, 2])
+    assert (second.keys, [message.position for message in second.messages]) == ((KEYS[1],), [1])
     assert {first.reason, second.reason} == {WaitReason.NO_CONSUMER}
     assert (first.owner_id, first.holders, first.since_ms, first.blocked_attempts) == (None, (), None, 0)
 

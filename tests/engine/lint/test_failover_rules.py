@@ -12,7 +12,7 @@ from engine.lint.rules import (
     failover_flag_unknown,
     failover_names_collide,
 )
-from tests.engine.lint.worlds import failover, found, world
+from tests.engine.lint.worlds import failover, findings_by, world
 
 COLLIDE = failover_names_collide.RULE
 DUPLICATES = failover_duplicate_names.RULE
@@ -35,22 +35,22 @@ def share_by_hand(names: list[str], wanted: str) -> float:
 
 def test_F09_of_twenty_numbered_names_number_1_keeps_10_of_100_points_and_the_share_is_that_of_the_ring() -> None:
     names = [f"x-{at}" for at in range(20)]
-    (one,) = found(COLLIDE, failover(names, RING))
-    assert (one.severity, one.where.consumer) == (Severity.WARNING, "x-1")
+    (finding,) = findings_by(COLLIDE, failover(names, RING))
+    assert (finding.severity, finding.where.consumer) == (Severity.WARNING, "x-1")
     # x-1 + 10..99 is x-11..x-19 + 0..9: nine names take ten points each, and no other name extends another.
-    assert (one.number("points_kept"), one.number("points_lost"), one.number("lost_share")) == (10, 90, 0.9)
-    assert "loses 90 of its 100 points to x-11, x-12, x-13 and 6 more" in one.what
-    assert "x-11 with 0 behind it is x-1 with 10" in one.what
-    assert one.number("even_share") == pytest.approx(1 / 20)
-    assert one.number("share") == pytest.approx(share_by_hand(names, "x-1"))
-    assert one.number("share") < 0.02
+    assert (finding.number("points_kept"), finding.number("points_lost"), finding.number("lost_share")) == (10, 90, 0.9)
+    assert "loses 90 of its 100 points to x-11, x-12, x-13 and 6 more" in finding.what
+    assert "x-11 with 0 behind it is x-1 with 10" in finding.what
+    assert finding.number("even_share") == pytest.approx(1 / 20)
+    assert finding.number("share") == pytest.approx(share_by_hand(names, "x-1"))
+    assert finding.number("share") < 0.02
 
 
 def test_F09_of_a_hundred_nine_and_of_a_thousand_ninety_nine_are_starved() -> None:
     for count, starved in ((100, 9), (1000, 99)):
-        findings = found(COLLIDE, failover([f"x-{at}" for at in range(count)], RING))
+        findings = findings_by(COLLIDE, failover([f"x-{at}" for at in range(count)], RING))
         assert len(findings) == starved
-        assert {each.number("points_kept") for each in findings} == {10}
+        assert {finding.number("points_kept") for finding in findings} == {10}
 
 
 @pytest.mark.parametrize(
@@ -65,48 +65,48 @@ def test_F09_of_a_hundred_nine_and_of_a_thousand_ninety_nine_are_starved() -> No
     ids=["padded", "suffixed", "one digit", "ten", "no digits between"],
 )
 def test_F09_names_that_nearly_collide_are_clean(names: list[str]) -> None:
-    assert found(COLLIDE, failover(names, RING)) == []
+    assert findings_by(COLLIDE, failover(names, RING)) == []
     assert share_by_hand(names, names[0]) > 0.5 / len(names)
 
 
 def test_F09_while_modulo_decides_the_loss_is_only_to_be_known() -> None:
     names = ["c-1", "c-11"]
-    (one,) = found(COLLIDE, failover(names, MODULO))
-    assert one.severity is Severity.INFO and one.what.endswith("it counts once the ring decides")
-    (other,) = found(COLLIDE, failover(names, MODULO, unpartitioned=1))
+    (finding,) = findings_by(COLLIDE, failover(names, MODULO))
+    assert finding.severity is Severity.INFO and finding.what.endswith("it counts once the ring decides")
+    (other,) = findings_by(COLLIDE, failover(names, MODULO, unpartitioned=1))
     assert other.severity is Severity.WARNING, "a topic without partitions goes by the ring already"
 
 
 def test_F09_only_names_of_the_best_priority_level_are_on_the_ring() -> None:
-    assert found(COLLIDE, failover(["c-1", "c-11"], RING, levels=[0, 1])) == []
+    assert findings_by(COLLIDE, failover(["c-1", "c-11"], RING, levels=[0, 1])) == []
 
 
 def test_F09_namesakes_do_not_change_what_a_name_keeps() -> None:
-    (one,) = found(COLLIDE, failover(["c-1", "c-1", "c-11"], RING))
-    assert one.number("points_kept") == 90
-    assert one.number("share") == pytest.approx(share_by_hand(["c-1", "c-11"], "c-1"))
+    (finding,) = findings_by(COLLIDE, failover(["c-1", "c-1", "c-11"], RING))
+    assert finding.number("points_kept") == 90
+    assert finding.number("share") == pytest.approx(share_by_hand(["c-1", "c-11"], "c-1"))
 
 
 def test_F10_of_three_namesakes_two_are_never_active_on_the_ring() -> None:
-    (one,) = found(DUPLICATES, failover(["c", "d", "c", "c"], RING, partitioned=3, unpartitioned=4))
-    assert (one.severity, one.where.consumer) == (Severity.ERROR, "c")
-    assert dict(one.numbers) == {"consumers": 3, "never_active": 2, "topics": 7}
-    assert "the other 2 get nothing" in one.what
+    (finding,) = findings_by(DUPLICATES, failover(["c", "d", "c", "c"], RING, partitioned=3, unpartitioned=4))
+    assert (finding.severity, finding.where.consumer) == (Severity.ERROR, "c")
+    assert dict(finding.numbers) == {"consumers": 3, "never_active": 2, "topics": 7}
+    assert "the other 2 get nothing" in finding.what
 
 
 def test_F10_by_modulo_each_namesake_has_its_part_and_only_statistics_mix_them_up() -> None:
-    (one,) = found(DUPLICATES, failover(["c", "c"], MODULO, partitioned=3))
-    assert (one.severity, one.number("never_active")) == (Severity.INFO, 0)
+    (finding,) = findings_by(DUPLICATES, failover(["c", "c"], MODULO, partitioned=3))
+    assert (finding.severity, finding.number("never_active")) == (Severity.INFO, 0)
 
 
 def test_F10_namesakes_of_a_lower_level_and_names_in_another_case_are_no_duplicates() -> None:
-    assert found(DUPLICATES, failover(["c", "c"], RING, levels=[0, 1])) == []
-    assert found(DUPLICATES, failover(["c", "C", "c "], RING)) == []
+    assert findings_by(DUPLICATES, failover(["c", "c"], RING, levels=[0, 1])) == []
+    assert findings_by(DUPLICATES, failover(["c", "C", "c "], RING)) == []
 
 
 def test_F03_only_topics_without_partitions_ignore_a_flag_that_is_off() -> None:
-    (one,) = found(IGNORED, failover(["a", "b"], MODULO, partitioned=5, unpartitioned=7))
-    assert (one.severity, one.number("topics"), one.number("of_topics")) == (Severity.INFO, 7, 12)
+    (finding,) = findings_by(IGNORED, failover(["a", "b"], MODULO, partitioned=5, unpartitioned=7))
+    assert (finding.severity, finding.number("topics"), finding.number("of_topics")) == (Severity.INFO, 7, 12)
 
 
 @pytest.mark.parametrize(
@@ -124,25 +124,25 @@ def test_F03_only_topics_without_partitions_ignore_a_flag_that_is_off() -> None:
 def test_F03_where_the_rule_is_what_the_flag_says_or_does_not_matter_nothing_is_reported(
     case: SubscriptionCase,
 ) -> None:
-    assert found(IGNORED, case) == []
+    assert findings_by(IGNORED, case) == []
 
 
 def test_F03_a_flag_that_the_release_does_not_know_leaves_partitions_to_modulo() -> None:
     old = world("4.0.0", flag=True)
-    (one,) = found(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2))
-    assert (one.severity, one.number("topics")) == (Severity.WARNING, 5)
-    assert "Pulsar 4.0.0 does not know it" in one.what
+    (finding,) = findings_by(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2))
+    assert (finding.severity, finding.number("topics")) == (Severity.WARNING, 5)
+    assert "Pulsar 4.0.0 does not know it" in finding.what
 
 
 def test_F03_before_3_0_the_flag_leaves_topics_without_partitions_to_whoever_connected_first() -> None:
     old = world("2.11.0", flag=True)
-    (one,) = found(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2))
-    assert one.number("topics") == 7
-    assert "the consumer that connected first has 2 topics without partitions" in one.what
+    (finding,) = findings_by(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2))
+    assert finding.number("topics") == 7
+    assert "the consumer that connected first has 2 topics without partitions" in finding.what
     # By priority level "b" is no candidate for the ring or modulo; the old rule does not look at levels.
-    (levels,) = found(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2, levels=[0, 1]))
+    (levels,) = findings_by(UNKNOWN, failover(["a", "b"], old, partitioned=5, unpartitioned=2, levels=[0, 1]))
     assert levels.number("topics") == 2
-    assert found(UNKNOWN, failover(["a"], old, partitioned=5, unpartitioned=2)) == []
+    assert findings_by(UNKNOWN, failover(["a"], old, partitioned=5, unpartitioned=2)) == []
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_F03_before_3_0_the_flag_leaves_topics_without_partitions_to_whoever_con
     ids=["the next release", "flag off", "no partitions", "one consumer"],
 )
 def test_F03_a_flag_that_is_known_or_changes_nothing_is_not_reported(case: SubscriptionCase) -> None:
-    assert found(UNKNOWN, case) == []
+    assert findings_by(UNKNOWN, case) == []

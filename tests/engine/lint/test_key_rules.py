@@ -19,7 +19,7 @@ from engine.lint.rules import (
     key_overlaps,
     key_points_lost,
 )
-from tests.engine.lint.worlds import automatic, found, sticky, world
+from tests.engine.lint.worlds import automatic, findings_by, sticky, world
 
 NOW = world()
 BEFORE_24730 = world("4.0.1")
@@ -41,18 +41,18 @@ def points_by_hand(names: list[str], points: int = 100) -> tuple[int, dict[str, 
 
 def test_K13_a_thousand_consumers_lose_half_of_their_points_and_the_latest_have_least() -> None:
     names = [f"worker-{at:04}" for at in range(1000)]
-    (one,) = found(key_points_lost.RULE, automatic(names, NOW))
+    (finding,) = findings_by(key_points_lost.RULE, automatic(names, NOW))
     occupied, kept = points_by_hand(names)
-    assert one.severity is Severity.WARNING
-    assert (one.number("points"), one.number("points_with_a_slot")) == (100_000, occupied)
-    assert one.number("lost_share") == pytest.approx(1 - occupied / 100_000)
-    assert 0.45 < one.number("lost_share") < 0.55
+    assert finding.severity is Severity.WARNING
+    assert (finding.number("points"), finding.number("points_with_a_slot")) == (100_000, occupied)
+    assert finding.number("lost_share") == pytest.approx(1 - occupied / 100_000)
+    assert 0.45 < finding.number("lost_share") < 0.55
     early, late = (sum(kept[name] for name in part) for part in (names[:100], names[-100:]))
     # Shares go by points kept: a tenth's mean share is near its part of all points that were kept.
-    assert one.number("first_tenth") == pytest.approx(early / occupied * 10, rel=0.1)
-    assert one.number("last_tenth") == pytest.approx(late / occupied * 10, rel=0.1)
-    assert one.number("first_tenth") > 3 * one.number("last_tenth")
-    assert "ReplicaPoints=13" in one.advice  # a fifth of 65,535 slots for 1,000 consumers
+    assert finding.number("first_tenth") == pytest.approx(early / occupied * 10, rel=0.1)
+    assert finding.number("last_tenth") == pytest.approx(late / occupied * 10, rel=0.1)
+    assert finding.number("first_tenth") > 3 * finding.number("last_tenth")
+    assert "ReplicaPoints=13" in finding.advice  # a fifth of 65,535 slots for 1,000 consumers
 
 
 def test_K13_the_limit_is_one_point_in_ten_and_the_advice_keeps_it() -> None:
@@ -61,11 +61,11 @@ def test_K13_the_limit_is_one_point_in_ten_and_the_advice_keeps_it() -> None:
         names = [f"worker-{at:04}" for at in range(count)]
         occupied, _ = points_by_hand(names)
         crowd[count] = occupied / (100 * count)
-        assert bool(found(key_points_lost.RULE, automatic(names, NOW))) is (crowd[count] < 0.9)
+        assert bool(findings_by(key_points_lost.RULE, automatic(names, NOW))) is (crowd[count] < 0.9)
     assert crowd[120] > 0.9 > crowd[160]
     names = [f"worker-{at:04}" for at in range(1000)]
     fewer = world(subscriptionKeySharedConsistentHashingReplicaPoints=13)
-    assert found(key_points_lost.RULE, automatic(names, fewer)) == []
+    assert findings_by(key_points_lost.RULE, automatic(names, fewer)) == []
 
 
 def test_K13_rings_of_31_bits_and_halved_ranges_have_room_for_all() -> None:
@@ -75,7 +75,7 @@ def test_K13_rings_of_31_bits_and_halved_ranges_have_room_for_all() -> None:
         world(subscriptionKeySharedUseConsistentHashing=False),
         world("3.3.6"),
     ):
-        assert found(key_points_lost.RULE, automatic(names, where)) == []
+        assert findings_by(key_points_lost.RULE, automatic(names, where)) == []
 
 
 def test_K13_a_consumer_all_of_whose_points_are_taken_gets_nothing() -> None:
@@ -83,31 +83,31 @@ def test_K13_a_consumer_all_of_whose_points_are_taken_gets_nothing() -> None:
     assert isinstance(ring, RingSelector)
     for number in range(8):
         ring = ring.join(Consumer(number, f"c{number}"))
-    without = {f"c{each}" for each in range(8)} - {
+    without = {f"c{number}" for number in range(8)} - {
         f"c{owner}" for slot in range(1, 5) if (owner := ring.owner(slot)) is not None
     }
     case = KeyCase(NOW, "t/n", "keys", "persistent://t/n/x", 1, ring.consumers, ring)
-    findings = found(key_no_slots.RULE, case)
-    assert {each.where.consumer for each in findings} == without and len(without) >= 4
-    assert {each.severity for each in findings} == {Severity.ERROR}
+    findings = findings_by(key_no_slots.RULE, case)
+    assert {finding.where.consumer for finding in findings} == without and len(without) >= 4
+    assert {finding.severity for finding in findings} == {Severity.ERROR}
 
 
 def test_a_sticky_consumer_of_slot_0_alone_gets_nothing_since_4_0_and_its_keys_before() -> None:
     ranges = {"zero": ((0, 0),), "rest": ((1, 65_535),)}
-    assert [each.where.consumer for each in found(key_no_slots.RULE, sticky(ranges, NOW))] == ["zero"]
-    assert found(key_no_slots.RULE, sticky(ranges, world("3.3.6"))) == []
-    assert found(key_no_slots.RULE, sticky({"zero": ((0, 1),), "rest": ((2, 65_535),)}, NOW)) == []
+    assert [each.where.consumer for each in findings_by(key_no_slots.RULE, sticky(ranges, NOW))] == ["zero"]
+    assert findings_by(key_no_slots.RULE, sticky(ranges, world("3.3.6"))) == []
+    assert findings_by(key_no_slots.RULE, sticky({"zero": ((0, 1),), "rest": ((2, 65_535),)}, NOW)) == []
 
 
 def test_K11_gaps_are_counted_in_slots_and_known_keys() -> None:
     case = sticky({"a": ((0, 99), (200, 299)), "b": ((300, 65_534),)}, NOW)
     keys = {str(number).encode(): 1 for number in range(3_000)}
     ownerless = sum(case.selector is not None and owner_of_key(case.selector, key) is None for key in keys)
-    (one,) = found(key_gaps.RULE, KeyCase(NOW, *_place(case), case.consumers, case.selector, keys))
-    assert one.severity is Severity.ERROR
-    assert one.number("slots") == 101  # 100 .. 199, and 65535
-    assert one.number("known_keys") == ownerless > 0
-    assert "[100,199], [65535,65535]" in one.what
+    (finding,) = findings_by(key_gaps.RULE, KeyCase(NOW, *_place(case), case.consumers, case.selector, keys))
+    assert finding.severity is Severity.ERROR
+    assert finding.number("slots") == 101  # 100 .. 199, and 65535
+    assert finding.number("known_keys") == ownerless > 0
+    assert "[100,199], [65535,65535]" in finding.what
 
 
 def _place(case: KeyCase) -> tuple[str, str, str, int]:
@@ -118,28 +118,28 @@ def test_K11_what_a_gap_does_depends_on_the_release() -> None:
     ranges = {"a": ((0, 99),)}
     effects = {"2.11.0": "stops the whole subscription", "3.3.6": "wait behind them", "4.2.4": "wait for ever"}
     for version, effect in effects.items():
-        assert effect in found(key_gaps.RULE, sticky(ranges, world(version)))[0].what
+        assert effect in findings_by(key_gaps.RULE, sticky(ranges, world(version)))[0].what
 
 
 def test_K11_slot_0_does_not_occur_and_nobody_connected_leaves_no_gap() -> None:
-    assert found(key_gaps.RULE, sticky({"a": ((1, 65_535),)}, NOW)) == []
-    assert found(key_gaps.RULE, sticky({}, NOW)) == []
-    assert found(key_gaps.RULE, automatic(["a", "b"], NOW)) == []
-    assert found(key_gaps.RULE, sticky({"a": ((1, 65_535),)}, world("3.3.6"))) != [], "before 4.0 slot 0 occurs"
+    assert findings_by(key_gaps.RULE, sticky({"a": ((1, 65_535),)}, NOW)) == []
+    assert findings_by(key_gaps.RULE, sticky({}, NOW)) == []
+    assert findings_by(key_gaps.RULE, automatic(["a", "b"], NOW)) == []
+    assert findings_by(key_gaps.RULE, sticky({"a": ((1, 65_535),)}, world("3.3.6"))) != [], "before 4.0 slot 0 occurs"
 
 
 def test_gaps_between_ranges_of_one_consumer_are_served_before_24730_and_nobody_s_after() -> None:
     ranges = {"a": ((0, 9_999), (20_000, 65_535))}
-    (one,) = found(key_gaps_served.RULE, sticky(ranges, BEFORE_24730))
-    assert (one.severity, one.where.consumer, one.number("slots")) == (Severity.WARNING, "a", 10_000)
-    assert found(key_gaps.RULE, sticky(ranges, BEFORE_24730)) == []
-    assert found(key_gaps_served.RULE, sticky(ranges, NOW)) == []
-    assert found(key_gaps.RULE, sticky(ranges, NOW))[0].number("slots") == 10_000
+    (finding,) = findings_by(key_gaps_served.RULE, sticky(ranges, BEFORE_24730))
+    assert (finding.severity, finding.where.consumer, finding.number("slots")) == (Severity.WARNING, "a", 10_000)
+    assert findings_by(key_gaps.RULE, sticky(ranges, BEFORE_24730)) == []
+    assert findings_by(key_gaps_served.RULE, sticky(ranges, NOW)) == []
+    assert findings_by(key_gaps.RULE, sticky(ranges, NOW))[0].number("slots") == 10_000
 
 
 def test_a_gap_that_another_consumer_fills_is_not_served_twice() -> None:
     filled = {"a": ((0, 9_999), (20_000, 65_535)), "b": ((10_000, 19_999),)}
-    assert found(key_gaps_served.RULE, sticky(filled, BEFORE_24730)) == []
+    assert findings_by(key_gaps_served.RULE, sticky(filled, BEFORE_24730)) == []
 
 
 def test_K10_touching_ends_overlap_and_interleaved_ranges_do_not() -> None:
@@ -148,43 +148,43 @@ def test_K10_touching_ends_overlap_and_interleaved_ranges_do_not() -> None:
         return KeyCase(NOW, "", "", "", 0, consumers)
 
     interleaved = {"a": ((0, 99), (400, 65_535)), "b": ((100, 399),)}
-    assert found(key_overlaps.RULE, planned(interleaved)) == []
-    (one,) = found(key_overlaps.RULE, planned({"a": ((0, 100), (400, 65_535)), "b": ((100, 400),)}))
-    assert (one.severity, one.where.consumer, one.number("slots")) == (Severity.ERROR, "b", 2)
+    assert findings_by(key_overlaps.RULE, planned(interleaved)) == []
+    (finding,) = findings_by(key_overlaps.RULE, planned({"a": ((0, 100), (400, 65_535)), "b": ((100, 400),)}))
+    assert (finding.severity, finding.where.consumer, finding.number("slots")) == (Severity.ERROR, "b", 2)
     # Who was refused takes no slots from those after it.
     three = {"a": ((0, 99),), "b": ((50, 300),), "c": ((100, 200),)}
-    assert [each.where.consumer for each in found(key_overlaps.RULE, planned(three))] == ["b"]
+    assert [each.where.consumer for each in findings_by(key_overlaps.RULE, planned(three))] == ["b"]
 
 
 def test_K10_own_ranges_that_no_client_sends_are_reported_with_the_client_s_words() -> None:
     consumers = (Consumer(0, "a", ((0, 9), (5, 20))), Consumer(1, "b", ((0, 70_000),)), Consumer(2, "c", ()))
-    findings = found(key_overlaps.RULE, KeyCase(NOW, "", "", "", 0, consumers))
-    assert [each.where.consumer for each in findings] == ["a", "b", "c"]
+    findings = findings_by(key_overlaps.RULE, KeyCase(NOW, "", "", "", 0, consumers))
+    assert [finding.where.consumer for finding in findings] == ["a", "b", "c"]
     assert "overlap between [0, 9] and [5, 20]" in findings[0].what
-    assert {each.advice for each in findings} == {findings[0].advice} and "0 to 65535" in findings[0].advice
+    assert {finding.advice for finding in findings} == {findings[0].advice} and "0 to 65535" in findings[0].advice
 
 
 def test_K10_whoever_is_connected_has_not_been_refused() -> None:
-    assert found(key_overlaps.RULE, sticky({"a": ((0, 99),), "b": ((100, 199),)}, NOW)) == []
+    assert findings_by(key_overlaps.RULE, sticky({"a": ((0, 99),), "b": ((100, 199),)}, NOW)) == []
 
 
 def test_K03_namesakes_share_one_consumer_s_points_in_the_oldest_forms_only() -> None:
-    (old,) = found(key_duplicate_names.RULE, automatic(["c", "c", "d"], OLDEST_FORM))
+    (old,) = findings_by(key_duplicate_names.RULE, automatic(["c", "c", "d"], OLDEST_FORM))
     assert (old.severity, old.number("consumers")) == (Severity.WARNING, 2)
-    (now,) = found(key_duplicate_names.RULE, automatic(["c", "c", "d"], NOW))
+    (now,) = findings_by(key_duplicate_names.RULE, automatic(["c", "c", "d"], NOW))
     assert now.severity is Severity.INFO
-    assert found(key_duplicate_names.RULE, automatic(["c", "C"], NOW)) == []
+    assert findings_by(key_duplicate_names.RULE, automatic(["c", "C"], NOW)) == []
 
 
 def test_K08_numbered_names_share_points_in_the_oldest_form_only() -> None:
     names = ["c-1", "c-11", "c-12", "c-2"]
     shared = {
         each.where.consumer: each.number("points_shared")
-        for each in found(key_names_collide.RULE, automatic(names, OLDEST_FORM))
+        for each in findings_by(key_names_collide.RULE, automatic(names, OLDEST_FORM))
     }
     # c-1 + 10..19 is c-11 + 0..9, and c-1 + 20..29 is c-12 + 0..9.
     assert shared == {"c-1": 20, "c-11": 10, "c-12": 10}
-    assert found(key_names_collide.RULE, automatic(names, NOW)) == []
-    assert found(key_names_collide.RULE, automatic(names, world("3.0.3"))) == []
-    assert found(key_names_collide.RULE, automatic(["c-01", "c-11", "c-12"], OLDEST_FORM)) == []
-    assert found(key_names_collide.RULE, automatic(["c-1", "c-1"], OLDEST_FORM)) == [], "that is another rule"
+    assert findings_by(key_names_collide.RULE, automatic(names, NOW)) == []
+    assert findings_by(key_names_collide.RULE, automatic(names, world("3.0.3"))) == []
+    assert findings_by(key_names_collide.RULE, automatic(["c-01", "c-11", "c-12"], OLDEST_FORM)) == []
+    assert findings_by(key_names_collide.RULE, automatic(["c-1", "c-1"], OLDEST_FORM)) == [], "that is another rule"

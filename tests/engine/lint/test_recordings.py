@@ -126,7 +126,7 @@ def test_the_moments_of_a_recording_have_exactly_the_findings_of_the_table(folde
     counts: Counter[str] = Counter()
     namesakes = 0
     for whole, findings in moments(folder):
-        counts.update(each.rule for each in findings)
+        counts.update(finding.rule for finding in findings)
         namesakes += len(duplicates_by_hand(whole)) if folder.name != "f-inventory-2" else 0
     assert dict(counts) == EXPECTED.get(folder.name, {})
     if folder.name != "f-inventory-2":
@@ -135,14 +135,14 @@ def test_the_moments_of_a_recording_have_exactly_the_findings_of_the_table(folde
 
 def duplicates_by_hand(whole: bytes) -> set[tuple[str, str]]:
     """(Subscription, name) where some list of consumers has a name twice, from the answers alone."""
-    found: set[tuple[str, str]] = set()
+    results: set[tuple[str, str]] = set()
 
     def walk(value: Any) -> None:
         for name, subscription in value.get("subscriptions", {}).items() if isinstance(value, dict) else ():
             kind = subscription.get("type")
             listed = Counter(each.get("consumerName") for each in subscription.get("consumers", ()))
             if kind in ("Failover", "Key_Shared"):
-                found.update((name, each) for each, count in listed.items() if count > 1)
+                results.update((name, each) for each, count in listed.items() if count > 1)
         for inner in value.values() if isinstance(value, dict) else ():
             walk(inner)
 
@@ -150,7 +150,7 @@ def duplicates_by_hand(whole: bytes) -> set[tuple[str, str]]:
         if isinstance(answer, dict) and name != "scenario.json":
             partitions = answer.get("partitions")
             walk(partitions if partitions else answer)
-    return found
+    return results
 
 
 def test_every_folder_of_the_table_is_there() -> None:
@@ -170,11 +170,11 @@ def test_B05_what_the_extensible_load_manager_logged_as_failures_is_found_with_i
     findings = [each for _, found in moments(folder) for each in found]
 
     def of_rule(rule: str) -> list[Finding]:
-        return [each for each in findings if each.rule == rule]
+        return [finding for finding in findings if finding.rule == rule]
 
-    told = {(bundle_of(each), each.number("boundaries")) for each in of_rule(MANY)}
-    assert {(bundle, len(cuts.split(","))) for bundle, cuts in refused} <= told
-    assert {bundle for bundle, _ in told} == {bundle for bundle, _ in refused}
+    reported = {(bundle_of(each), each.number("boundaries")) for each in of_rule(MANY)}
+    assert {(bundle, len(cuts.split(","))) for bundle, cuts in refused} <= reported
+    assert {bundle for bundle, _ in reported} == {bundle for bundle, _ in refused}
     assert {each.severity for each in of_rule(MANY)} == {Severity.ERROR}
     assert set(nothing) <= {bundle_of(each) for each in of_rule(VAIN)}
 
@@ -201,7 +201,7 @@ def test_a_folder_as_a_whole_has_the_findings_of_its_last_moment(name: str) -> N
     snapshot = read_answers(folder)
     opened = open_snapshot(snapshot)
     findings = lint(opened.state, reported_facts(snapshot, opened.state, client_facts(folder)))
-    assert dict(Counter(each.rule for each in findings)) == WHOLE[name]
+    assert dict(Counter(finding.rule for finding in findings)) == WHOLE[name]
 
 
 @pytest.mark.parametrize("scene", [scene.name for scene in SCENES])
@@ -217,5 +217,5 @@ def test_the_embedded_scenes_have_no_warning_but_for_the_one_topic_of_pip_169_th
 
 def test_a_clean_fleet_has_no_finding() -> None:
     for flag in (False, True):
-        made = synthetic_state(topics=500, partitions=2, consumers=10, bundles=16, consistent_hashing=flag)
-        assert lint(made.state) == ()
+        state = synthetic_state(topics=500, partitions=2, consumers=10, bundles=16, consistent_hashing=flag)
+        assert lint(state.state) == ()

@@ -35,8 +35,8 @@ def release(version: str) -> ReleaseBehaviour:
 def test_avg_shedder_is_set_for_both_or_for_neither(
     version: str, shedder: str, placement: str, severity: Severity | None
 ) -> None:
-    found = lint_world(World(behaviour=release(version), shedder=shedder, placement=placement))
-    assert [each.severity for each in found] == ([severity] if severity else [])
+    findings = lint_world(World(behaviour=release(version), shedder=shedder, placement=placement))
+    assert [finding.severity for finding in findings] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize(("manager", "findings"), [("modular", 1), ("extensible", 0), ("simple", 0), (None, 1)])

@@ -53,9 +53,9 @@ def sticky(ranges: Mapping[str, DeclaredRanges], where: World) -> KeyCase:
 
 
 def _keys(consumers: list[KeyConsumer], mode: KeySharedMode, where: World) -> KeyCase:
-    made = assemble(consumers, mode, where.settings, where.behaviour)
-    assert not isinstance(made, (Rejection, JoinRefused)), made
-    return KeyCase(where, NAMESPACE, "keys", "persistent://t/n/x", 1, tuple(consumers), made)
+    result = assemble(consumers, mode, where.settings, where.behaviour)
+    assert not isinstance(result, (Rejection, JoinRefused)), result
+    return KeyCase(where, NAMESPACE, "keys", "persistent://t/n/x", 1, tuple(consumers), result)
 
 
 def topic(position: int, rate: float = 0.0, throughput: float = 0.0, name: str | None = None) -> TopicLoad:
@@ -68,12 +68,12 @@ def namespace(topics: list[TopicLoad], where: World, *boundaries: int, **more: A
     return NamespaceCase(where, NamespaceBundles(NAMESPACE, (0, *boundaries, TOP)), tuple(topics), **more)
 
 
-def found(rule: Rule[Case], case: Case) -> list[Finding]:
+def findings_by(rule: Rule[Case], case: Case) -> list[Finding]:
     """What one rule finds; each finding carries its id, keeps to its severity, and says what to change."""
     findings = list(rule.check(case))
-    for each in findings:
-        assert each.rule == rule.id
-        assert each.severity <= rule.worst
-        assert each.what and each.advice and each.numbers
-        assert not each.what.endswith(".") and not each.advice.endswith(".")
+    for finding in findings:
+        assert finding.rule == rule.id
+        assert finding.severity <= rule.worst
+        assert finding.what and finding.advice and finding.numbers
+        assert not finding.what.endswith(".") and not finding.advice.endswith(".")
     return findings

@@ -34,11 +34,11 @@ s = """quote at the end""""
 
 def test_tables_of_arrays_are_numbered() -> None:
     text = "[[s]]\r\nn = 1\r\n[s.g]\r\nm = 2\r\n[[s]]\r\n[[s.c]]\r\nx = 1\r\n[[s.c]]\r\n"
-    found = lines_of(text)
-    assert found[("s", 0, "g", "m")] == 4
-    assert [found[("s", 1, "c", at)] for at in (0, 1)] == [6, 8]
-    assert line_of(found, ("s", 0, "g", "other", 3)) == 3
-    assert line_of(found, ("nothing",)) is None
+    lines = lines_of(text)
+    assert lines[("s", 0, "g", "m")] == 4
+    assert [lines[("s", 1, "c", at)] for at in (0, 1)] == [6, 8]
+    assert line_of(lines, ("s", 0, "g", "other", 3)) == 3
+    assert line_of(lines, ("nothing",)) is None
 
 
 KEY = st.text("ab=[]#.\"' é", min_size=1, max_size=5)

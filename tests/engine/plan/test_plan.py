@@ -13,16 +13,16 @@ from engine.plan.model import Outcome, Plan
 from engine.plan.reading import LONGEST_TEXT, read_plan
 
 
-def judged(text: str) -> dict[str, Outcome]:
+def outcomes_of(text: str) -> dict[str, Outcome]:
     plan = read_plan(text.encode(), "p")
     assert isinstance(plan, Plan), plan
-    return {each.goal.kind: each for each in judge_plan(plan).outcomes}
+    return {outcome.goal.kind: outcome for outcome in judge_plan(plan).outcomes}
 
 
 def problems(text: str | bytes) -> tuple[Problem, ...]:
-    found = read_plan(text if isinstance(text, bytes) else text.encode(), "p")
-    assert not isinstance(found, Plan)
-    return found
+    plan = read_plan(text if isinstance(text, bytes) else text.encode(), "p")
+    assert not isinstance(plan, Plan)
+    return plan
 
 
 MODULO = """
@@ -48,15 +48,15 @@ moved = 0.5
 
 def test_modulo_by_hand() -> None:
     # Six partitions on four: 2 2 1 1. One less: 2 2 2. From three to four 3, 4 and 5 move.
-    found = judged(MODULO)
-    assert found["max_over_mean"].actual == pytest.approx(8 / 6)
-    assert found["max_over_mean"].met
-    assert found["max_over_mean_msgs"].actual == pytest.approx(8 / 6)
-    assert (found["survive"].actual, found["survive"].met) == (1.0, True)
-    assert found["idle"].met
-    assert (found["busiest_msgs"].actual, found["busiest_msgs"].met) == (20.0, False)
-    assert (found["moved"].actual, found["moved"].met) == (0.5, True)
-    assert {each.goal.line for each in found.values()} == set(range(13, 19))
+    judgement = outcomes_of(MODULO)
+    assert judgement["max_over_mean"].actual == pytest.approx(8 / 6)
+    assert judgement["max_over_mean"].met
+    assert judgement["max_over_mean_msgs"].actual == pytest.approx(8 / 6)
+    assert (judgement["survive"].actual, judgement["survive"].met) == (1.0, True)
+    assert judgement["idle"].met
+    assert (judgement["busiest_msgs"].actual, judgement["busiest_msgs"].met) == (20.0, False)
+    assert (judgement["moved"].actual, judgement["moved"].met) == (0.5, True)
+    assert {each.goal.line for each in judgement.values()} == set(range(13, 19))
 
 
 @pytest.mark.parametrize("losses", [1, 2, 3])
@@ -89,16 +89,16 @@ survive = {losses}
         owners = [owner(topic) for topic in topics]
         return max(map(owners.count, left)) * len(left) / len(topics)
 
-    found = judged(text)
-    assert found["max_over_mean"].actual == pytest.approx(ratio(names))
+    judgement = outcomes_of(text)
+    assert judgement["max_over_mean"].actual == pytest.approx(ratio(names))
     every = {gone: ratio([name for name in names if name not in gone]) for gone in combinations(names, losses)}
-    assert found["survive"].actual == pytest.approx(max(every.values()))
-    assert every[found["survive"].who] == pytest.approx(max(every.values()))
+    assert judgement["survive"].actual == pytest.approx(max(every.values()))
+    assert every[judgement["survive"].who] == pytest.approx(max(every.values()))
 
 
 def test_losing_everybody_is_never_met() -> None:
-    found = judged(MODULO.replace('"a", "b", "c", "d"', '"a"'))
-    assert (found["survive"].met, found["survive"].actual) == (False, None)
+    judgement = outcomes_of(MODULO.replace('"a", "b", "c", "d"', '"a"'))
+    assert (judgement["survive"].met, judgement["survive"].actual) == (False, None)
 
 
 STICKY = """
@@ -114,18 +114,18 @@ max_over_mean = 1.6
 
 
 def test_gaps_by_hand() -> None:
-    found = judged(STICKY)
-    assert (found["gaps"].actual, found["gaps"].met) == (10_000, False)
-    assert (found["overlap"].actual, found["joins"].met) == (0, True)
+    judgement = outcomes_of(STICKY)
+    assert (judgement["gaps"].actual, judgement["gaps"].met) == (10_000, False)
+    assert (judgement["overlap"].actual, judgement["joins"].met) == (0, True)
     # Slot 0 never occurs: 9,999 and 45,536 of 55,535.
-    assert found["max_over_mean"].actual == pytest.approx(45_536 * 2 / 55_535)
+    assert judgement["max_over_mean"].actual == pytest.approx(45_536 * 2 / 55_535)
 
 
 def test_an_overlap_keeps_a_consumer_out() -> None:
-    found = judged(STICKY.replace("[20000,", "[9000,"))
-    assert (found["overlap"].actual, found["overlap"].who) == (1_000, ("a", "b"))
-    assert (found["joins"].met, found["joins"].who) == (False, ("b",))
-    assert (found["max_over_mean"].met, found["max_over_mean"].actual) == (False, None)
+    judgement = outcomes_of(STICKY.replace("[20000,", "[9000,"))
+    assert (judgement["overlap"].actual, judgement["overlap"].who) == (1_000, ("a", "b"))
+    assert (judgement["joins"].met, judgement["joins"].who) == (False, ("b",))
+    assert (judgement["max_over_mean"].met, judgement["max_over_mean"].actual) == (False, None)
 
 
 def test_overlaps_are_slots_by_brute_force() -> None:
@@ -133,7 +133,7 @@ def test_overlaps_are_slots_by_brute_force() -> None:
     rows = ", ".join(f"{{ name = '{name}', ranges = {[list(each) for each in own]} }}" for name, own in pieces.items())
     text = f"[[subscriptions]]\nname='k'\ntype='Key_Shared'\nconsumers=[{rows}]\n[subscriptions.goals]\noverlap=0"
     claims = [sum(low <= slot <= high for own in pieces.values() for low, high in own) for slot in range(500)]
-    assert judged(text)["overlap"].actual == sum(count > 1 for count in claims)
+    assert outcomes_of(text)["overlap"].actual == sum(count > 1 for count in claims)
 
 
 HALVES = """
@@ -155,22 +155,22 @@ max_over_mean_msgs = 2.0
 
 
 def test_halves_by_hand_and_the_key_that_rules() -> None:
-    found = judged(HALVES)
-    assert found["max_over_mean"].actual == pytest.approx(1, abs=1e-4)
+    judgement = outcomes_of(HALVES)
+    assert judgement["max_over_mean"].actual == pytest.approx(1, abs=1e-4)
     # Two have half; the third and the fourth take half of one each.
-    assert found["moved"].actual == pytest.approx(0.5, abs=1e-4)
-    assert found["survive"].goal.losses == 1
-    messages = found["max_over_mean_msgs"]
+    assert judgement["moved"].actual == pytest.approx(0.5, abs=1e-4)
+    assert judgement["survive"].goal.losses == 1
+    messages = judgement["max_over_mean_msgs"]
     assert messages.actual is not None and messages.actual >= 60 * 4 / 100
     assert (messages.met, messages.key) == (False, "hot")
 
 
 def test_a_switch_from_halves_to_a_ring_moves_nearly_what_chance_says() -> None:
     text = HALVES.replace('mode = "auto-split"\ncount = 4', 'mode = "consistent-auto-split"\ncount = 4')
-    found = judged(text)["moved"].actual
-    assert found is not None
+    actual = outcomes_of(text)["moved"].actual
+    assert actual is not None
     # Two of four keep a quarter each of the half they had.
-    assert found == pytest.approx(1 - 2 * 0.5 * 0.25, abs=0.1)
+    assert actual == pytest.approx(1 - 2 * 0.5 * 0.25, abs=0.1)
 
 
 def test_bundles_by_hand() -> None:
@@ -189,8 +189,8 @@ idle = 0
 survive = 1
 fullest_bundle = 1
 """
-    found = judged(text)
-    assert {kind: (each.met, each.actual) for kind, each in found.items()} == {
+    judgement = outcomes_of(text)
+    assert {kind: (each.met, each.actual) for kind, each in judgement.items()} == {
         "max_over_mean": (False, 2.0),
         "idle": (False, 1.0),
         "survive": (True, 1.0),
@@ -209,22 +209,22 @@ brokers = 2
 idle = 0.02
 fullest_bundle = 2.2
 """
-    found = judged(text)
+    judgement = outcomes_of(text)
     # The numbers of ``expected_occupancy``, which are counted by hand there.
-    assert found["fullest_bundle"].actual == pytest.approx(2.125)
-    assert found["idle"].actual == pytest.approx(0.015625)
+    assert judgement["fullest_bundle"].actual == pytest.approx(2.125)
+    assert judgement["idle"].actual == pytest.approx(0.015625)
 
 
 def test_a_release_without_the_flag_ignores_it() -> None:
     ring = MODULO.replace("\n[[topics]]", "[settings]\nactiveConsumerFailoverConsistentHashing = true\n[[topics]]", 1)
-    assert judged(f"release = '4.0.7'\n{ring}")["moved"].actual != 0.5
-    assert judged(f"release = '2.11.0'\n{ring}")["moved"].actual == 0.5
+    assert outcomes_of(f"release = '4.0.7'\n{ring}")["moved"].actual != 0.5
+    assert outcomes_of(f"release = '2.11.0'\n{ring}")["moved"].actual == 0.5
 
 
 def test_settings_before_count_without_other_consumers() -> None:
     text = MODULO.replace('[subscriptions.before]\nconsumers = ["a", "b", "c"]\n', "")
     text += "[before.settings]\nactiveConsumerFailoverConsistentHashing = true\n"
-    assert judged(text)["moved"].actual != 0
+    assert outcomes_of(text)["moved"].actual != 0
 
 
 @pytest.mark.parametrize(
@@ -252,12 +252,12 @@ def test_settings_before_count_without_other_consumers() -> None:
 )
 def test_problems_name_line_and_field(change: tuple[str, str], line: int, path: str) -> None:
     assert change[0] in MODULO
-    found = [(each.line, each.path) for each in problems(MODULO.replace(*change, 1))]
-    assert (line, path) in found
+    result = [(problem.line, problem.path) for problem in problems(MODULO.replace(*change, 1))]
+    assert (line, path) in result
 
 
 def test_what_is_no_toml_is_reported_with_its_place() -> None:
-    assert [(each.line, each.column) for each in problems("a = 1\nb = \n")] == [(2, 5)]
+    assert [(problem.line, problem.column) for problem in problems("a = 1\nb = \n")] == [(2, 5)]
     assert problems(b"a = 1\n\xff")[0].line == 2
     assert len(problems("[" * 100_000)) == 1
     assert len(problems("#" * (LONGEST_TEXT + 1))) == 1
@@ -267,9 +267,9 @@ def test_what_is_no_toml_is_reported_with_its_place() -> None:
 
 def test_more_losses_than_can_be_judged_are_refused() -> None:
     text = MODULO.replace('consumers = ["a", "b", "c", "d"]', "count = 200").replace("survive = 1", "survive = 3")
-    assert [each.path for each in problems(text)] == ["subscriptions[0].goals.survive"]
+    assert [problem.path for problem in problems(text)] == ["subscriptions[0].goals.survive"]
 
 
 def test_all_problems_come_at_once() -> None:
     text = MODULO.replace("idle = 0", "idle = -1").replace("partitions = 6", "partitions = -6")
-    assert [each.line for each in problems(text)] == [4, 16]
+    assert [problem.line for problem in problems(text)] == [4, 16]

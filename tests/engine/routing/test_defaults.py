@@ -78,9 +78,9 @@ def test_a_message_of_which_nothing_is_said_has_no_size_and_a_sent_one_a_hundred
     assert explain_route(late, None, 6) == explain_route(late, None, 6, 0, size_bytes=0)
     [at_zero, later] = [explain_route(BatchRoundRobinRouter(0, -9), None, 6, now_ms) for now_ms in (0, 1)]
     assert explain_route(BatchRoundRobinRouter(0, -9), None, 6) == at_zero != later
-    one = BatchRoundRobinRouter(0, max_bytes=1)
-    assert explain_route(one, None, 6) == explain_route(one, None, 6, 0, size_bytes=0)
-    assert explain_route(one, None, 6) != explain_route(one, None, 6, 0, size_bytes=1)
+    router = BatchRoundRobinRouter(0, max_bytes=1)
+    assert explain_route(router, None, 6) == explain_route(router, None, 6, 0, size_bytes=0)
+    assert explain_route(router, None, 6) != explain_route(router, None, 6, 0, size_bytes=1)
 
 
 def test_producers_begin_connected_and_with_nothing_counted() -> None:

@@ -54,16 +54,16 @@ def test_java_s_hash_of_numbered_keys_is_not_random_where_the_partitions_divide_
 def test_each_key_is_where_it_is_routed_before_and_after() -> None:
     moves = moved_keys(KEYS[:50], 6, 9, "Murmur3_32Hash")
     assert isinstance(moves, KeyMoves)
-    for each in moves.places:
-        assert each.left == partition_of_key(each.key, "Murmur3_32Hash", 6)
-        assert each.right == partition_of_key(each.key, "Murmur3_32Hash", 9)
-        assert (each in moves.moved) == (each.left != each.right)
+    for place in moves.places:
+        assert place.left == partition_of_key(place.key, "Murmur3_32Hash", 6)
+        assert place.right == partition_of_key(place.key, "Murmur3_32Hash", 9)
+        assert (place in moves.moved) == (place.left != place.right)
 
 
 def test_doubling_moves_a_key_by_the_old_count_or_not_at_all() -> None:
     moves = moved_keys(KEYS, 6, 12)
     assert isinstance(moves, KeyMoves)
-    assert {(each.right or 0) - (each.left or 0) for each in moves.places} == {0, 6}
+    assert {(place.right or 0) - (place.left or 0) for place in moves.places} == {0, 6}
 
 
 def test_growing_by_nothing_moves_nothing_and_from_one_partition_no_key_stays_by_luck() -> None:
@@ -73,25 +73,25 @@ def test_growing_by_nothing_moves_nothing_and_from_one_partition_no_key_stays_by
 
 
 def test_every_client_has_its_own_keys_that_move() -> None:
-    found = moved_keys_by_scheme(iter(KEYS), 6, 12)
-    assert not isinstance(found, Rejection)
-    assert set(found) == set(HASHING_SCHEMES)
-    assert len({moves.moved for moves in found.values()}) == 3
+    result = moved_keys_by_scheme(iter(KEYS), 6, 12)
+    assert not isinstance(result, Rejection)
+    assert set(result) == set(HASHING_SCHEMES)
+    assert len({moves.moved for moves in result.values()}) == 3
 
 
 def test_java_and_python_agree_on_one_key_in_p_by_luck() -> None:
-    found = client_disagreements(KEYS, 4)
-    assert isinstance(found, Disagreements)
-    assert found.expected_share == 0.75
-    assert abs(len(found.disagreeing) / len(KEYS) - 0.75) < 0.05
+    disagreements = client_disagreements(KEYS, 4)
+    assert isinstance(disagreements, Disagreements)
+    assert disagreements.expected_share == 0.75
+    assert abs(len(disagreements.disagreeing) / len(KEYS) - 0.75) < 0.05
     alone = client_disagreements(KEYS, 1)
     assert isinstance(alone, Disagreements) and alone.disagreeing == () and alone.expected_share == 0
 
 
 def test_the_empty_key_is_a_key_for_java_alone() -> None:
-    found = client_disagreements([""], 3)
-    assert isinstance(found, Disagreements)
-    assert [(each.left, each.right, each.differ) for each in found.places] == [(0, None, True)]
+    disagreements = client_disagreements([""], 3)
+    assert isinstance(disagreements, Disagreements)
+    assert [(place.left, place.right, place.differ) for place in disagreements.places] == [(0, None, True)]
     same = client_disagreements([""], 3, "BoostHash", "BoostHash")
     assert isinstance(same, Disagreements) and same.disagreeing == () and same.expected_share == 0
 

@@ -39,7 +39,7 @@ def test_every_byte_of_every_block_and_tail_counts_in_the_boost_hash(size: int) 
     changed = [data[:at] + bytes([data[at] ^ 0x80]) + data[at + 1 :] for at in range(size)]
     hashes = [boost_hash(each) for each in [data, *changed]]
     assert len(set(hashes)) == size + 1
-    assert all(0 <= each < 2**31 for each in hashes)
+    assert all(0 <= hash_ < 2**31 for hash_ in hashes)
 
 
 def test_zero_bytes_at_the_end_change_the_boost_hash() -> None:

@@ -53,8 +53,8 @@ def test_a_lazy_producer_opens_what_its_router_chooses(router: Router, after_cre
 def test_lazy_start_needs_access_mode_shared(mode: AccessMode) -> None:
     step = create(replace(LAZY, access_mode=mode), round_robin(0), topic_of(10), 0)
     assert len(step.opened) == (1 if mode == "Shared" else 10)
-    wanted = OpenReason.LAZY_START if mode == "Shared" else OpenReason.EAGER_START
-    assert {each.opened for each in step.producer.started.values()} == {wanted}
+    expected = OpenReason.LAZY_START if mode == "Shared" else OpenReason.EAGER_START
+    assert {each.opened for each in step.producer.started.values()} == {expected}
 
 
 def test_partial_of_three_fills_up_as_partitions_are_added_and_then_stays() -> None:

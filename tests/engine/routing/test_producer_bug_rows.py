@@ -157,14 +157,14 @@ def test_R10_a_count_that_changes_while_messages_are_sent_gives_no_message_an_un
     """Between any two messages the count may grow; each message goes by the count its producer knew at its sending."""
     state = fleet(2, 3, settings)  # type: ignore[arg-type]
     for step in range(1, 8):
-        known = [each.partitions for each in state.producers]
+        known = [producer.partitions for producer in state.producers]
         state = done(grow_partitions(state, 2 + step))
         sent = send_by_all(state, messages=4)
         for event in events(sent):
             assert isinstance(event, Sent) and event.result.outcome == "sent"
             assert event.result.partition < known[event.number]
         state = done(advance(done(sent), step * MINUTE_MS))
-        assert {each.partitions for each in state.producers} == {2 + step}
+        assert {producer.partitions for producer in state.producers} == {2 + step}
 
 
 def lost_and_sent(state: ProducersState, key: str | None, down: int) -> list[tuple[int, str]]:

@@ -42,11 +42,11 @@ def test_one_producer_s_connections_are_the_mean_over_every_draw(brokers: int, p
 def test_keys_open_what_the_run_has_not_opened_yet() -> None:
     """Two keys on three partitions, one message: every pair of places, every start, counted one by one."""
     [at] = curve(Workload(1, 0, keys=2), 3, mode="RoundRobinPartition")
-    every = [len({start, one, other}) for start in range(3) for one in range(3) for other in range(3)]
+    every = [len({start, number, other}) for start in range(3) for number in range(3) for other in range(3)]
     assert at.lazy.broker_producers.value == pytest.approx(fmean(every))
     assert not at.lazy.broker_producers.exact
     [at] = curve(Workload(1, 0, keys=2), 4, brokers=2)
-    every = [len({start % 2, one % 2, other % 2}) for start in range(4) for one in range(4) for other in range(4)]
+    every = [len({start % 2, number % 2, other % 2}) for start in range(4) for number in range(4) for other in range(4)]
     assert at.lazy.connections.value == pytest.approx(fmean(every))
     assert not at.lazy.connections.exact
     [at] = curve(Workload(1, 1, keys=2), 4, brokers=2)
@@ -56,7 +56,7 @@ def test_keys_open_what_the_run_has_not_opened_yet() -> None:
 def test_many_producers_use_partitions_as_random_starts_do() -> None:
     """Two producers with one partition each: the mean over all pairs of starts."""
     [at] = curve(Workload(2), 5, mode="SinglePartition", limit=1)
-    every = [len({one, other}) for one in range(5) for other in range(5)]
+    every = [len({number, other}) for number in range(5) for other in range(5)]
     for counts in (at.lazy, at.partial):
         assert counts.partitions_used.value == pytest.approx(fmean(every))
         assert not counts.partitions_used.exact
@@ -85,9 +85,11 @@ def test_what_is_exact_is_what_simulated_producers_show(mode: RouterKind, limit:
 
 def test_without_end_round_robin_reaches_all_and_partial_its_limit() -> None:
     points = curve(Workload(10), *range(1, 20), limit=6)
-    assert [each.lazy.broker_producers.value for each in points] == [10.0 * count for count in range(1, 20)]
-    assert [each.partial.broker_producers.value for each in points] == [10.0 * min(6, count) for count in range(1, 20)]
-    assert all(each.lazy == each.eager for each in points)
+    assert [point.lazy.broker_producers.value for point in points] == [10.0 * count for count in range(1, 20)]
+    assert [point.partial.broker_producers.value for point in points] == [
+        10.0 * min(6, count) for count in range(1, 20)
+    ]
+    assert all(point.lazy == point.eager for point in points)
 
 
 def test_a_curve_over_no_numbers_is_empty() -> None:

@@ -77,11 +77,11 @@ def test_good_settings_pass_as_they_are() -> None:
     ],
 )
 def test_a_client_s_routing_makes_its_router(client: Client, routing: Routing, kind: type) -> None:
-    made = new_router(routing, client, 6, "seed", now_ms=70)
-    assert isinstance(made, kind)
-    if not isinstance(made, PartialRoundRobinRouter):
-        assert not isinstance(made, Rejection) and made.hashing == client.hashings[0]
-    assert made == new_router(routing, client, 6, "seed", now_ms=70)
+    router = new_router(routing, client, 6, "seed", now_ms=70)
+    assert isinstance(router, kind)
+    if not isinstance(router, PartialRoundRobinRouter):
+        assert not isinstance(router, Rejection) and router.hashing == client.hashings[0]
+    assert router == new_router(routing, client, 6, "seed", now_ms=70)
 
 
 def test_a_router_hashes_and_switches_as_the_routing_says() -> None:

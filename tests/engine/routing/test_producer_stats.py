@@ -42,25 +42,25 @@ def two_lazy_ones() -> ProducersState:
 
 def test_by_name_each_producer_has_one_entry_and_the_sum_of_its_partitions() -> None:
     merged = publishers(two_lazy_ones(), period_ms=1000).by_name
-    assert [(each.stats.producer_name, each.producers, each.mixture) for each in merged.entries] == [
+    assert [(entry.stats.producer_name, entry.producers, entry.mixture) for entry in merged.entries] == [
         ("alpha", (0,), False),
         ("beta", (1,), False),
     ]
-    assert [each.stats.msg_rate_in_msgs_per_sec for each in merged.entries] == [3.0, 4.0]
+    assert [entry.stats.msg_rate_in_msgs_per_sec for entry in merged.entries] == [3.0, 4.0]
     assert (merged.mixtures, merged.torn) == ((), ())
 
 
 def test_by_position_entries_mix_and_a_producer_is_torn() -> None:
     """In partition 1 alpha is first and beta second; in partition 2 beta is alone, so first: it lands with alpha."""
     merged = publishers(two_lazy_ones(), period_ms=1000).by_position
-    assert [(each.stats.producer_name, each.producers) for each in merged.entries] == [(None, (0, 1)), (None, (1,))]
-    assert [each.stats.msg_rate_in_msgs_per_sec for each in merged.entries] == [4.0, 3.0]
+    assert [(entry.stats.producer_name, entry.producers) for entry in merged.entries] == [(None, (0, 1)), (None, (1,))]
+    assert [entry.stats.msg_rate_in_msgs_per_sec for entry in merged.entries] == [4.0, 3.0]
     assert merged.mixtures == (merged.entries[0],) and merged.torn == (1,)
 
 
 def test_the_average_size_of_an_entry_is_a_mean_of_means_and_the_truth_is_weighted() -> None:
     view = publishers(two_lazy_ones(), period_ms=1000)
-    assert [each.stats.average_msg_size_bytes for each in view.by_name.entries] == [15.0, 40.0]
+    assert [entry.stats.average_msg_size_bytes for entry in view.by_name.entries] == [15.0, 40.0]
     assert [each.average_msg_size_bytes for each in view.truth] == [pytest.approx(50 / 3), 35.0]
     assert [(each.producer_name, each.partitions) for each in view.truth] == [("alpha", 2), ("beta", 2)]
 
@@ -82,7 +82,7 @@ def test_a_python_producer_is_unnamed_whatever_the_setting_and_torn_names_do_not
     state = fleet(3, 2, ProducerSettings(client=PYTHON), ONE_BY_ONE)
     view = publishers(state)
     assert view.by_name == view.by_position
-    assert [each.producers for each in view.by_name.entries] == [(0,), (1,)]
+    assert [entry.producers for entry in view.by_name.entries] == [(0,), (1,)]
 
 
 def test_generated_names_of_python_sort_by_text_so_entries_mix() -> None:
@@ -96,7 +96,10 @@ def test_generated_names_of_python_sort_by_text_so_entries_mix() -> None:
 def test_java_and_python_on_one_topic_are_shown_side_by_side() -> None:
     state = done(add_producers(fleet(3, 1, EAGER), 1, ProducerSettings(client=PYTHON), ONE_BY_ONE))
     entries = publishers(state).by_name.entries
-    assert [(each.stats.producer_name, each.producers) for each in entries] == [(None, (1,)), ("standalone-0-0", (0,))]
+    assert [(entry.stats.producer_name, entry.producers) for entry in entries] == [
+        (None, (1,)),
+        ("standalone-0-0", (0,)),
+    ]
 
 
 def test_before_the_fix_of_18807_entries_by_position_are_too_many_and_named_ones_are_not() -> None:
@@ -130,7 +133,7 @@ def test_rates_are_per_second_of_the_period() -> None:
 
 def test_who_has_sent_nothing_has_an_average_size_of_zero() -> None:
     view = publishers(fleet(1, 1, EAGER))
-    assert [each.stats.average_msg_size_bytes for each in view.by_name.entries] == [0.0]
+    assert [entry.stats.average_msg_size_bytes for entry in view.by_name.entries] == [0.0]
     assert [each.average_msg_size_bytes for each in view.truth] == [0.0]
 
 
@@ -139,7 +142,7 @@ def test_named_entries_are_in_the_order_of_their_names() -> None:
     for name in ("beta", "\uffee", "alpha", "\U0001f600"):
         state = done(add_producers(state, 1, replace(EAGER, producer_name=name), ONE_BY_ONE))
     entries = publishers(state).by_name.entries
-    assert [each.stats.producer_name for each in entries] == ["alpha", "beta", "\U0001f600", "\uffee"]
+    assert [entry.stats.producer_name for entry in entries] == ["alpha", "beta", "\U0001f600", "\uffee"]
 
 
 @pytest.mark.parametrize("period_ms", [0, -5])

@@ -108,8 +108,8 @@ def test_growth_adds_empty_partitions_at_the_end_and_never_takes_any() -> None:
 
 @pytest.mark.parametrize("partitions", [0, -1])
 def test_a_topic_has_at_least_one_partition(partitions: int) -> None:
-    made = partitioned_topic(partitions)
-    assert isinstance(made, Rejection) and made.field == "partitions"
+    topic = partitioned_topic(partitions)
+    assert isinstance(topic, Rejection) and topic.field == "partitions"
 
 
 @pytest.mark.parametrize("partition", [-1, 2, 10**9])

@@ -60,10 +60,10 @@ def test_creation_tells_each_producer_s_partitions_and_why() -> None:
 
 def test_a_chosen_name_is_numbered_where_several_would_share_it() -> None:
     named = replace(EAGER, producer_name="feed")
-    assert [each.producer_name for each in fleet(2, 3, named).producers] == ["feed-0", "feed-1", "feed-2"]
-    assert [each.producer_name for each in fleet(2, 2, named).producers] == ["feed-0", "feed-1"]
+    assert [producer.producer_name for producer in fleet(2, 3, named).producers] == ["feed-0", "feed-1", "feed-2"]
+    assert [producer.producer_name for producer in fleet(2, 2, named).producers] == ["feed-0", "feed-1"]
     alone = fleet(2, 1, named)
-    assert [each.producer_name for each in alone.producers] == ["feed"]
+    assert [producer.producer_name for producer in alone.producers] == ["feed"]
     [event] = events(add_producers(alone, 1, named, ONE_BY_ONE))
     assert isinstance(event, Created) and event.error is not None and event.error.error == "ProducerBusy"
 
@@ -94,11 +94,11 @@ def test_all_send_round_by_round_and_the_closed_do_not() -> None:
 def test_growth_is_found_out_with_the_next_look_by_each_in_its_own_way() -> None:
     state = done(add_producers(fleet(2, 1, EAGER), 1, LAZY, ONE_BY_ONE))
     state = done(grow_partitions(state, 5))
-    assert [each.partitions for each in state.producers] == [2, 2]
+    assert [producer.partitions for producer in state.producers] == [2, 2]
     assert events(advance(state, 59_999)) == ()
     step = advance(state, 60_000)
-    told = [event for event in events(step) if isinstance(event, Updated)]
-    assert [(each.number, each.partitions, each.result.opened) for each in told] == [(0, 5, (2, 3, 4)), (1, 5, ())]
+    reported = [event for event in events(step) if isinstance(event, Updated)]
+    assert [(each.number, each.partitions, each.result.opened) for each in reported] == [(0, 5, (2, 3, 4)), (1, 5, ())]
     assert len(done(step).producers[1].started) == 1
     assert counts_of(done(step)).broker_producers == 6
 
@@ -139,7 +139,7 @@ def test_exclusive_with_fencing_throws_the_others_out() -> None:
     step = add_producers(state, 1, replace(LAZY, access_mode="ExclusiveWithFencing"), ONE_BY_ONE)
     assert [type(event) for event in events(step)] == [Created, Fenced, Fenced]
     state = done(step)
-    assert [each.state for each in state.producers] == ["Fenced", "Fenced", "Ready"]
+    assert [producer.state for producer in state.producers] == ["Fenced", "Fenced", "Ready"]
     assert counts_of(state).broker_producers == 4
     [event] = events(send_by_one(state, 0))
     assert isinstance(event, Sent) and event.result.error is not None
@@ -151,14 +151,14 @@ def test_who_has_lost_its_connection_is_not_thrown_out_by_fencing() -> None:
     fencing = replace(EAGER, access_mode="ExclusiveWithFencing")
     step = add_producers(replace(state, topic=replace(state.topic, failing={})), 1, fencing, ONE_BY_ONE)
     assert [type(event) for event in events(step)] == [Created]
-    assert [each.state for each in done(step).producers] == ["Ready", "Ready"]
+    assert [producer.state for producer in done(step).producers] == ["Ready", "Ready"]
 
 
 def test_a_fencing_one_that_fails_has_thrown_the_others_out_all_the_same() -> None:
     state = done(fail_partition(fleet(3, 1, EAGER), 2))
     step = add_producers(state, 1, replace(EAGER, access_mode="ExclusiveWithFencing"), ONE_BY_ONE)
     assert [type(event) for event in events(step)] == [Created, Fenced]
-    assert [each.state for each in done(step).producers] == ["Fenced"]
+    assert [producer.state for producer in done(step).producers] == ["Fenced"]
     assert counts_of(done(step)).broker_producers == 0
 
 
@@ -187,14 +187,14 @@ def test_connections_are_counted_per_client_and_broker() -> None:
 
 def test_the_same_seed_gives_the_same_producers_and_another_seed_others() -> None:
     def starts(seed: int) -> list[list[int]]:
-        return [list(each.started) for each in fleet(1000, 5, LAZY, ONE_BY_ONE, seed=seed).producers]
+        return [list(producer.started) for producer in fleet(1000, 5, LAZY, ONE_BY_ONE, seed=seed).producers]
 
     assert starts(1) == starts(1) != starts(2)
 
 
 def test_python_producers_share_no_name_between_partitions() -> None:
-    [made] = fleet(3, 1, ProducerSettings(client=PYTHON)).producers
-    assert len({each.producer_name for each in made.started.values()}) == 3
+    [result] = fleet(3, 1, ProducerSettings(client=PYTHON)).producers
+    assert len({each.producer_name for each in result.started.values()}) == 3
 
 
 def refusal(made: ProducersStep | ProducersState | Rejection) -> str:

@@ -22,8 +22,10 @@ def test_no_partitions_give_empty_statistics() -> None:
 
 
 def test_numbers_are_summed_and_the_owner_is_left_out() -> None:
-    one = TopicStats(msg_rate_in_msgs_per_sec=1.5, bytes_in_counter=2**62, storage_size_bytes=7, owner_broker="b1:8080")
-    total = aggregate([one, one])
+    stats = TopicStats(
+        msg_rate_in_msgs_per_sec=1.5, bytes_in_counter=2**62, storage_size_bytes=7, owner_broker="b1:8080"
+    )
+    total = aggregate([stats, stats])
     assert (total.msg_rate_in_msgs_per_sec, total.bytes_in_counter, total.storage_size_bytes) == (3.0, 2**63, 14)
     assert total.owner_broker is None
 
@@ -42,11 +44,11 @@ def test_the_last_publish_is_the_latest() -> None:
 
 
 def test_the_oldest_backlog_names_its_subscription_and_the_first_of_two_equal_ones() -> None:
-    told = [
+    reported = [
         TopicStats(oldest_backlog_message_age_seconds=age, oldest_backlog_message_subscription_name=name)
         for age, name in [(-1, "none"), (9, "first"), (9, "second"), (4, "young")]
     ]
-    total = aggregate(told)
+    total = aggregate(reported)
     assert total.oldest_backlog_message_age_seconds == 9
     assert total.oldest_backlog_message_subscription_name == "first"
 
@@ -63,8 +65,8 @@ def consumers(*names: str) -> SubscriptionStats:
 
 
 def shown(*subscriptions: SubscriptionStats) -> list[tuple[str | None, int]]:
-    total = aggregate(TopicStats(subscriptions={"s": each}) for each in subscriptions)
-    return [(each.consumer_name, each.unacked_messages) for each in total.subscriptions["s"].consumers]
+    total = aggregate(TopicStats(subscriptions={"s": subscription}) for subscription in subscriptions)
+    return [(consumer.consumer_name, consumer.unacked_messages) for consumer in total.subscriptions["s"].consumers]
 
 
 def test_consumers_meet_by_position_and_the_last_one_gives_the_name() -> None:
@@ -99,28 +101,30 @@ def test_an_aggregate_shows_no_address_no_active_consumer_and_the_ranges_of_the_
 
 
 def test_subscriptions_meet_by_name_with_the_type_of_the_last_partition() -> None:
-    one = TopicStats(subscriptions={"s": SubscriptionStats("Exclusive", msg_backlog_entries=1, is_durable=True)})
+    stats = TopicStats(subscriptions={"s": SubscriptionStats("Exclusive", msg_backlog_entries=1, is_durable=True)})
     two = TopicStats(subscriptions={"s": SubscriptionStats("Shared", msg_backlog_entries=2), "t": SubscriptionStats()})
-    total = aggregate([one, two]).subscriptions
+    total = aggregate([stats, two]).subscriptions
     assert total["s"] == SubscriptionStats("Shared", msg_backlog_entries=3, is_durable=True)
     assert total["t"] == SubscriptionStats()
 
 
 def test_replication_is_connected_when_every_partition_is_and_as_late_as_the_latest() -> None:
-    one = ReplicatorStats(connected=True, replication_backlog=3, replication_delay_in_seconds=9)
+    stats = ReplicatorStats(connected=True, replication_backlog=3, replication_delay_in_seconds=9)
     off = ReplicatorStats(connected=False, replication_backlog=4, replication_delay_in_seconds=2)
-    total = aggregate([TopicStats(replication={"eu": one}), TopicStats(replication={"eu": off, "us": one})]).replication
+    total = aggregate(
+        [TopicStats(replication={"eu": stats}), TopicStats(replication={"eu": off, "us": stats})]
+    ).replication
     assert total["eu"] == ReplicatorStats(connected=False, replication_backlog=7, replication_delay_in_seconds=9)
-    assert total["us"] == one
+    assert total["us"] == stats
 
 
 def test_the_behaviour_of_the_release_reaches_the_publishers() -> None:
     old = behaviour_of("2.11.0")
     assert isinstance(old, ReleaseBehaviour)
-    told = [TopicStats(publishers=grouped([PublisherStats("a"), PublisherStats("b")])), TopicStats()]
+    result = [TopicStats(publishers=grouped([PublisherStats("a"), PublisherStats("b")])), TopicStats()]
     other = TopicStats(publishers=grouped([PublisherStats("a")]))
-    assert len(aggregate([*told, other]).publishers.listed()) == 2
-    assert len(aggregate([*told, other], old).publishers.listed()) == 3
+    assert len(aggregate([*result, other]).publishers.listed()) == 2
+    assert len(aggregate([*result, other], old).publishers.listed()) == 3
 
 
 def test_the_mean_takes_pulsar_s_steps_rounding_included() -> None:

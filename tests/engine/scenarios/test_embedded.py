@@ -37,7 +37,7 @@ def submitted(timeline: Timeline, *commands: Command) -> Timeline:
 
 
 def shown_actives(timeline: Timeline) -> dict[str, str]:
-    """Partition -> active consumer, as the screen tells it: opened rows of every consumer."""
+    """Partition -> active consumer, as the screen shows it: opened rows of every consumer."""
     view = dashboard_view(timeline)
     return {
         row.name: consumer.name
@@ -91,9 +91,9 @@ def test_the_scenes_are_small() -> None:
 
 @pytest.mark.parametrize("name", [scene.name for scene in SCENES])
 def test_a_scene_opens_without_a_problem(name: str) -> None:
-    found = embedded(name)
-    assert found.problems == () and not faults(found.state)
-    assert found.source == f"scene {name}"
+    result = embedded(name)
+    assert result.problems == () and not faults(result.state)
+    assert result.source == f"scene {name}"
 
 
 def test_the_default_scene_shows_what_the_broker_showed() -> None:
@@ -108,7 +108,7 @@ def test_the_recorded_twin_proves_the_flag_a_leave_and_a_join(recording: str, te
     timeline = Timeline.start(embedded_default().state)
     timeline = submitted(timeline, SetSetting(FLAG, text))
     assert shown_actives(timeline) == recorded_actives(recording, 1)
-    (gone,) = [each for each in timeline.state.subscriptions[0].consumers if each.name == "billing-3"]
+    (gone,) = [consumer for consumer in timeline.state.subscriptions[0].consumers if consumer.name == "billing-3"]
     timeline = submitted(timeline, KillConsumer("billing", gone.consumer_id))
     assert shown_actives(timeline) == recorded_actives(recording, 2)
     timeline = submitted(timeline, AddConsumer("billing", "billing-10"))
@@ -119,7 +119,7 @@ def test_moves_on_screen_are_the_differences_of_the_recordings() -> None:
     before, after = recorded_actives("pip392-flag-on", 1), recorded_actives("pip392-flag-on", 2)
     different = sum(before[name] != after[name] for name in before)
     timeline = submitted(Timeline.start(embedded_default().state), SetSetting(FLAG, "true"))
-    killed = next(each for each in timeline.state.subscriptions[0].consumers if each.name == "billing-3")
+    killed = next(consumer for consumer in timeline.state.subscriptions[0].consumers if consumer.name == "billing-3")
     timeline = submitted(timeline, KillConsumer("billing", killed.consumer_id))
     view = dashboard_view(timeline)
     assert view.events[-1].moved == different == int(view.ring.topic_moved.sum())

@@ -15,7 +15,7 @@ BUSY = after("share auto-split", "add a", "add b", SENT, "add c", SENT)
 GAP = after("share sticky", "add a ranges 0-9999", "send k1 k2 k3")
 
 
-def told(timeline: Timeline, text: str) -> str:
+def unmet_by(timeline: Timeline, text: str) -> str:
     expectation = parse_expectation(text)
     assert not isinstance(expectation, Rejection), expectation
     return unmet(expectation, timeline)
@@ -41,7 +41,7 @@ def told(timeline: Timeline, text: str) -> str:
     ],
 )
 def test_what_is_true_is_met(timeline: Timeline, text: str) -> None:
-    assert told(timeline, text) == ""
+    assert unmet_by(timeline, text) == ""
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_what_is_true_is_met(timeline: Timeline, text: str) -> None:
     ],
 )
 def test_what_is_not_true_says_what_is(timeline: Timeline, text: str, reason: str) -> None:
-    assert reason in told(timeline, text)
+    assert reason in unmet_by(timeline, text)
 
 
 def test_a_blocked_key_names_who_holds_it() -> None:
-    waiting = [key for key in KEYS if not told(BUSY, f"blocked {key} b")]
+    waiting = [key for key in KEYS if not unmet_by(BUSY, f"blocked {key} b")]
     assert waiting, "a newcomer of halved ranges takes a part of somebody's keys"
-    assert told(BUSY, f"blocked {waiting[0]} c") == f"{waiting[0]} waits (draining) for b"
+    assert unmet_by(BUSY, f"blocked {waiting[0]} c") == f"{waiting[0]} waits (draining) for b"
 
 
 def test_a_name_that_two_have_measures_nobody() -> None:
-    assert told(after("add a", "add a"), "slots a = 1") == "2 consumers are named 'a'"
+    assert unmet_by(after("add a", "add a"), "slots a = 1") == "2 consumers are named 'a'"

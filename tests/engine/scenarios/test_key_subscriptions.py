@@ -31,13 +31,13 @@ def reported(path: Path) -> list[tuple[str, Ranges]]:
     stats: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     consumers = [each for subscription in stats["subscriptions"].values() for each in subscription["consumers"]]
     consumers.sort(key=lambda each: str(each["connectedSince"]).rstrip("Z"))
-    found = []
+    result = []
     for each in consumers:
         pairs = each.get("keyHashRangeArrays")
         if pairs is None:
             pairs = [re.findall(r"\d+", text) for text in each.get("keyHashRanges") or []]
-        found.append((each["consumerName"], [(int(start), int(end)) for start, end in pairs]))
-    return found
+        result.append((each["consumerName"], [(int(start), int(end)) for start, end in pairs]))
+    return result
 
 
 def opened(folder: Path, step: int) -> Opened:
@@ -71,11 +71,11 @@ def statistics(folder: Path) -> Iterator[tuple[int, Path]]:
 def test_every_recorded_answer_opens_in_its_mode_with_exactly_its_ranges(folder: Path) -> None:
     seen = 0
     for step, path in statistics(folder):
-        found = opened(folder, step)
-        (subscription,) = found.state.key_subscriptions
+        result = opened(folder, step)
+        (subscription,) = result.state.key_subscriptions
         assert (subscription.mode.value, shown(subscription)) == (mode_of(folder), reported(path))
-        assert not faults(found.state)
-        assert "key-ranges-differ" not in [note.code for note in found.notes]
+        assert not faults(result.state)
+        assert "key-ranges-differ" not in [note.code for note in result.notes]
         seen += 1
     assert seen
 
@@ -88,10 +88,10 @@ def test_a_folder_with_its_scenario_opens_at_its_last_answer(folder: Path) -> No
 
 
 def test_a_folder_of_plain_topics_opens_as_its_scenario_names_them() -> None:
-    found = open_path(RECORDINGS / "b-failover-nonpartitioned-hash")
-    assert len(found.state.topics) == 12
-    assert all(name.startswith("persistent://ring/bbfailovernonpartitionedhash/t-") for name in found.state.topics)
-    assert not found.problems
+    result = open_path(RECORDINGS / "b-failover-nonpartitioned-hash")
+    assert len(result.state.topics) == 12
+    assert all(name.startswith("persistent://ring/bbfailovernonpartitionedhash/t-") for name in result.state.topics)
+    assert not result.problems
 
 
 def snapshot_of(consumers: list[dict[str, Any]], *, name: str = "sub", kind: str = "Key_Shared") -> bytes:
@@ -112,43 +112,45 @@ def of(consumers: list[dict[str, Any]]) -> Opened:
     return open_snapshot(read_answers(snapshot_of(consumers)))
 
 
-def told(found: Opened) -> dict[str, str]:
+def key_notes(found: Opened) -> dict[str, str]:
     return {note.code: note.text for note in found.notes if note.code.startswith("key-")}
 
 
 def test_halved_ranges_of_any_order_are_taken_over_as_they_are() -> None:
-    found = of([consumer("b", (16_385, 65_536)), consumer("a", (0, 16_384))])
-    (subscription,) = found.state.key_subscriptions
+    result = of([consumer("b", (16_385, 65_536)), consumer("a", (0, 16_384))])
+    (subscription,) = result.state.key_subscriptions
     assert subscription.mode.value == "auto-split"
-    assert told(found) == {"key-mode-inferred": "sub: mode auto-split, since it gives the ranges that were reported"}
+    assert key_notes(result) == {
+        "key-mode-inferred": "sub: mode auto-split, since it gives the ranges that were reported"
+    }
     owner = subscription.delivery.selector.owner
     assert [owner(1), owner(16_384), owner(16_385)] == [1, 1, 0]
 
 
 def test_ranges_with_a_gap_are_declared_ones() -> None:
-    found = of([consumer("a", (0, 9), (20, 29)), consumer("b", (10, 15))])
-    (subscription,) = found.state.key_subscriptions
+    result = of([consumer("a", (0, 9), (20, 29)), consumer("b", (10, 15))])
+    (subscription,) = result.state.key_subscriptions
     assert subscription.mode.value == "sticky"
     assert [each.declared for each in subscription.consumers] == [((0, 9), (20, 29)), ((10, 15),)]
 
 
 def test_without_ranges_the_setting_decides_and_no_mode_is_said_to_be_inferred() -> None:
-    found = of([consumer("a"), consumer("b")])
-    assert found.state.key_subscriptions[0].mode.value == "consistent-auto-split"
-    assert told(found) == {}
+    result = of([consumer("a"), consumer("b")])
+    assert result.state.key_subscriptions[0].mode.value == "consistent-auto-split"
+    assert key_notes(result) == {}
 
 
 def test_ranges_that_no_mode_gives_are_shown_by_the_likeliest_and_said_to_differ() -> None:
-    found = of([consumer("a", (0, 9)), consumer("b")])
-    assert found.state.key_subscriptions[0].mode.value == "consistent-auto-split"
-    assert told(found) == {
+    result = of([consumer("a", (0, 9)), consumer("b")])
+    assert result.state.key_subscriptions[0].mode.value == "consistent-auto-split"
+    assert key_notes(result) == {
         "key-ranges-differ": "sub: no mode gives exactly the ranges that were reported; shown is consistent-auto-split"
     }
 
 
 def test_unacknowledged_messages_are_said_not_to_be_in_the_model() -> None:
-    found = of([consumer("a", unacked=1_200)])
-    assert told(found) == {
+    result = of([consumer("a", unacked=1_200)])
+    assert key_notes(result) == {
         "key-messages-unknown": "sub: 1,200 messages are unacknowledged; no answer has their keys, so they are not "
         "in the model"
     }
@@ -163,14 +165,14 @@ def test_consumers_stand_in_the_order_of_their_time_stamps_and_else_in_the_broke
 
 
 def test_a_namesake_that_left_gives_the_one_that_stayed_its_index_and_takes_no_colour_from_it() -> None:
-    found = opened(RECORDINGS / "v4.0.7-c-keyshared-ring", 8)
-    (subscription,) = found.state.key_subscriptions
-    assert "if 1 namesake had left before" in told(found)["key-mode-inferred"]
+    result = opened(RECORDINGS / "v4.0.7-c-keyshared-ring", 8)
+    (subscription,) = result.state.key_subscriptions
+    assert "if 1 namesake had left before" in key_notes(result)["key-mode-inferred"]
     assert [each.name for each in subscription.consumers] == ["ks-b", "ks-c"]
     assert sorted(joined_ids(subscription)) == [0, 1, 2]
     assert key_colours(subscription) == {0: 0, 1: 1, 2: 2}
-    assert found.state.next_consumer_id == 3
-    rows = keys_view(Timeline.start(found.state), subscription.key).consumers
+    assert result.state.next_consumer_id == 3
+    rows = keys_view(Timeline.start(result.state), subscription.key).consumers
     assert [(row.name, row.tag) for row in rows] == [("ks-b", "A"), ("ks-c", "B")]
 
 
@@ -179,7 +181,7 @@ def test_subscriptions_of_one_name_in_two_groups_have_keys_of_their_own() -> Non
     other = json.loads(snapshot_of([consumer("b")]))
     raw = json.dumps({TOPIC: answer[TOPIC], TOPIC + "2": other[TOPIC], TOPIC + "3": answer[TOPIC]}).encode()
     state = open_snapshot(read_answers(raw)).state
-    assert [(each.key, each.topics) for each in state.key_subscriptions] == [
+    assert [(subscription.key, subscription.topics) for subscription in state.key_subscriptions] == [
         ("sub", (TOPIC, TOPIC + "3")),
         ("sub#2", (TOPIC + "2",)),
     ]
@@ -189,19 +191,19 @@ def test_subscriptions_of_one_name_in_two_groups_have_keys_of_their_own() -> Non
 
 
 def test_a_subscription_without_consumers_is_left_out_and_counted() -> None:
-    found = of([])
-    assert found.state.key_subscriptions == ()
-    assert "other-types" in [note.code for note in found.notes]
+    result = of([])
+    assert result.state.key_subscriptions == ()
+    assert "other-types" in [note.code for note in result.notes]
 
 
 ALONE = RECORDINGS.parent / "samples" / "autosplit-alone"
 
 
 def test_an_auto_split_dump_alone_opens_as_auto_split() -> None:
-    found = open_path(ALONE)
-    (shared,) = found.state.key_subscriptions
+    result = open_path(ALONE)
+    (shared,) = result.state.key_subscriptions
     assert shared.mode is SharingMode.AUTO_SPLIT
-    assert found.state.settings.subscriptionKeySharedUseConsistentHashing is False
+    assert result.state.settings.subscriptionKeySharedUseConsistentHashing is False
     assert shown(shared) == [("a", [(32769, 65536)]), ("b", [(0, 32768)])]
 
 

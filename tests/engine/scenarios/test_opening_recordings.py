@@ -25,15 +25,15 @@ PARTITIONED = [path for path in RECORDED if re.search(r"(^|-)a-(failover|namesak
 
 
 def steps(folder: Path) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
+    results: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.json.gz")):
         if step := re.match(r"\d+", path.name):
-            found.setdefault(step[0], []).append(path)
-    return found
+            results.setdefault(step[0], []).append(path)
+    return results
 
 
 def opened(folder: Path, files: list[Path], *, named: bool = True) -> Opened | None:
-    """One step together with the scenario that names its answers; None where it tells no topic.
+    """One step together with the scenario that names its answers; None where it names no topic.
 
     ``named`` False forgets the release.
     """
@@ -51,27 +51,27 @@ def opened(folder: Path, files: list[Path], *, named: bool = True) -> Opened | N
 
 def recorded_actives(files: list[Path]) -> dict[tuple[str, str], str]:
     """(Partition, subscription) -> active consumer, from partitioned-stats, read with nothing of this project."""
-    found = {}
+    result = {}
     for path in files:
         if path.name.endswith("-partitioned-stats.json.gz"):
             for name, partition in json.loads(gzip.decompress(path.read_bytes()))["partitions"].items():
-                for subscription, told in partition["subscriptions"].items():
-                    if told["type"] == "Failover" and "activeConsumerName" in told:
-                        found[name, subscription] = told["activeConsumerName"]
-    return found
+                for subscription, reported in partition["subscriptions"].items():
+                    if reported["type"] == "Failover" and "activeConsumerName" in reported:
+                        result[name, subscription] = reported["activeConsumerName"]
+    return result
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
 def test_every_step_opens_as_a_valid_state_and_has_a_screen(folder: Path) -> None:
     for files in steps(folder).values():
-        found = opened(folder, files)
-        if found is None:
+        result = opened(folder, files)
+        if result is None:
             continue
-        assert not faults(found.state)
-        view = dashboard_view(Timeline.start(found.state), notes=found.notes)
+        assert not faults(result.state)
+        view = dashboard_view(Timeline.start(result.state), notes=result.notes)
         assert view.foot.partitions == len(view.ring.topic_names)
-        told = [note.code for note in found.notes]
-        assert not {"differs-from-record", "record-unexplained"} & set(told), [note.text for note in found.notes]
+        codes = [note.code for note in result.notes]
+        assert not {"differs-from-record", "record-unexplained"} & set(codes), [note.text for note in result.notes]
 
 
 @pytest.mark.parametrize("folder", PARTITIONED, ids=lambda path: path.name)
@@ -79,11 +79,11 @@ def test_recorded_active_consumers_are_found_again(folder: Path) -> None:
     found_again = 0
     for files in steps(folder).values():
         recorded = recorded_actives(files)
-        found = opened(folder, files) if recorded else None
-        if found is None:
+        result = opened(folder, files) if recorded else None
+        if result is None:
             continue
-        for subscription in found.state.subscriptions:
-            for name, active in active_consumers(found.state, subscription).items():
+        for subscription in result.state.subscriptions:
+            for name, active in active_consumers(result.state, subscription).items():
                 if (name, subscription.name) in recorded:
                     assert active is not None and active.name == recorded[name, subscription.name]
                     found_again += 1
@@ -94,9 +94,9 @@ def test_recorded_active_consumers_are_found_again(folder: Path) -> None:
 def test_without_a_release_no_rule_is_taken_that_the_record_contradicts(folder: Path) -> None:
     """Where the newest rules do not give the recorded active consumers, those of an older release are taken."""
     for files in steps(folder).values():
-        found = opened(folder, files, named=False)
-        if found is not None:
-            assert not {"differs-from-record", "record-unexplained"} & {note.code for note in found.notes}
+        result = opened(folder, files, named=False)
+        if result is not None:
+            assert not {"differs-from-record", "record-unexplained"} & {note.code for note in result.notes}
 
 
 def test_a_release_that_ignores_the_flag_is_found_by_its_active_consumers() -> None:

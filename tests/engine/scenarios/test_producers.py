@@ -16,9 +16,9 @@ START = "new producers 3 partitions 6 start lazy batching off\n"
 
 
 def script(text: str) -> Script:
-    found = parse_script(text, "demo.ringside")
-    assert isinstance(found, Script), found
-    return found
+    result = parse_script(text, "demo.ringside")
+    assert isinstance(result, Script), result
+    return result
 
 
 def failures(text: str) -> list[Problem]:
@@ -30,7 +30,8 @@ def test_equal_arguments_give_equal_states_and_another_seed_other_draws() -> Non
     one, same, other = (synthetic_producers(plan, 40, seed=seed) for seed in (3, 3, 4))
     assert one.state == same.state and not faults(one.state)
     first, second = (
-        [set(each.started) for each in opened.state.producer_topics[0].producers.producers] for opened in (one, other)
+        [set(producer.started) for producer in opened.state.producer_topics[0].producers.producers]
+        for opened in (one, other)
     )
     assert first != second
 
@@ -44,7 +45,7 @@ def test_as_many_producers_as_wanted_on_one_topic_without_subscriptions(count: i
 
 
 @pytest.mark.parametrize(
-    ("plan", "how", "told"),
+    ("plan", "how", "message"),
     [
         (ProducerPlan(count=-1), {}, "producers is -1: give 0 to"),
         (ProducerPlan(count=10_001), {}, "producers is 10001"),
@@ -59,19 +60,19 @@ def test_as_many_producers_as_wanted_on_one_topic_without_subscriptions(count: i
         (ProducerPlan(), {"seed": -1}, "seed is -1"),
     ],
 )
-def test_numbers_out_of_their_limits_are_named(plan: ProducerPlan, how: dict[str, int], told: str) -> None:
+def test_numbers_out_of_their_limits_are_named(plan: ProducerPlan, how: dict[str, int], message: str) -> None:
     with pytest.raises(InputError) as caught:
         synthetic_producers(plan, **how)  # type: ignore[arg-type]
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_start_says_all_of_a_plan_in_any_order() -> None:
-    found = script(
+    result = script(
         "new brokers 2 limit 3 producers 9 above on router partial start lazy client java batching on partitions 2"
         " seed 5 release 4.0.7\nproducer send all"
     )
     plan = ProducerPlan(9, None, lazy=True, router="partial", limit=3, allow_limit_above=True, batching=True)
-    assert found.start == StartProducers(plan, 2, 2, 5, "4.0.7")
+    assert result.start == StartProducers(plan, 2, 2, 5, "4.0.7")
 
 
 @pytest.mark.parametrize(

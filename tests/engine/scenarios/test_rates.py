@@ -44,11 +44,11 @@ def statistics(partitions: int = 3, *, others: float = 49.0) -> dict[str, Any]:
     def partition(index: int) -> dict[str, Any]:
         rate = RATES[index % 3]
         active = ("0", "1")[index % 2]
-        told = [consumer(name, rate if name == active else 0.0) for name in ("0", "1")]
+        reported = [consumer(name, rate if name == active else 0.0) for name in ("0", "1")]
         billing = {
             "type": "Failover",
             "activeConsumerName": active,
-            "consumers": told,
+            "consumers": reported,
             "msgRateOut": rate,
             "msgThroughputOut": rate * 10,
             "msgBacklog": 3,
@@ -103,8 +103,8 @@ def test_the_rates_move_with_the_topics() -> None:
 
 def test_what_waits_of_a_topic_is_that_of_the_subscription() -> None:
     state = opened()
-    told = explain_topic(slice_of(state, state.subscriptions[0]), f"{TOPIC}-partition-0")
-    assert (told.unacked_messages, told.backlog_entries) == (7, 3)
+    explanation = explain_topic(slice_of(state, state.subscriptions[0]), f"{TOPIC}-partition-0")
+    assert (explanation.unacked_messages, explanation.backlog_entries) == (7, 3)
 
 
 def test_own_rates_are_written_down_and_read_back() -> None:

@@ -9,7 +9,7 @@ from engine.config import ReleaseBehaviour, behaviour_of, default_settings
 from engine.scenarios.linting import reported_facts
 from engine.scenarios.opening import BUNDLES_ASSUMED, open_moments
 from engine.scenarios.synthetic import synthetic_state
-from tests.engine.diagnosis.made import consumer, moments, stats, stats_path
+from tests.engine.diagnosis.answers import consumer, moments, stats, stats_path
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_the_strategies_come_from_the_run_time_configuration() -> None:
         "activeConsumerFailoverDelayTimeMillis": "1000",
         "loadBalancerLoadSheddingStrategy": "org.apache.pulsar.broker.loadbalance.impl.AvgShedder",
     }
-    found = moments({
+    result = moments({
         stats_path(): stats("Failover", [consumer("a")]), "admin/v2/brokers/configuration/runtime": runtime
     })  # fmt: skip
-    told = reported_facts(found[-1].snapshot, open_moments(found).state, ClientFacts())
-    assert (told.shedder, told.placement) == ("AvgShedder", "")
+    facts = reported_facts(result[-1].snapshot, open_moments(result).state, ClientFacts())
+    assert (facts.shedder, facts.placement) == ("AvgShedder", "")

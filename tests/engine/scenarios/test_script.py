@@ -1,4 +1,4 @@
-"""Demo scripts: the shipped ones hold, every promise in them can fail, and a bad script tells all that is wrong."""
+"""Demo scripts: the shipped ones hold, every promise in them can fail, and a bad script reports all that is wrong."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SMALL = "new topics 10 consumers 2\n"
 
 
 def script(text: str) -> Script:
-    found = parse_script(text, "demo.ringside")
-    assert isinstance(found, Script), found
-    return found
+    result = parse_script(text, "demo.ringside")
+    assert isinstance(result, Script), result
+    return result
 
 
 def problems(text: str) -> list[tuple[int | None, str]]:
-    found = parse_script(text, "demo.ringside")
-    assert not isinstance(found, Script)
-    return [(problem.line, problem.reason) for problem in found]
+    result = parse_script(text, "demo.ringside")
+    assert not isinstance(result, Script)
+    return [(problem.line, problem.reason) for problem in result]
 
 
 def ran(text: str) -> list[ScriptStep]:
@@ -45,21 +45,24 @@ def failures(text: str) -> list[Problem]:
 
 @pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
 def test_a_shipped_script_holds_what_it_promises(name: str) -> None:
-    found = shipped_script(name)
-    steps = list(run_script(found))
+    result = shipped_script(name)
+    steps = list(run_script(result))
     assert [failure for step in steps for failure in step.failures] == []
-    assert len(steps) == len(found.lines)
-    assert sum(isinstance(line.action, Expectation) for line in found.lines) >= 15
-    assert found.title and 20 <= found.lines[-1].at_seconds <= 60
-    assert all(len(line.action.text) <= 110 for line in found.lines if hasattr(line.action, "text"))
+    assert len(steps) == len(result.lines)
+    assert sum(isinstance(line.action, Expectation) for line in result.lines) >= 15
+    assert result.title and 20 <= result.lines[-1].at_seconds <= 60
+    assert all(len(line.action.text) <= 110 for line in result.lines if hasattr(line.action, "text"))
 
 
 @pytest.mark.parametrize("name", SHIPPED_SCRIPTS)
 def test_each_number_in_a_shipped_script_can_fail(name: str) -> None:
     """With the commands left out, the story falls apart: the expectations are about what the commands do."""
-    found = shipped_script(name)
+    result = shipped_script(name)
     silent = Script(
-        found.source, found.title, found.start, tuple(line for line in found.lines if not isinstance(line.action, Do))
+        result.source,
+        result.title,
+        result.start,
+        tuple(line for line in result.lines if not isinstance(line.action, Do)),
     )
     assert sum(len(step.failures) for step in run_script(silent)) >= 5
 
@@ -188,10 +191,10 @@ def test_every_problem_of_a_script_is_reported_with_its_line() -> None:
             'expect active "topic',
         ]
     )
-    found = problems(text)
-    assert [line for line, _ in found] == [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
-    told = dict(found)
-    assert "scenes: pip392" in told[2] and "did you mean add?" in told[3] and "time goes back" in told[5]
+    result = problems(text)
+    assert [line for line, _ in result] == [2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
+    reported = dict(result)
+    assert "scenes: pip392" in reported[2] and "did you mean add?" in reported[3] and "time goes back" in reported[5]
 
 
 @pytest.mark.parametrize("text", ["", "# only a title", "say hello", "add x\nscene pip392"])
@@ -215,14 +218,14 @@ def test_a_script_starts_once() -> None:
     ],
 )
 def test_a_start_that_cannot_be_read_says_how_it_is_written(line: str, reason: str) -> None:
-    ((number, told),) = problems(line)
-    assert number == 1 and reason in told
+    ((number, result),) = problems(line)
+    assert number == 1 and reason in result
 
 
 def test_new_takes_its_numbers_in_any_order() -> None:
-    found = script("new consumers 3 flag on seed 9 topics 7 release 4.0.0 partitions 2 bundles 8")
-    assert found.start == StartNew(7, 2, 3, 9, 8, True, "4.0.0")
-    opened = start_of(found)
+    result = script("new consumers 3 flag on seed 9 topics 7 release 4.0.0 partitions 2 bundles 8")
+    assert result.start == StartNew(7, 2, 3, 9, 8, True, "4.0.0")
+    opened = start_of(result)
     assert (len(opened.state.topics), opened.seed, opened.state.release) == (7, 9, "4.0.0")
     assert opened.state.settings.activeConsumerFailoverConsistentHashing
 
@@ -240,9 +243,9 @@ def test_open_looks_beside_the_script(tmp_path: Path) -> None:
     )
     path = tmp_path / "demo.ringside"
     path.write_text("\ufeff# Beside\nopen stats.json.gz\nexpect rule ring\nexpect consumers = 10\n", encoding="utf-8")
-    found = load_script(path)
-    assert found.title == "Beside"
-    assert [step.failures for step in run_script(found)] == [(), ()]
+    result = load_script(path)
+    assert result.title == "Beside"
+    assert [step.failures for step in run_script(result)] == [(), ()]
 
 
 def test_files_that_cannot_be_run_are_input_errors_with_all_problems(tmp_path: Path) -> None:

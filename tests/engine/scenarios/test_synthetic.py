@@ -31,11 +31,11 @@ def test_rates_do_not_depend_on_the_machine() -> None:
     ("topics", "partitions", "consumers", "bundles"), [(0, 0, 0, 1), (0, 5, 3, 4), (1, 0, 1, 4), (300, 3, 40, 100)]
 )
 def test_a_made_up_state_is_a_valid_one(topics: int, partitions: int, consumers: int, bundles: int) -> None:
-    found = synthetic_state(topics, partitions, consumers, 1, bundles)
-    assert not faults(found.state)
-    assert len(found.state.topics) == topics and len(found.state.loads) == topics * max(partitions, 1)
-    assert len(found.state.subscriptions[0].consumers) == consumers
-    (namespace,) = found.state.namespaces.values()
+    state = synthetic_state(topics, partitions, consumers, 1, bundles)
+    assert not faults(state.state)
+    assert len(state.state.topics) == topics and len(state.state.loads) == topics * max(partitions, 1)
+    assert len(state.state.subscriptions[0].consumers) == consumers
+    (namespace,) = state.state.namespaces.values()
     assert len(namespace.boundaries) == bundles + 1
 
 
@@ -47,7 +47,7 @@ def test_rates_are_uneven_as_real_ones_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"topics": -1}, "topics is -1: give 0 to 1000000"),
         ({"consumers": 10_001}, "consumers is 10001"),
@@ -58,10 +58,10 @@ def test_rates_are_uneven_as_real_ones_are() -> None:
         ({"release": "1.0"}, "Pulsar 1.0 is"),
     ],
 )
-def test_numbers_out_of_their_limits_are_reported(arguments: dict[str, int], told: str) -> None:
+def test_numbers_out_of_their_limits_are_reported(arguments: dict[str, int], message: str) -> None:
     with pytest.raises(InputError) as caught:
         synthetic_state(**arguments)  # type: ignore[arg-type]
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_all_that_is_out_of_limits_is_reported_at_once() -> None:

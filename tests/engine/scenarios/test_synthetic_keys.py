@@ -16,15 +16,15 @@ MODES = [each.value for each in SharingMode]
 @pytest.mark.parametrize(("keys", "consumers"), [(0, 0), (1, 1), (200, 5)])
 @pytest.mark.parametrize("release", ["", "2.11.0"])
 def test_a_made_up_state_is_a_valid_one_of_its_mode(mode: str, keys: int, consumers: int, release: str) -> None:
-    found = synthetic_keys(keys, consumers, mode=mode, points=9, release=release)
-    (subscription,) = found.state.key_subscriptions
-    assert not faults(found.state)
+    result = synthetic_keys(keys, consumers, mode=mode, points=9, release=release)
+    (subscription,) = result.state.key_subscriptions
+    assert not faults(result.state)
     assert subscription.mode.value == mode
-    assert [each.name for each in subscription.consumers] == [f"worker-{number}" for number in range(consumers)]
+    assert [consumer.name for consumer in subscription.consumers] == [f"worker-{number}" for number in range(consumers)]
     assert list(subscription.keys) == [f"order-{number}".encode() for number in range(keys)]
-    assert found.state.release == (release or "4.2.4")
+    assert result.state.release == (release or "4.2.4")
     assert (subscription.key, subscription.delivery.backlog) == (KEY_SUBSCRIPTION, {})
-    assert f"{keys:,} keys" in found.source and mode in found.source
+    assert f"{keys:,} keys" in result.source and mode in result.source
 
 
 def test_the_seed_decides_the_traffic_of_keys_and_nothing_else() -> None:

@@ -82,9 +82,13 @@ def test_a_spoilt_active_consumer_is_found(tmp_path: Path) -> None:
         sub["activeConsumerName"] = "billing-0" if sub["activeConsumerName"] != "billing-0" else "billing-1"
 
     edit(folder, "02-partitioned-stats.json", change)
-    differences = [one for one in verify_folder(folder).differences if one.kind is FactKind.ACTIVE_PARTITION]
-    assert [one.subject for one in differences] == ["persistent://public/default/topic-7-partition-0 / billing"]
-    assert [(one.moment, one.file) for one in differences] == [("02", "02-partitioned-stats.json")]
+    differences = [
+        difference for difference in verify_folder(folder).differences if difference.kind is FactKind.ACTIVE_PARTITION
+    ]
+    assert [difference.subject for difference in differences] == [
+        "persistent://public/default/topic-7-partition-0 / billing"
+    ]
+    assert [(difference.moment, difference.file) for difference in differences] == [("02", "02-partitioned-stats.json")]
 
 
 def test_a_release_that_was_asked_for_is_the_only_one_tried(tmp_path: Path) -> None:
@@ -140,7 +144,7 @@ def test_answers_of_one_moment_are_compared_with_each_other(tmp_path: Path, firs
     policies = {"bundles": quarters, "replication_clusters": [], "auth_policies": {}}
     (tmp_path / f"{first}policies.json").write_text(json.dumps(policies))
     report = verify_folder(tmp_path)
-    assert [(one.kind, one.moment) for one in report.differences] == [
+    assert [(difference.kind, difference.moment) for difference in report.differences] == [
         (FactKind.POLICIES, first.removesuffix("-") or "the folder")
     ]
 
@@ -166,7 +170,7 @@ def test_a_bundle_with_topics_is_listed_or_was_split_meanwhile(tmp_path: Path, b
     stats = {"t/n": {bundle: {"persistent": {topic: {"msgRateIn": 1.0}}}}}
     (tmp_path / "01-broker-stats-topics.json").write_text(json.dumps(stats))
     report = verify_folder(tmp_path)
-    assert [one.kind for one in report.differences] == [FactKind.BUNDLE_IN_LIST] * (outcome == "differs")
+    assert [difference.kind for difference in report.differences] == [FactKind.BUNDLE_IN_LIST] * (outcome == "differs")
     assert (_counts(report).get(FactKind.BUNDLE_IN_LIST, 0) == 0) == (outcome == "older")
 
 
@@ -189,7 +193,7 @@ def test_a_slot_with_two_owners_is_found(tmp_path: Path, name: str) -> None:
 
     edit(folder, file, overlap)
     report = verify_folder(folder)
-    assert FactKind.KEY_RANGES_DISJOINT in {one.kind for one in report.differences}
+    assert FactKind.KEY_RANGES_DISJOINT in {difference.kind for difference in report.differences}
 
 
 def test_a_slot_that_auto_split_leaves_out_is_found(tmp_path: Path) -> None:
@@ -200,7 +204,9 @@ def test_a_slot_that_auto_split_leaves_out_is_found(tmp_path: Path) -> None:
 
     edit(folder, "05-stats.json", leave_out)
     report = verify_folder(folder)
-    assert [(one.kind, one.file) for one in report.differences] == [(FactKind.KEY_RANGES_COMPLETE, "05-stats.json")]
+    assert [(difference.kind, difference.file) for difference in report.differences] == [
+        (FactKind.KEY_RANGES_COMPLETE, "05-stats.json")
+    ]
 
 
 @pytest.mark.parametrize("place", ["subscription", "consumer"])
@@ -213,7 +219,7 @@ def test_another_count_of_draining_hashes_is_found(tmp_path: Path, place: str, m
         (subscription if place == "subscription" else subscription["consumers"][0])[member] -= 1
 
     edit(folder, "04-stats.json", change)
-    kinds = {one.kind for one in verify_folder(folder).differences}
+    kinds = {difference.kind for difference in verify_folder(folder).differences}
     assert kinds == {FactKind.DRAINING_COUNT}
 
 
@@ -249,7 +255,7 @@ def test_another_hash_position_is_found(tmp_path: Path) -> None:
         document["topicHashPositions"][name] += 1
 
     edit(folder, "04-topicHashPositions.json", change)
-    assert [one.kind for one in verify_folder(folder).differences] == [FactKind.HASH_POSITION]
+    assert [difference.kind for difference in verify_folder(folder).differences] == [FactKind.HASH_POSITION]
 
 
 def test_an_owned_parent_beside_its_child_is_found(tmp_path: Path) -> None:
@@ -259,7 +265,7 @@ def test_an_owned_parent_beside_its_child_is_found(tmp_path: Path) -> None:
     assert (report.exit_code, _counts(report)) == (0, {FactKind.OWNED_DISJOINT: 2})
     names.append("t/n/0x00000000_0xffffffff")
     (tmp_path / "owned.json").write_text(json.dumps({name: {"is_active": True} for name in names}))
-    assert [(one.kind, one.subject) for one in verify_folder(tmp_path).differences] == [
+    assert [(difference.kind, difference.subject) for difference in verify_folder(tmp_path).differences] == [
         (FactKind.OWNED_DISJOINT, "t/n")
     ]
 

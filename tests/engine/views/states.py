@@ -30,19 +30,19 @@ def cluster(
     rate: float = 1.0,
 ) -> ClusterState:
     """One subscription "sub" with consumers of these names (in connect order) over topics: local name -> partitions."""
-    found = {topic_name(local): Topic(topic_name(local), partitions) for local, partitions in topics.items()}
-    partitions = [name for topic in found.values() for name in topic.partition_names()]
+    result = {topic_name(local): Topic(topic_name(local), partitions) for local, partitions in topics.items()}
+    partitions = [name for topic in result.values() for name in topic.partition_names()]
     return ClusterState(
         release=release,
         settings=BrokerSettings(activeConsumerFailoverConsistentHashing=flag),
-        topics=found,
+        topics=result,
         loads={name: Load(msg_rate_out=rate * at, unacked_messages=at) for at, name in enumerate(partitions, 1)},
         subscriptions=(
             Subscription(
                 "sub",
                 "sub",
                 NAMESPACE,
-                tuple(found),
+                tuple(result),
                 tuple(Consumer(at, name, (levels or [0] * len(names))[at]) for at, name in enumerate(names)),
             ),
         ),

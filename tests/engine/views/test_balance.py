@@ -157,13 +157,13 @@ def test_the_caps_are_reported_in_the_cycle_in_which_they_bite() -> None:
 
 
 def test_echoes_of_a_split_are_distinguished() -> None:
-    told = [
+    sentences = [
         attempt.sentence
         for algorithm in SPLIT_ALGORITHMS
         for attempt in viewed(scene(loadBalancerNamespaceBundleMaxMsgRate=10)).tree(algorithm).attempts
         if attempt.echo
     ]
-    assert told and all("an echo: the first rates after its unload" in each for each in told)
+    assert sentences and all("an echo: the first rates after its unload" in sentence for sentence in sentences)
 
 
 def test_one_broker_decides_nothing_with_the_modular_load_manager_and_all_with_the_other() -> None:
@@ -220,13 +220,13 @@ def test_intervals_set_the_times_and_the_limits_per_cycle_come_from_the_state() 
     ],
 )
 def test_a_question_that_has_no_answer_names_its_field(question: BalanceQuestion, field: str) -> None:
-    found = balance_view(scene(), FLOW, question)
-    assert isinstance(found, Rejection) and found.field.startswith(field)
+    view = balance_view(scene(), FLOW, question)
+    assert isinstance(view, Rejection) and view.field.startswith(field)
 
 
 def test_an_unknown_namespace_is_refused_with_those_there_are() -> None:
-    found = balance_view(scene(), "no/where", BalanceQuestion())
-    assert isinstance(found, Rejection) and (found.status, FLOW in found.message) == (404, True)
+    view = balance_view(scene(), "no/where", BalanceQuestion())
+    assert isinstance(view, Rejection) and (view.status, FLOW in view.message) == (404, True)
 
 
 @pytest.mark.parametrize("bad", [math.nan, -1.0, math.inf])
@@ -251,7 +251,7 @@ def test_a_bandwidth_limit_that_overflows_says_what_pulsar_does_and_what_is_righ
     assert "-2147483648" in problem.message and "2147483648 bytes/s" in problem.message and "2047" in problem.message
     split = view.tree("range_equally_divide").next_split()
     assert split is not None and split.limit is not None
-    reasons = {each.reason for each in view.tree("range_equally_divide").splits}
+    reasons = {split.reason for split in view.tree("range_equally_divide").splits}
     assert "Bandwidth" in reasons
 
 
@@ -279,8 +279,8 @@ def test_the_curve_says_outcome_limits_cuts_and_what_is_idle() -> None:
 
 
 def test_an_empty_bundle_has_no_curve_and_says_so() -> None:
-    found = curve_of(scene(), FLOW, "0x00000000_0x00000010")
-    assert isinstance(found, Rejection) and found.error == "EmptyBundle"
+    curve = curve_of(scene(), FLOW, "0x00000000_0x00000010")
+    assert isinstance(curve, Rejection) and curve.error == "EmptyBundle"
 
 
 def test_occupancy_counts_what_is_there_beside_chance() -> None:
@@ -297,9 +297,9 @@ def test_sessions_count_consumers_of_every_subscription_and_producers_of_every_p
     assert counts.tolist() == [[0, 0, 0], [3, 3, 3]]
     rows = balance_frame(viewed(state, namespace=NAMESPACE), "range_equally_divide", 0).leaves
     assert sum(row.sessions for row in rows) == 9
-    made = synthetic_producers(ProducerPlan(count=3), 8).state
-    assert sessions_of(made)[0].sum() == sum(
-        len(objects) for each in made.producer_topics for objects in each.producers.topic.connected
+    result = synthetic_producers(ProducerPlan(count=3), 8).state
+    assert sessions_of(result)[0].sum() == sum(
+        len(objects) for topic in result.producer_topics for objects in topic.producers.topic.connected
     )
 
 

@@ -22,9 +22,9 @@ def given() -> BrokersInput:
 
 
 def heirs(*gone: str, question: BrokersQuestion = MODULAR) -> BrokerHeirsView:
-    found = broker_heirs(given(), gone, question)
-    assert isinstance(found, BrokerHeirsView), found
-    return found
+    result = broker_heirs(given(), gone, question)
+    assert isinstance(result, BrokerHeirsView), result
+    return result
 
 
 @pytest.mark.parametrize("question", [MODULAR, EXTENSIBLE], ids=["modular", "extensible"])
@@ -75,9 +75,9 @@ def test_single_failures_come_the_worst_first_and_agree_with_each_alone() -> Non
 
 @pytest.mark.parametrize(("gone", "code"), [(("absent:1",), "UnknownBroker"), (BROKERS, "LastBroker")])
 def test_what_cannot_die_is_refused(gone: tuple[str, ...], code: str) -> None:
-    found = broker_heirs(given(), gone, MODULAR)
-    assert isinstance(found, Rejection)
-    assert (found.error, found.field) == (code, "broker")
+    result = broker_heirs(given(), gone, MODULAR)
+    assert isinstance(result, Rejection)
+    assert (result.error, result.field) == (code, "broker")
 
 
 def test_rules_that_no_broker_starts_with_are_refused() -> None:

@@ -63,7 +63,7 @@ def test_what_leaves_next_is_marked_and_gone_in_the_next_frame() -> None:
     now, after = brokers_frame(view, 0), brokers_frame(view, 1)
     leaving = {block.bundle for block in now.rows[0].blocks if block.leaves}
     assert now.next is not None
-    assert leaving == {each.move.bundle for each in now.next.moves}
+    assert leaving == {move.move.bundle for move in now.next.moves}
     assert len(leaving) == view.strip[0].unloads > 0
     assert not leaving & {block.bundle for block in after.rows[0].blocks}
     assert {block.bundle for row in after.rows for block in row.blocks if block.arrived} == leaving
@@ -170,7 +170,7 @@ def test_a_loop_that_pauses_for_a_cycle_is_not_quiet() -> None:
 
 def test_a_shedder_that_the_release_lacks_says_so() -> None:
     old = brokers_input(embedded_brokers(), "2.11.0")
-    refused = {each.shedder for each in compared_shedders(answer(old)) if each.refused}
+    refused = {shedder.shedder for shedder in compared_shedders(answer(old)) if shedder.refused}
     assert refused == {"AvgShedder", "TransferShedder"}
 
 

@@ -46,11 +46,11 @@ def test_each_difference_has_both_sides_and_the_rule() -> None:
     view = main_view(opened(*actives_that_differ("a-failover-8p-modulo", 2)))
     names = [row.name for row in view.consumers]
     owners = dict(zip(view.ring.topic_names, view.ring.topic_owners.tolist(), strict=True))
-    for each in compared(view).disagreements:
-        assert each.modelled == names[owners[each.topic]]
-        assert each.reported in names
-        assert each.reported != each.modelled
-        assert (each.subscription, each.rule) == ("sub", view.status.rule_text)
+    for disagreement in compared(view).disagreements:
+        assert disagreement.modelled == names[owners[disagreement.topic]]
+        assert disagreement.reported in names
+        assert disagreement.reported != disagreement.modelled
+        assert (disagreement.subscription, disagreement.rule) == ("sub", view.status.rule_text)
 
 
 def test_a_piece_lies_around_each_topic_with_its_owners() -> None:
@@ -58,7 +58,7 @@ def test_a_piece_lies_around_each_topic_with_its_owners() -> None:
     comparison, ring = compared(view), view.ring
     assert np.all(np.diff(comparison.points) > 0)
     assert comparison.points[-1] < HASH_SPACE_SIZE
-    reported = {each.topic: each.reported for each in comparison.disagreements}
+    reported = {disagreement.topic: disagreement.reported for disagreement in comparison.disagreements}
     names = [row.name for row in view.consumers]
     for topic, place, owner in zip(
         ring.topic_names, ring.topic_hashes.tolist(), ring.topic_owners.tolist(), strict=True
@@ -97,12 +97,12 @@ def test_of_a_running_cluster_only_what_two_readings_say_counts() -> None:
             for at, answer in enumerate(answers)
             for file in (answer, flag)
         ]
-        found = opened(*files)
-        timeline = Timeline.start(found.state)
+        result = opened(*files)
+        timeline = Timeline.start(result.state)
         view = dashboard_view(timeline)
         subject = subject_of(timeline, view.status.subscription)
         assert subject is not None
-        reported = Reported(found.seen, settled_only=True)
+        reported = Reported(result.seen, settled_only=True)
         comparison = compared(with_reported(view, reported, reported.last, subject))
         counts.append((comparison.compared, len(comparison.disagreements)))
     assert counts == [(0, 0), (5, 0), (8, 3)]

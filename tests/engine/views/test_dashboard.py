@@ -148,9 +148,9 @@ def test_changed_arcs_are_those_whose_hashes_have_another_owner(names: list[str]
     was = np.array(old.names)[old.owner_indices(hashes)]
     now = np.array(new.names)[new.owner_indices(hashes)]
     at = np.searchsorted(new.points, hashes[was != now])
-    wanted = np.zeros(len(new), dtype=bool)
-    wanted[at % len(new)] = True
-    assert np.array_equal(view.ring.changed_arcs, wanted)
+    expected = np.zeros(len(new), dtype=bool)
+    expected[at % len(new)] = True
+    assert np.array_equal(view.ring.changed_arcs, expected)
 
 
 def test_the_middle_of_the_ring_offers_the_flag_only_where_it_helps() -> None:
@@ -201,7 +201,7 @@ def test_opened_rows_of_all_consumers_are_all_partitions_with_their_bundles() ->
     state = synthetic_state(60, 2, 7, consistent_hashing=True).state
     timeline = submitted(Timeline.start(state), KillConsumer("billing", 3))
     view = dashboard_view(timeline)
-    rows = [row for each in view.consumers for row in partitions_of(timeline, 0, each.consumer_id)]
+    rows = [row for consumer in view.consumers for row in partitions_of(timeline, 0, consumer.consumer_id)]
     assert sorted(row.name for row in rows) == sorted(view.ring.topic_names)
     assert sum(row.moved for row in rows) == view.events[-1].moved
     for row in rows:
@@ -255,6 +255,6 @@ def test_the_status_tells_in_which_namespace_the_shown_subscription_stands() -> 
     (first,) = state.subscriptions
     second = replace(first, key=f"{first.key}#2", namespace="other/place", topics=())
     timeline = Timeline.start(replace(state, subscriptions=(first, second)))
-    told = [dashboard_view(timeline, subscription=at).status for at in (0, 1)]
-    assert [each.namespace for each in told] == [NAMESPACE, "other/place"]
+    reported = [dashboard_view(timeline, subscription=at).status for at in (0, 1)]
+    assert [each.namespace for each in reported] == [NAMESPACE, "other/place"]
     assert dashboard_view(Timeline.start(ClusterState())).status.namespace == ""

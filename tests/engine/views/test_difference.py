@@ -21,9 +21,9 @@ from tests.engine.views.states import FLAG, NAMESPACE, cluster, clusters, topic_
 
 def after(state: ClusterState, *commands: KillConsumer | SetSetting) -> ClusterState:
     for command in commands:
-        made = carried_out(state, command)
-        assert not isinstance(made, Rejection), made
-        state = made
+        result = carried_out(state, command)
+        assert not isinstance(result, Rejection), result
+        state = result
     return state
 
 
@@ -56,25 +56,25 @@ def test_a_dump_beside_itself_has_no_difference() -> None:
 @given(clusters, clusters)
 def test_rows_are_the_partitions_whose_owner_has_another_name(before: ClusterState, later: ClusterState) -> None:
     # Namesakes cannot be told apart by a name, so the oracle leaves them out.
-    names = [each.name for one in (before, later) for each in one.subscriptions[0].consumers]
+    names = [consumer.name for one in (before, later) for consumer in one.subscriptions[0].consumers]
     if len(set(names)) < len(before.subscriptions[0].consumers) or any(
-        len({each.name for each in one.subscriptions[0].consumers}) < len(one.subscriptions[0].consumers)
+        len({consumer.name for consumer in one.subscriptions[0].consumers}) < len(one.subscriptions[0].consumers)
         for one in (before, later)
     ):
         return
 
     def owners(state: ClusterState) -> dict[str, str | None]:
-        found = active_consumers(state, state.subscriptions[0])
-        return {name: consumer.name if consumer is not None else None for name, consumer in found.items()}
+        consumers = active_consumers(state, state.subscriptions[0])
+        return {name: consumer.name if consumer is not None else None for name, consumer in consumers.items()}
 
     was, now = owners(before), owners(later)
     [one] = diff(before, reported_anew(later)).subscriptions
-    wanted = {
+    expected = {
         name: (was.get(name), now.get(name))
         for name in {*was, *now}
         if name not in was or name not in now or was[name] != now[name]
     }
-    assert {row.name: (row.before, row.after) for row in one.rows} == wanted
+    assert {row.name: (row.before, row.after) for row in one.rows} == expected
     for row in one.rows:
         if row.name not in was:
             assert row.kind == "appeared"
@@ -109,10 +109,12 @@ def test_topics_settings_and_bundles_that_differ() -> None:
 def test_a_subscription_of_one_side_has_no_verdict() -> None:
     before = cluster(["a"], {"x": 1})
     view = diff(before, replace(before, subscriptions=()))
-    assert [(one.presence, one.verdict) for one in view.subscriptions] == [("vanished", None)]
+    assert [(subscription.presence, subscription.verdict) for subscription in view.subscriptions] == [
+        ("vanished", None)
+    ]
     assert sums_of(view).items == 0
     view = diff(replace(before, subscriptions=()), before)
-    assert [one.presence for one in view.subscriptions] == ["appeared"]
+    assert [subscription.presence for subscription in view.subscriptions] == ["appeared"]
 
 
 def test_sums_and_limits() -> None:

@@ -60,8 +60,8 @@ def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described()
         if isinstance(node, dict):
             if node.get("type") == "object":
                 assert node["additionalProperties"] is False and node["description"], path
-                for member, told in node["properties"].items():
-                    assert "description" in told, f"{path}/{member}"
+                for member, result in node["properties"].items():
+                    assert "description" in result, f"{path}/{member}"
             for key, value in node.items():
                 visit(value, f"{path}/{key}")
 

@@ -19,15 +19,15 @@ from tests.engine.views.states import cluster, topic_name
 
 
 def explained(timeline: Timeline, text: str) -> TopicExplanation:
-    found = topic_explanation(timeline, 0, text)
-    assert isinstance(found, TopicExplanation), found
-    return found
+    explanation = topic_explanation(timeline, 0, text)
+    assert isinstance(explanation, TopicExplanation), explanation
+    return explanation
 
 
 def refused(timeline: Timeline, text: str) -> Rejection:
-    found = topic_explanation(timeline, 0, text)
-    assert isinstance(found, Rejection), found
-    return found
+    explanation = topic_explanation(timeline, 0, text)
+    assert isinstance(explanation, Rejection), explanation
+    return explanation
 
 
 SEVERAL = cluster(["a", "b"], {"orders": 3, "single": 1, "plain": 0, "plain-eu": 0})
@@ -49,14 +49,14 @@ SEVERAL = cluster(["a", "b"], {"orders": 3, "single": 1, "plain": 0, "plain-eu":
     ],
 )
 def test_a_name_is_understood_as_people_type_it(text: str, topic: str, matched: str) -> None:
-    found = explained(Timeline.start(SEVERAL), text)
-    assert (found.topic, found.matched) == (topic, matched)
+    explanation = explained(Timeline.start(SEVERAL), text)
+    assert (explanation.topic, explanation.matched) == (topic, matched)
 
 
 @pytest.mark.parametrize("text", ["orders", topic_name("orders"), "t/n/orders", "n/or", "lain"])
 def test_a_text_that_means_several_partitions_names_them(text: str) -> None:
-    found = refused(Timeline.start(SEVERAL), text)
-    assert found.error == "Ambiguous" and "persistent://t/n/" in found.message
+    result = refused(Timeline.start(SEVERAL), text)
+    assert result.error == "Ambiguous" and "persistent://t/n/" in result.message
 
 
 def test_a_local_name_with_and_without_partitions_means_neither() -> None:
@@ -72,8 +72,8 @@ def test_a_local_name_with_and_without_partitions_means_neither() -> None:
 
 
 def test_a_name_with_a_slip_gets_the_nearest() -> None:
-    found = refused(Timeline.start(SEVERAL), "plan-eu")
-    assert found.error == "NotFound" and "did you mean" in found.message and "plain-eu" in found.message
+    result = refused(Timeline.start(SEVERAL), "plan-eu")
+    assert result.error == "NotFound" and "did you mean" in result.message and "plain-eu" in result.message
 
 
 def test_nothing_and_nothing_to_find_are_refused() -> None:
@@ -85,23 +85,26 @@ def test_the_explanation_is_the_answer_on_screen_for_every_topic_of_the_scene() 
     timeline = Timeline.start(embedded_default().state)
     for consumer in dashboard_view(timeline).consumers:
         for row in partitions_of(timeline, 0, consumer.consumer_id):
-            found = explained(timeline, row.name)
-            assert found.active_consumer == consumer.name and found.bundle == row.bundle
-            assert found.bundle_hash == crc32_hash(row.name)
-            assert found.why is not None and found.why.rule is Rule.MODULO
-            assert found.other is not None and found.other.rule is Rule.RING
-            assert found.other.topic_hash.value == murmur3_32(row.name) == row.topic_hash
+            explanation = explained(timeline, row.name)
+            assert explanation.active_consumer == consumer.name and explanation.bundle == row.bundle
+            assert explanation.bundle_hash == crc32_hash(row.name)
+            assert explanation.why is not None and explanation.why.rule is Rule.MODULO
+            assert explanation.other is not None and explanation.other.rule is Rule.RING
+            assert explanation.other.topic_hash.value == murmur3_32(row.name) == row.topic_hash
 
 
 def test_nobody_connected_is_no_reason_to_fail() -> None:
-    found = explained(Timeline.start(cluster([], {"x": 0})), "x")
-    assert found.why is None and found.active_consumer == "" and found.bundle
+    explanation = explained(Timeline.start(cluster([], {"x": 0})), "x")
+    assert explanation.why is None and explanation.active_consumer == "" and explanation.bundle
 
 
 def test_F03_a_topic_without_partitions_has_one_answer_for_both_values_of_the_flag() -> None:
-    found = explained(Timeline.start(SEVERAL), "plain")
-    assert found.why is not None and found.other is not None
-    assert found.why.rule is found.other.rule is Rule.RING and found.why.active == found.other.active
+    explanation = explained(Timeline.start(SEVERAL), "plain")
+    assert explanation.why is not None and explanation.other is not None
+    assert (
+        explanation.why.rule is explanation.other.rule is Rule.RING
+        and explanation.why.active == explanation.other.active
+    )
 
 
 def test_a_consumers_name_is_distinguished_from_a_topics() -> None:
@@ -123,8 +126,8 @@ def test_a_hand_over_without_reported_unacknowledged_messages_is_bounded_by_the_
     state = cluster(["a", "b"], {"orders": 1})
     name = topic_name("orders-partition-0")
     backlog = replace(state, loads={name: Load(msg_rate_out=5.0, unacked_messages=0, backlog_entries=40)})
-    found = explained(Timeline.start(backlog), name)
-    assert found.sent_again_at_most == 40
+    explanation = explained(Timeline.start(backlog), name)
+    assert explanation.sent_again_at_most == 40
     nothing = explained(Timeline.start(replace(state, loads={name: Load(msg_rate_out=5.0)})), name)
     assert nothing.sent_again_at_most == 0
     assert explained(Timeline.start(state), name).sent_again_at_most == 1

@@ -23,7 +23,7 @@ from engine.views.metrics import exposition
 
 def samples(summary: FleetSummary) -> dict[str, list[tuple[dict[str, str], float]]]:
     families = text_string_to_metric_families(exposition(fleet_families(summary)))
-    return {family.name: [(each.labels, each.value) for each in family.samples] for family in families}
+    return {family.name: [(sample.labels, sample.value) for sample in family.samples] for family in families}
 
 
 def test_every_count_is_a_sample_with_its_labels() -> None:

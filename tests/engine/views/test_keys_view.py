@@ -71,8 +71,8 @@ def test_gaps_are_listed_widest_first_with_the_keys_and_messages_in_them() -> No
 
 
 def test_the_status_names_mode_form_and_order() -> None:
-    told = {name: keys_view(after(*lines), KEY).status for name, lines in STATES.items()}
-    assert {name: status.form for name, status in told.items()} == {
+    reported = {name: keys_view(after(*lines), KEY).status for name, lines in STATES.items()}
+    assert {name: status.form for name, status in reported.items()} == {
         "ring": "16-bit ring, 100 points each",
         "halved": "ranges halved",
         "gaps": "declared ranges",
@@ -83,13 +83,17 @@ def test_the_status_names_mode_form_and_order() -> None:
         "indexed_replace": "31-bit ring, 100 points each, form indexed_replace",
         "legacy sticky": "declared ranges, end points only",
     }
-    assert [name for name, status in told.items() if status.client_side] == ["nodes"]
-    assert {status.points for name, status in told.items() if "ring" in status.form} == {100}
-    assert told["nodes"].points == 8
-    assert told["classic"].order_rule.startswith("recently joined: ")
-    assert told["ring"].order_rule.startswith("draining hashes: ")
-    assert told["gaps"].order_rule.startswith("nothing keeps keys in order")
-    assert (told["ring"].topic, told["ring"].subscriptions, told["ring"].release) == (TOPIC, (KEY,), "4.2.4")
+    assert [name for name, status in reported.items() if status.client_side] == ["nodes"]
+    assert {status.points for name, status in reported.items() if "ring" in status.form} == {100}
+    assert reported["nodes"].points == 8
+    assert reported["classic"].order_rule.startswith("recently joined: ")
+    assert reported["ring"].order_rule.startswith("draining hashes: ")
+    assert reported["gaps"].order_rule.startswith("nothing keeps keys in order")
+    assert (reported["ring"].topic, reported["ring"].subscriptions, reported["ring"].release) == (
+        TOPIC,
+        (KEY,),
+        "4.2.4",
+    )
 
 
 def test_a_colour_stays_with_its_consumer_and_is_never_given_again() -> None:
@@ -123,7 +127,7 @@ def test_points_of_the_ring_and_those_lost_are_reported_by_consumer() -> None:
     timeline = Timeline.start(synthetic_keys(10, 30).state)
     view = keys_view(timeline, timeline.state.key_subscriptions[0].key)
     selector = timeline.state.key_subscriptions[0].delivery.selector
-    lost = {each.consumer_id: each.lost_points for each in fairness_of(selector).consumers}
+    lost = {consumer.consumer_id: consumer.lost_points for consumer in fairness_of(selector).consumers}
     assert {row.consumer_id: row.lost_points for row in view.consumers} == lost
     assert {row.points for row in view.consumers} == {100}
 

@@ -30,7 +30,7 @@ def of(keys: range, *, points: int = 100, hot: int = 1) -> Luck:
 def test_uneven_points_are_said_to_be_that_and_not_the_chance_of_keys() -> None:
     luck = of(range(1_000), points=3)
     assert VERDICTS[luck.verdict] == "chance of the points"
-    share = max(each.share for each in luck.consumers)
+    share = max(consumer.share for consumer in luck.consumers)
     assert luck_sentence(luck) == (
         f"busiest {luck.busiest_keys} of 1,000 keys, chance gives 266.4 (256 to 281): the points fell so by chance that"
         f" one of 4 consumers has {share:.1%} of the slots, and the keys follow; more points a consumer make shares"
@@ -41,12 +41,12 @@ def test_uneven_points_are_said_to_be_that_and_not_the_chance_of_keys() -> None:
 def test_what_chance_seldom_gives_is_not_said_to_be_what_it_gives() -> None:
     for number in range(20, 400, 10):
         luck = of(range(number))
-        told = luck_sentence(luck)
+        sentence = luck_sentence(luck)
         if luck.verdict is Verdict.CHANCE:
             above, below = luck.busiest_keys > luck.busiest_high, luck.busiest_keys < luck.busiest_low
-            assert ("unusual" in told) is above
+            assert ("unusual" in sentence) is above
             assert verdict_text("chance") == "it can be chance"  # true of both
-            assert ("spread as unevenly as this" in told) is not (above or below)
+            assert ("spread as unevenly as this" in sentence) is not (above or below)
 
 
 @pytest.mark.parametrize("each", [6, 25, 400])
@@ -63,7 +63,7 @@ def test_perfectly_even_keys_are_not_called_unusual(each: int) -> None:
         if room.total() == 4 * each:
             break
     luck = luck_of(selector, keys)
-    assert [one.keys for one in luck.consumers] == [each] * 4
+    assert [consumer.keys for consumer in luck.consumers] == [each] * 4
     assert luck.verdict is Verdict.CHANCE
     assert luck.probability == 1.0
     assert "unusual" not in luck_sentence(luck)
@@ -81,60 +81,60 @@ def test_each_other_verdict_says_what_it_rests_on() -> None:
     assert luck_sentence(luck_of(ring(["a"]), {b"k": 1})) == "one consumer has every key"
 
 
-def told(*lines: str) -> dict[str, str]:
+def notices_of(*lines: str) -> dict[str, str]:
     return {notice.code: notice.text for notice in keys_view(after(*lines), KEY).notices}
 
 
 def test_an_ordinary_ring_has_nothing_to_tell() -> None:
-    assert told("add a", "add b", "send k") == {}
+    assert notices_of("add a", "add b", "send k") == {}
 
 
 def test_consistent_sticky_ranges_are_said_to_be_a_technique_of_clients() -> None:
-    assert told("share consistent-sticky points 4", "add a") == {
+    assert notices_of("share consistent-sticky points 4", "add a") == {
         "key-client-side": "consistent sticky ranges are a technique of clients: the broker sees STICKY ranges, and "
         "since they may not overlap, all nodes stop before the number of nodes changes"
     }
 
 
 def test_gaps_are_counted_with_the_known_keys_in_them() -> None:
-    found = told("share sticky", "add a ranges 0-9,20-29,40-49,60-65535", "send k-1")
-    assert found == {"key-gaps": "30 slots have no owner ([10,19], [30,39], [50,59]): 0 of the known keys wait there"}
-    most = told("share sticky", "add a ranges 0-9", "send k-1 k-2")
+    result = notices_of("share sticky", "add a ranges 0-9,20-29,40-49,60-65535", "send k-1")
+    assert result == {"key-gaps": "30 slots have no owner ([10,19], [30,39], [50,59]): 0 of the known keys wait there"}
+    most = notices_of("share sticky", "add a ranges 0-9", "send k-1 k-2")
     assert most == {"key-gaps": "65,526 slots have no owner ([10,65535]): 2 of the known keys wait there"}
-    assert "key-gaps" not in told("share sticky")
+    assert "key-gaps" not in notices_of("share sticky")
 
 
 def test_a_release_that_serves_gaps_says_so() -> None:
-    found = told("release 4.0.0", "share sticky", "add a ranges 0-9,20-29")
-    assert found["key-gaps-served"] == (
+    result = notices_of("release 4.0.0", "share sticky", "add a ranges 0-9,20-29")
+    assert result["key-gaps-served"] == (
         "Pulsar 4.0.0 keeps only the ends of ranges: a gap between two ranges of one consumer is its"
     )
-    assert found["key-gaps"].startswith("65,506 slots have no owner ([30,65535])")
-    assert "key-gaps-served" not in told("release 4.0.7", "share sticky", "add a ranges 0-9,20-29")
+    assert result["key-gaps"].startswith("65,506 slots have no owner ([30,65535])")
+    assert "key-gaps-served" not in notices_of("release 4.0.7", "share sticky", "add a ranges 0-9,20-29")
 
 
 def test_K13_points_that_meet_are_reported_where_join_order_decides() -> None:
     crowded = ("set subscriptionKeySharedConsistentHashingReplicaPoints 20000", "add a", "add b")
-    found = told(*crowded)
-    assert found["key-points-lost"].endswith(
+    result = notices_of(*crowded)
+    assert result["key-points-lost"].endswith(
         "meet others, and who joined first keeps them: the later a consumer joined, the less it has"
     )
-    assert "of 40,000 points" in found["key-points-lost"]
-    assert "key-points-lost" not in told("add a", "add b")
+    assert "of 40,000 points" in result["key-points-lost"]
+    assert "key-points-lost" not in notices_of("add a", "add b")
 
 
 def test_K03_one_name_for_several_is_reported_with_what_it_does_in_the_release() -> None:
-    assert told("add a", "add a", 'add ""', 'add ""', "add b")["key-shared-names"] == (
+    assert notices_of("add a", "add a", 'add ""', 'add ""', "add b")["key-shared-names"] == (
         "one name for several consumers: 'a', ''; statistics by name cannot distinguish them"
     )
-    assert told("release 2.11.0", "add a", "add a")["key-shared-names"] == (
+    assert notices_of("release 2.11.0", "add a", "add a")["key-shared-names"] == (
         "one name for several consumers: 'a'; in this release they share every point and take turns"
     )
 
 
 def test_out_of_order_delivery_is_reported_where_it_can_happen() -> None:
     lines = ("subscribe loose to persistent://t/n/orders unordered",)
-    notices = {each.code: each.text for each in keys_view(after(*lines), "loose").notices}
+    notices = {notice.code: notice.text for notice in keys_view(after(*lines), "loose").notices}
     assert notices["key-no-order"] == (
         "messages of a key can overtake each other here when consumers come and go: out-of-order delivery is allowed"
     )

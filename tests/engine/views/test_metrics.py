@@ -42,9 +42,9 @@ def figures(picture: Pictured) -> Read:
 )
 def test_any_label_and_any_number_is_read_back(given_: list[tuple[str, float]]) -> None:
     samples = tuple(Sample(value, (("name", name),)) for name, value in given_)
-    found = read(exposition([Family("x", 'quoted " and \\ and\nmore', samples)]))
+    result = read(exposition([Family("x", 'quoted " and \\ and\nmore', samples)]))
     shown = {value for _, value in given_}
-    assert len(found) == len({text for (_, ((_, text),)) in found}) and set(found.values()) == shown
+    assert len(result) == len({text for (_, ((_, text),)) in result}) and set(result.values()) == shown
 
 
 def test_what_commands_a_terminal_is_no_label_and_no_label_is_long() -> None:
@@ -61,45 +61,45 @@ def test_a_counter_has_its_suffix_and_an_empty_family_is_left_out() -> None:
 
 def test_evenness_is_that_of_the_subscription() -> None:
     # 100 topics of one partition under modulo: all of them are the first of ten consumers'.
-    found = figures(Pictured(embedded("pip392").state))
-    (labels,) = {labels for name, labels in found if name == "ringside_failover_consumers"}
-    assert found["ringside_failover_max_over_mean", labels] == 10.0
-    assert found["ringside_failover_idle_consumers", labels] == 9
-    assert found["ringside_failover_consumers", labels] == 10
+    result = figures(Pictured(embedded("pip392").state))
+    (labels,) = {labels for name, labels in result if name == "ringside_failover_consumers"}
+    assert result["ringside_failover_max_over_mean", labels] == 10.0
+    assert result["ringside_failover_idle_consumers", labels] == 9
+    assert result["ringside_failover_consumers", labels] == 10
 
 
 def test_what_blocks_and_what_drains_is_counted_by_its_cause() -> None:
     moments = read_moments(RECORDINGS / "c-keyshared-draining")
     reported = Reported(moments)
     diagnoses = tuple(diagnose_all(reported.subscriptions(reported.last).values()))
-    found = figures(Pictured(open_moments(moments).state, (), diagnoses))
-    causes = {dict(labels)["cause"]: value for (name, labels), value in found.items() if name == "ringside_causes"}
-    assert causes == {cause.id: 1.0 for each in diagnoses for cause in each.causes}
-    draining = [value for (name, _), value in found.items() if name == "ringside_draining_slots"]
-    expected = [dict(cause.numbers)["draining_slots"] for each in diagnoses for cause in each.causes
+    result = figures(Pictured(open_moments(moments).state, (), diagnoses))
+    causes = {dict(labels)["cause"]: value for (name, labels), value in result.items() if name == "ringside_causes"}
+    assert causes == {cause.id: 1.0 for diagnosis in diagnoses for cause in diagnosis.causes}
+    draining = [value for (name, _), value in result.items() if name == "ringside_draining_slots"]
+    expected = [dict(cause.numbers)["draining_slots"] for diagnosis in diagnoses for cause in diagnosis.causes
                 if "draining_slots" in dict(cause.numbers)]  # fmt: skip
     assert draining == expected[:1]
 
 
 def test_the_next_split_is_that_of_the_forecast() -> None:
-    found = figures(Pictured(embedded("flow-split").state))
-    coming = {labels: value for (name, labels), value in found.items() if name == "ringside_next_split_seconds"}
+    result = figures(Pictured(embedded("flow-split").state))
+    coming = {labels: value for (name, labels), value in result.items() if name == "ringside_next_split_seconds"}
     # The report of the first cycle comes after a quarter of an hour.
     assert [(dict(labels)["bundle"], value) for labels, value in coming.items()] == [("0x00000000_0x40000000", 900.0)]
 
 
 def test_agreement_is_what_was_compared_and_what_differs() -> None:
-    found = figures(Pictured(embedded("pip392").state, agreement=(("active", 10, 7), ("order", 3, 3))))
-    assert found["ringside_facts_compared", (("fact", "active"),)] == 10
-    assert found["ringside_facts_differing", (("fact", "active"),)] == 3
-    assert found["ringside_facts_differing", (("fact", "order"),)] == 0
+    result = figures(Pictured(embedded("pip392").state, agreement=(("active", 10, 7), ("order", 3, 3))))
+    assert result["ringside_facts_compared", (("fact", "active"),)] == 10
+    assert result["ringside_facts_differing", (("fact", "active"),)] == 3
+    assert result["ringside_facts_differing", (("fact", "order"),)] == 0
 
 
 def test_the_next_unload_of_a_broker_comes_from_its_load_reports() -> None:
     moments = read_moments(RECORDINGS / "g-shed-modular-uniform")
-    found = figures(Pictured(open_moments(moments).state, moments))
-    assert found["ringside_broker_usage_max_over_mean", ()] >= 1 or math.isnan(
-        found["ringside_broker_usage_max_over_mean", ()]
+    result = figures(Pictured(open_moments(moments).state, moments))
+    assert result["ringside_broker_usage_max_over_mean", ()] >= 1 or math.isnan(
+        result["ringside_broker_usage_max_over_mean", ()]
     )
 
 
@@ -110,11 +110,11 @@ def test_of_many_series_the_worst_are_kept_and_the_others_counted(monkeypatch: p
     many = tuple(
         replace(only, key=f"s-{at}", name=f"s-{at}", consumers=only.consumers[: 1 + at % 3]) for at in range(9)
     )
-    found = figures(Pictured(replace(state, subscriptions=many)))
-    kept = [labels for name, labels in found if name == "ringside_failover_max_over_mean"]
+    result = figures(Pictured(replace(state, subscriptions=many)))
+    kept = [labels for name, labels in result if name == "ringside_failover_max_over_mean"]
     assert len(kept) == 3
-    assert found["ringside_series_left_out", (("family", "ringside_failover_max_over_mean"),)] == 6
-    values = [found["ringside_failover_max_over_mean", labels] for labels in kept]
+    assert result["ringside_series_left_out", (("family", "ringside_failover_max_over_mean"),)] == 6
+    values = [result["ringside_failover_max_over_mean", labels] for labels in kept]
     assert values == sorted(values, reverse=True)
 
 

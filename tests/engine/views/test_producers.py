@@ -152,11 +152,11 @@ def test_an_exclusive_producer_is_not_lazy_whatever_it_asked_for() -> None:
 
 def test_by_name_the_statistics_of_java_producers_are_their_own_and_by_position_mixtures() -> None:
     timeline = timeline_after(LAZY, "producer send all times 3", "producer send #0 key k times 30")
-    told = statistics_view(timeline, ORDERS)
-    assert told.in_force == "by position" and "mixtures" in told.sentence
-    assert [row.producers for row in told.by_name] == [(0,), (1,), (2,)]
-    assert [row.msgs_per_sec for row in told.by_name] == [row.msgs_per_sec for row in told.truth]
-    assert any(row.mixture for row in told.by_position) and told.torn_by_position > 0 == told.torn_by_name
+    view = statistics_view(timeline, ORDERS)
+    assert view.in_force == "by position" and "mixtures" in view.sentence
+    assert [row.producers for row in view.by_name] == [(0,), (1,), (2,)]
+    assert [row.msgs_per_sec for row in view.by_name] == [row.msgs_per_sec for row in view.truth]
+    assert any(row.mixture for row in view.by_position) and view.torn_by_position > 0 == view.torn_by_name
     on = statistics_view(timeline_after(LAZY, "set aggregatePublisherStatsByProducerName true"), ORDERS)
     assert on.in_force == "by name" and on.sentence.endswith("each its own")
     nobody = timeline_after(f"producer add on {ORDERS}", "producer close #0")
@@ -165,10 +165,10 @@ def test_by_name_the_statistics_of_java_producers_are_their_own_and_by_position_
 
 def test_a_send_is_explained_before_it_happens_and_beside_the_other_clients() -> None:
     timeline = timeline_after(LAZY)
-    told = send_answer(timeline, ORDERS, 1, "order-1")
-    assert not isinstance(told, Rejection)
-    assert told.explanation.route.partition == told.explanation.result.partition == 0
-    assert {scheme for scheme, _ in told.elsewhere} == set(HASHING_SCHEMES) - {"JavaStringHash"}
+    answer = send_answer(timeline, ORDERS, 1, "order-1")
+    assert not isinstance(answer, Rejection)
+    assert answer.explanation.route.partition == answer.explanation.result.partition == 0
+    assert {scheme for scheme, _ in answer.elsewhere} == set(HASHING_SCHEMES) - {"JavaStringHash"}
     alone = send_answer(timeline, ORDERS, 1, None)
     assert not isinstance(alone, Rejection) and alone.elsewhere == ()
     unknown = send_answer(timeline, ORDERS, 9, None)
@@ -208,11 +208,11 @@ def test_the_document_is_plain_and_complete() -> None:
     view = producers_view(timeline, ORDERS)
     document = json.loads(json.dumps(producers_document(view, statistics_view(timeline, ORDERS)), allow_nan=False))
     assert document["format"] == "ringside.producers/1"
-    for row, told in zip(view.producers, document["producers"], strict=True):
-        listed = [at for found in told["partitions"].values() for at in found]
+    for row, result in zip(view.producers, document["producers"], strict=True):
+        listed = [at for found in result["partitions"].values() for at in found]
         assert sorted(listed) == np.flatnonzero(view.matrix[row.number] & REASON).tolist()
-        assert told["lost"] == np.flatnonzero(view.matrix[row.number] & LOST).tolist()
-        assert sum(told["reasons"].values()) == row.opened
+        assert result["lost"] == np.flatnonzero(view.matrix[row.number] & LOST).tolist()
+        assert sum(result["reasons"].values()) == row.opened
     assert document["partitions"]["failing"] == [{"partition": 1, "error": "the partition is not served"}]
     assert sum(document["partitions"]["messages"]) == document["totals"]["sent_msgs"]
     assert len(document["statistics"]["by_name"]["entries"]) == 3
@@ -228,16 +228,16 @@ def test_growing_by_a_factor_leaves_each_key_where_its_old_remainder_was() -> No
             assert before is not None and after is not None and after % 6 == before
         assert each.moves == (each.before != each.after)
         assert each.disagrees == (each.after[0] != each.after[2])
-    assert view.disagreeing == sum(each.disagrees for each in view.keys)
+    assert view.disagreeing == sum(key.disagrees for key in view.keys)
     for at, scheme in enumerate(view.schemes):
-        assert scheme.moved == sum(each.before[at] != each.after[at] for each in view.keys)
+        assert scheme.moved == sum(key.before[at] != key.after[at] for key in view.keys)
         assert scheme.expected_share == 0.5
 
 
 def test_partitions_that_shrink_and_none_at_all_are_refused_by_name() -> None:
     for before, after in ((6, 5), (0, 3), (-1, 4)):
-        found = growth_view(["k"], before, after)
-        assert isinstance(found, Rejection) and found.field == "partitions"
+        view = growth_view(["k"], before, after)
+        assert isinstance(view, Rejection) and view.field == "partitions"
 
 
 def test_a_route_without_a_cluster_is_that_of_a_producer_in_one() -> None:
@@ -261,9 +261,9 @@ def test_a_growth_says_how_many_known_keys_move_and_where_to() -> None:
     assert moved and producers_view(timeline, ORDERS).events[-1].effect == (
         f"2 partitions more, {len(moved)} of 6 known keys move"
     )
-    told = known_keys_view(timeline, ORDERS)
-    assert told is not None and (told.before, told.after) == (6, 8)
-    assert [each.key for each in told.keys if each.before[0] != each.after[0]] == moved
+    view = known_keys_view(timeline, ORDERS)
+    assert view is not None and (view.before, view.after) == (6, 8)
+    assert [key.key for key in view.keys if key.before[0] != key.after[0]] == moved
     still = known_keys_view(timeline_after(LAZY, "producer send #0 key k0"), ORDERS)
     assert still is not None and still.before == still.after == 6 and not still.keys[0].moves
     assert known_keys_view(timeline_after(LAZY), ORDERS) is None

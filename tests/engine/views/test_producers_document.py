@@ -25,17 +25,17 @@ from tests.schemas import schema_of
 LAZY = f"producer add count 3 lazy batching off on {ORDERS}"
 
 
-def made(count: int, partitions: int = 12, **how: Any) -> Timeline:
+def timeline_of(count: int, partitions: int = 12, **how: Any) -> Timeline:
     return Timeline.start(synthetic_producers(ProducerPlan(count=count, **how), partitions).state)
 
 
 STATES: dict[str, Callable[[], Timeline]] = {
-    "nobody": lambda: made(0),
-    "eager": lambda: made(2),
-    "partial": lambda: made(4, lazy=True, router="partial", limit=3),
-    "batched": lambda: made(2, client="cpp"),
-    "single": lambda: made(3, lazy=True, router="single"),
-    "a hundred": lambda: made(100, 200, lazy=True),
+    "nobody": lambda: timeline_of(0),
+    "eager": lambda: timeline_of(2),
+    "partial": lambda: timeline_of(4, lazy=True, router="partial", limit=3),
+    "batched": lambda: timeline_of(2, client="cpp"),
+    "single": lambda: timeline_of(3, lazy=True, router="single"),
+    "a hundred": lambda: timeline_of(100, 200, lazy=True),
     "waiting": lambda: timeline_after(
         LAZY, "producer send all times 6", "partition fail 1", "producer send all times 6"
     ),
@@ -83,8 +83,8 @@ def test_the_schema_is_a_schema_and_every_object_in_it_is_closed_and_described()
             if node.get("type") == "object":
                 assert node["additionalProperties"] is False and node["description"], path
                 assert sorted(node["required"]) == sorted(node["properties"]), path
-                for member, told in node["properties"].items():
-                    assert "description" in told, f"{path}/{member}"
+                for member, result in node["properties"].items():
+                    assert "description" in result, f"{path}/{member}"
             for key, value in node.items():
                 visit(value, f"{path}/{key}")
 
@@ -101,7 +101,7 @@ def test_the_schema_knows_every_client_access_mode_and_kind_of_step() -> None:
 
 
 def test_a_member_too_many_or_too_few_is_not_valid() -> None:
-    document = document_of(made(2))
+    document = document_of(timeline_of(2))
     valid = Draft202012Validator(schema_of("producers"))
     assert valid.is_valid(document) and document["format"] == FORMAT
     assert not valid.is_valid(document | {"more": 1})

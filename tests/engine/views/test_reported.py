@@ -19,7 +19,7 @@ from engine.views.keys.model import KeysView
 from engine.views.keys.view import keys_view
 from engine.views.reported.model import CONSUMER_LIMIT, DRAINING, NO_PERMITS, SUBSCRIPTION_LIMIT, ReportedView
 from engine.views.reported.view import Reported, keys_with_reported, subject_of, with_reported
-from tests.engine.diagnosis.made import consumer, moments, stats, stats_path
+from tests.engine.diagnosis.answers import consumer, moments, stats, stats_path
 from tests.engine.diagnosis.samples import HEALTHY, dump
 
 DRAINING_ALONE = Path(__file__).parents[2] / "recordings" / "c-keyshared-draining" / "05-stats.json.gz"
@@ -68,7 +68,7 @@ def obstacles(view: DashboardView | KeysView) -> list[tuple[str, ...]]:
     return [row.reported.obstacles for row in view.consumers if row.reported]
 
 
-def made(*found: dict[str, object]) -> Opened:
+def opened_from(*found: dict[str, object]) -> Opened:
     return open_moments(moments(*({stats_path(): each} for each in found)))
 
 
@@ -86,20 +86,20 @@ def test_the_sums_of_a_blocked_key_shared_subscription(draining: KeysView) -> No
 def test_who_waits_for_whom(draining: KeysView) -> None:
     names = [row.name for row in draining.consumers]
     pairs = [
-        (names[each.owner], names[each.holder], each.slots, each.blocked_attempts)
-        for each in reported_of(draining).pairs
+        (names[pair.owner], names[pair.holder], pair.slots, pair.blocked_attempts)
+        for pair in reported_of(draining).pairs
     ]
     assert pairs == [("d-b", "d-a", 37, 913), ("d-c", "d-a", 36, 1023)]
     worst = reported_of(draining).waits[0]
     assert (worst.slot, worst.blocked_attempts, names[worst.owner], names[worst.holder]) == (31179, 50, "d-c", "d-a")
-    assert sum(each.unacked for each in reported_of(draining).waits) == 73
+    assert sum(wait.unacked for wait in reported_of(draining).waits) == 73
 
 
 def test_the_rows_have_what_was_reported_of_each(draining: KeysView) -> None:
     rows = {row.name: row.reported for row in draining.consumers}
     assert all(rows.values())
-    told = {name: (each.permits, each.unacked, each.obstacles) for name, each in rows.items() if each is not None}
-    assert told == {"d-a": (873, 127, ()), "d-b": (1000, 0, (DRAINING,)), "d-c": (1000, 0, (DRAINING,))}
+    reported = {name: (each.permits, each.unacked, each.obstacles) for name, each in rows.items() if each is not None}
+    assert reported == {"d-a": (873, 127, ()), "d-b": (1000, 0, (DRAINING,)), "d-c": (1000, 0, (DRAINING,))}
     assert set(reported_of(draining).marks) == {
         wait.slot for wait in reported_of(draining).waits if wait.blocked_attempts
     }
@@ -129,10 +129,10 @@ def test_an_active_consumer_without_permits_has_the_backlog_waiting(tmp_path: Pa
 
 
 def test_limits_of_unacknowledged_messages_are_distinguished() -> None:
-    of_one = made(
+    of_one = opened_from(
         stats("Key_Shared", [consumer("a", blockedConsumerOnUnackedMsgs=True, unackedMessages=5), consumer("b")])
     )
-    of_all = made(stats("Key_Shared", [consumer("a"), consumer("b")], blockedSubscriptionOnUnackedMsgs=True))
+    of_all = opened_from(stats("Key_Shared", [consumer("a"), consumer("b")], blockedSubscriptionOnUnackedMsgs=True))
     assert [row.reported.obstacles for row in keys_shown(of_one).consumers if row.reported] == [(CONSUMER_LIMIT,), ()]
     assert [row.reported.obstacles for row in keys_shown(of_all).consumers if row.reported] == [
         (SUBSCRIPTION_LIMIT,)
@@ -141,8 +141,8 @@ def test_limits_of_unacknowledged_messages_are_distinguished() -> None:
 
 
 def test_no_permits_is_no_obstacle_where_nothing_can_be_sent() -> None:
-    idle = made(stats("Failover", [consumer("a", availablePermits=0)], activeConsumerName="a"))
-    busy = made(stats("Failover", [consumer("a", availablePermits=0)], activeConsumerName="a", msgBacklog=7))
+    idle = opened_from(stats("Failover", [consumer("a", availablePermits=0)], activeConsumerName="a"))
+    busy = opened_from(stats("Failover", [consumer("a", availablePermits=0)], activeConsumerName="a", msgBacklog=7))
     assert obstacles(main_view(idle)) == [()]
     assert obstacles(main_view(busy)) == [(NO_PERMITS,)]
 
@@ -150,7 +150,7 @@ def test_no_permits_is_no_obstacle_where_nothing_can_be_sent() -> None:
 def test_namesakes_have_their_own_numbers() -> None:
     first = consumer("a", availablePermits=1, connectedSince="2026-11-21T11:02:34.1Z", address="/1")
     second = consumer("a", availablePermits=2, connectedSince="2026-11-21T11:02:34.2Z", address="/2")
-    view = keys_shown(made(stats("Key_Shared", [second, first])))
+    view = keys_shown(opened_from(stats("Key_Shared", [second, first])))
     assert [(row.consumer_id, row.reported.permits) for row in view.consumers if row.reported] == [(0, 1), (1, 2)]
 
 
@@ -170,19 +170,19 @@ def test_partitions_are_summed() -> None:
 
 
 def test_what_the_simulation_made_has_nothing_reported() -> None:
-    found = opened_draining()
-    timeline = stepped(found, "subscribe orders to persistent://t/n/x")
+    result = opened_draining()
+    timeline = stepped(result, "subscribe orders to persistent://t/n/x")
     assert subject_of(timeline, "sub") is not None
     assert subject_of(timeline, "orders") is None
 
 
 @pytest.mark.parametrize("name", [name for name in HEALTHY if "few-keys" not in name and "catching-up" not in name])
 def test_healthy_subscriptions_have_nobody_blocked(name: str, tmp_path: Path) -> None:
-    found = open_path(dump(name, tmp_path))
-    reported = Reported(found.seen)
-    timeline = Timeline.start(found.state)
-    for each in (*found.state.subscriptions, *found.state.key_subscriptions):
-        subject = subject_of(timeline, each.key)
+    result = open_path(dump(name, tmp_path))
+    reported = Reported(result.seen)
+    timeline = Timeline.start(result.state)
+    for subscription in (*result.state.subscriptions, *result.state.key_subscriptions):
+        subject = subject_of(timeline, subscription.key)
         assert subject is not None
         view = reported.view(reported.last, subject)
         assert view is not None
@@ -191,8 +191,8 @@ def test_healthy_subscriptions_have_nobody_blocked(name: str, tmp_path: Path) ->
 
 
 def test_a_view_is_made_once() -> None:
-    found = opened_draining()
-    reported = Reported(found.seen)
-    subject = subject_of(Timeline.start(found.state), "sub")
+    result = opened_draining()
+    reported = Reported(result.seen)
+    subject = subject_of(Timeline.start(result.state), "sub")
     assert subject is not None
     assert reported.view(0, subject) is reported.view(0, subject)

@@ -20,7 +20,7 @@ from engine.views.failover.dashboard import dashboard_view
 from engine.views.failover.model import BundleNode, DashboardView
 from engine.views.reported.bundles import whereabouts_of, with_load_reports
 from engine.views.reported.view import Reported
-from tests.engine.diagnosis.made import Stats, consumer
+from tests.engine.diagnosis.answers import Stats, consumer
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 ONE = RECORDINGS / "pip392-flag-on" / "03-load-report.json.gz"
@@ -114,7 +114,7 @@ def test_a_report_without_bundles_is_refused() -> None:
 LOWER, UPPER = "0x00000000_0x80000000", "0x80000000_0xffffffff"
 
 
-def found(answers: dict[str, Any], topic: str, bundle: str, namespace: str = "t/n") -> Any:
+def whereabouts(answers: dict[str, Any], topic: str, bundle: str, namespace: str = "t/n") -> Any:
     files = [AnswerFile(f"{path}.json", json.dumps(answer).encode()) for path, answer in answers.items()]
     return whereabouts_of(combined(read_moments(*files)), topic, namespace, bundle)
 
@@ -149,13 +149,13 @@ def test_everything_in_the_bundle_is_counted_and_nothing_else() -> None:
         ),
         path(ELSEWHERE): stats(9, s={"type": "Failover", "consumers": two, "unackedMessages": 90}),
     }
-    place = found(answers, IN_LOWER[0], LOWER)
+    place = whereabouts(answers, IN_LOWER[0], LOWER)
     assert place.unload == Interruption(2, 2, 5, 2, 2, 7)
     assert (place.broker, place.by_look_up) == ("", False)
-    assert found(answers, ELSEWHERE, UPPER).unload == Interruption(1, 9, 2, 1, 1, 90)
-    assert found(answers, IN_LOWER[0], LOWER, "t/other").unload == Interruption(0, 0, 0, 0, 0, 0)
+    assert whereabouts(answers, ELSEWHERE, UPPER).unload == Interruption(1, 9, 2, 1, 1, 90)
+    assert whereabouts(answers, IN_LOWER[0], LOWER, "t/other").unload == Interruption(0, 0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("bundle", ["", "nonsense"])
 def test_without_a_bundle_nothing_is_said(bundle: str) -> None:
-    assert found({path(ELSEWHERE): stats(1)}, ELSEWHERE, bundle) is None
+    assert whereabouts({path(ELSEWHERE): stats(1)}, ELSEWHERE, bundle) is None

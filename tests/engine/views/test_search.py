@@ -43,32 +43,32 @@ def two() -> ClusterState:
     return replace(first, topics={topic.name: topic for topic in topics}, loads={}, subscriptions=(billing, audit))
 
 
-def found(part: str, shown: int = 0, limit: int = 200) -> list[tuple[str, str, int, int]]:
+def matches(part: str, shown: int = 0, limit: int = 200) -> list[tuple[str, str, int, int]]:
     search_index = SearchIndex(two(), ("billing", "audit"))
     return [(each.kind, each.name, each.place, each.consumer_id) for each in search_index.find(part, shown, limit)]
 
 
 def test_namesakes_are_found_in_each_subscription_with_their_ids() -> None:
-    assert found("A-0") == [("consumer", "a-0", 0, 0), ("consumer", "a-0", 1, 7)]
+    assert matches("A-0") == [("consumer", "a-0", 0, 0), ("consumer", "a-0", 1, 7)]
 
 
 def test_a_topic_is_found_where_it_is_shown_else_where_it_is() -> None:
-    assert found("order-0")[0] == ("topic", "persistent://shop/orders/order-0", 0, -1)
-    assert found("order-0", shown=1)[0] == ("topic", "persistent://shop/orders/order-0", 1, -1)
-    assert found("order-1", shown=1) == [("topic", "persistent://shop/orders/order-1", 0, -1)]
-    assert found("returns")[0][2] == 1
+    assert matches("order-0")[0] == ("topic", "persistent://shop/orders/order-0", 0, -1)
+    assert matches("order-0", shown=1)[0] == ("topic", "persistent://shop/orders/order-0", 1, -1)
+    assert matches("order-1", shown=1) == [("topic", "persistent://shop/orders/order-1", 0, -1)]
+    assert matches("returns")[0][2] == 1
 
 
 def test_a_partition_that_there_is_is_found_by_its_name() -> None:
     name = "persistent://shop/orders/returns-partition-3"
-    assert found("RETURNS-partition-3") == [("topic", name, 1, -1)]
-    assert found("returns-partition-4") == found("returns-partition-999999999") == []
+    assert matches("RETURNS-partition-3") == [("topic", name, 1, -1)]
+    assert matches("returns-partition-4") == matches("returns-partition-999999999") == []
 
 
 def test_so_many_of_each_kind() -> None:
-    assert [kind for kind, *_ in found("", limit=1)] == ["subscription", "consumer", "topic"]
-    assert found("nowhere") == []
-    assert len(found("")) == 2 + 4 + 4
+    assert [kind for kind, *_ in matches("", limit=1)] == ["subscription", "consumer", "topic"]
+    assert matches("nowhere") == []
+    assert len(matches("")) == 2 + 4 + 4
 
 
 def test_a_topic_of_no_subscription_has_no_place() -> None:

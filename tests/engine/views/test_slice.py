@@ -22,12 +22,12 @@ def test_every_partition_has_the_owner_that_the_scalar_choice_names(state: Clust
     flag = state.settings.activeConsumerFailoverConsistentHashing
     for name, position in zip(now.topics.names, now.owners.active.tolist(), strict=True):
         index = partition_index(name)
-        wanted = choose(
+        expected = choose(
             state.subscriptions[0].consumers, name, index, consistent_hashing=flag, behaviour=behaviour_in(state)
         )
-        assert (position == -1) == (wanted is None)
-        if wanted is not None:
-            assert now.order[position] == wanted.active == now.owner_of(name)
+        assert (position == -1) == (expected is None)
+        if expected is not None:
+            assert now.order[position] == expected.active == now.owner_of(name)
     assert now.order == sort_consumers(state.subscriptions[0].consumers)
 
 
@@ -41,9 +41,9 @@ def test_changes_balance_and_agree_with_the_moves_of_the_state(state: ClusterSta
     )
     now = slice_of(timeline.state, timeline.state.subscriptions[0])
     changes = changes_between(before, now)
-    told = moves(state, timeline.state, "sub")
+    result = moves(state, timeline.state, "sub")
     names = [name for name, moved in zip(now.topics.names, changes.moved.tolist(), strict=True) if moved]
-    assert sorted(names) == sorted(told.moved)
+    assert sorted(names) == sorted(result.moved)
     for consumer in {*before.order, *now.order}:
         had = sum(before.owner_of(name) == consumer for name in before.topics.names)
         has = sum(now.owner_of(name) == consumer for name in now.topics.names)

@@ -51,8 +51,8 @@ def test_the_command_text_makes_exactly_the_cuts_that_were_shown(scene: str) -> 
                 continue
             after, rejection = timeline.submit(parse_command(option.command_text, timeline.state))  # type: ignore[arg-type]
             assert rejection is None
-            (made,) = after.state.namespaces[namespace].splits
-            assert (made.lower, made.upper, made.cuts) == (root.lower, root.upper, option.cuts)
+            (result,) = after.state.namespaces[namespace].splits
+            assert (result.lower, result.upper, result.cuts) == (root.lower, root.upper, option.cuts)
             node = next(each for each in dashboard_view(after).namespaces[0].roots if each.lower == root.lower)
             shown = [(child.range_text, child.topics, pytest.approx(child.msgs_per_sec)) for child in node.children]
             assert shown == [(piece.range_text, piece.topics, piece.msgs_per_sec) for piece in option.pieces]
@@ -62,7 +62,7 @@ def test_the_cuts_by_flow_are_those_the_recorded_broker_made() -> None:
     timeline = Timeline.start(embedded("flow-split").state)
     for parent, cut in (("0xc0000000_0xffffffff", "0xe71b282a"), (RANGE, "0x23b8ec31")):
         view = split_preview(timeline.state, FLOWING, parent)
-        (option,) = [each for each in view.options if each.is_default]
+        (option,) = [option for option in view.options if option.is_default]
         assert option.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and option.cut_texts == (cut,)
         assert max(piece.msgs_per_sec for piece in option.pieces) <= 40 < view.msgs_per_sec
 
@@ -70,7 +70,9 @@ def test_the_cuts_by_flow_are_those_the_recorded_broker_made() -> None:
 def test_flow_asked_for_by_name_is_refused_while_another_algorithm_is_the_default() -> None:
     state = cluster(["a"], {f"topic-{at}": 1 for at in range(80)}, rate=500.0)
     view = split_preview(state, NAMESPACE, RANGE)
-    (option,) = [each for each in view.options if each.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not each.as_proposed]
+    (option,) = [
+        option for option in view.options if option.algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE and not option.as_proposed
+    ]
     assert option.refusal is not None and option.refusal.error == "ClassCastException" and option.status == 500
     assert option.cuts and "specified_positions_divide" in option.admin_line, "the same cuts can be given as positions"
     command = parse_command(option.command_text, state)

@@ -103,14 +103,14 @@ def _check_expectation(expect: Answer, answers: list[Answer]) -> None:
 
 
 def _by_namespace(entries: list[Given]) -> dict[str, list[TopicLoad]]:
-    found: dict[str, list[TopicLoad]] = {}
+    results: dict[str, list[TopicLoad]] = {}
     for entry in entries:
         name = parse_topic_name(entry["name"])
         assert isinstance(name, TopicName), name
         has_stats = not entry.get("noStats")
         rates = _rates(entry) if has_stats else (0.0, 0.0, 0.0, 0.0)
-        found.setdefault(name.namespace, []).append(topic_load(entry["name"], *rates, has_stats=has_stats))
-    return found
+        results.setdefault(name.namespace, []).append(topic_load(entry["name"], *rates, has_stats=has_stats))
+    return results
 
 
 @checks("load_average", kind="bundle_average")

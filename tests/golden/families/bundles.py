@@ -155,8 +155,8 @@ def topic_hash(given: Given) -> Answer:
     position = crc32_hash(name.complete)
     placed: Answer = {}
     for count in given["numBundles"]:
-        found = _default_bundles(name.namespace, count).pulsar_find(position)
-        placed[str(count)] = _error(found) if isinstance(found, Rejection) else str(found)
+        result = _default_bundles(name.namespace, count).pulsar_find(position)
+        placed[str(count)] = _error(result) if isinstance(result, Rejection) else str(result)
     return {
         "complete": name.complete,
         "domain": name.domain,
@@ -195,18 +195,18 @@ def namespace_bundles_answer(given: Given) -> Answer:
 @answers("bundles", kind="find")
 def find(given: Given) -> Answer:
     bundles = _bundles(given)
-    found = bundles.pulsar_find(given["hash"])
-    if isinstance(found, Rejection):
-        return _error(found)
-    return {"bundle": str(found), "index": bundles.index_of(given["hash"])}
+    result = bundles.pulsar_find(given["hash"])
+    if isinstance(result, Rejection):
+        return _error(result)
+    return {"bundle": str(result), "index": bundles.index_of(given["hash"])}
 
 
 @answers("bundles", kind="find_topic")
 def find_topic_answer(given: Given) -> Answer:
     name = parse_topic_name(given["topic"])
     assert isinstance(name, TopicName)
-    found = find_topic(_bundles(given), name)
-    return _error(found) if isinstance(found, Rejection) else {"bundle": str(found)}
+    topic = find_topic(_bundles(given), name)
+    return _error(topic) if isinstance(topic, Rejection) else {"bundle": str(topic)}
 
 
 @answers("bundles", kind="range")

@@ -55,7 +55,7 @@ def connected_in(line: Line) -> Sequence[Consumer]:
     the vectors sorted its whole list once, where a broker sorts at every join, and only there the two differ.
     """
     consumers = [Consumer(at, each["name"], each["priority"]) for at, each in enumerate(line["consumers"])]
-    return sort_once(consumers) if levels_overflow([each.priority_level for each in consumers]) else consumers
+    return sort_once(consumers) if levels_overflow([consumer.priority_level for consumer in consumers]) else consumers
 
 
 @checks("failover")
@@ -103,7 +103,7 @@ def check_sequence(line: Line) -> None:
             assert "error" not in step, f"step {number} is refused by Pulsar"
             state = outcome.state
             notified = [[e.consumer_id, e.is_active] for e in outcome.effects if isinstance(e, Notified)]
-        assert [each.consumer_id for each in state.connections] == step["order"], f"step {number}"
+        assert [connection.consumer_id for connection in state.connections] == step["order"], f"step {number}"
         assert state.active_id == step["active"], f"step {number}"
         assert notified == step["notified"], f"step {number}"
         if "removeAgainError" in step:

@@ -57,8 +57,8 @@ def topic_count_extensible(line: Line) -> None:
 def class_filter(line: Line) -> None:
     given = line["in"]
     classes = {entry["broker"]: entry.get("loadManager") for entry in given["brokers"]}
-    wanted = given["config"]["loadManagerClassName"]
-    assert _answer(same_load_manager(given["candidates"], classes, wanted)) == line["out"]
+    expected = given["config"]["loadManagerClassName"]
+    assert _answer(same_load_manager(given["candidates"], classes, expected)) == line["out"]
 
 
 @checks("filters", kind="version_filter")

@@ -58,16 +58,18 @@ def check_choices(lines: list[Line]) -> Wrong:
     orders = [connected_in(line) for line in lines]
     names = [[consumer.name for consumer in order] for order in orders]
     levels = [[consumer.priority_level for consumer in order] for order in orders]
-    made, rings = cohorts(names, levels), build_rings(names, levels)
+    result, rings = cohorts(names, levels), build_rings(names, levels)
     hashes = murmur3_bulk([line["topic"] for line in lines])
     indices = np.array([line["partitionIndex"] for line in lines], dtype=np.int64)
     number = np.arange(len(lines))
-    by_flag = [assign(made, rings, number, hashes, indices, consistent_hashing=flag).tolist() for flag in (False, True)]
+    by_flag = [
+        assign(result, rings, number, hashes, indices, consistent_hashing=flag).tolist() for flag in (False, True)
+    ]
     places = [by_flag[line["consistent"]][at] for at, line in enumerate(lines)]
-    found = [orders[at][place].consumer_id for at, place in enumerate(places)]
-    yield from _differing("selected", found, [line["selected"] for line in lines])
+    consumer_ids = [orders[at][place].consumer_id for at, place in enumerate(places)]
+    yield from _differing("selected", consumer_ids, [line["selected"] for line in lines])
     for at, line in enumerate(lines):
-        members = made.members[made.start[at] : made.start[at + 1]].tolist()
+        members = result.members[result.start[at] : result.start[at + 1]].tolist()
         leading = [orders[at][place].consumer_id for place in members]
         if leading != line["order"][: len(leading)] or line["selected"] != leading[line["selectedIndex"]]:
             yield at, f"cohort {leading}"
@@ -84,8 +86,8 @@ def check_bundles(lines: list[Line]) -> Wrong:
     judged = [namespace_bundles("t/n", _default(count)) for _, _, count in asked]
     assert not any(isinstance(each, Rejection) for each in judged)
     bundles = bundle_map([_default(count) for _, _, count in asked])
-    found = bundles.look_up(np.arange(len(asked)), hashes[[row for row, _, _ in asked]])
-    for (row, at, count), bundle in zip(asked, found.tolist(), strict=True):
+    result = bundles.look_up(np.arange(len(asked)), hashes[[row for row, _, _ in asked]])
+    for (row, at, count), bundle in zip(asked, result.tolist(), strict=True):
         ours = str(BundleRange(int(bundles.lower[bundle]), int(bundles.upper[bundle])))
         theirs = lines[at]["out"]["bundle"][str(count)]
         if hashes[row] == 0xFFFFFFFF:
@@ -121,8 +123,8 @@ def check_specified(lines: list[Line]) -> Wrong:
     """Forced and unforced splits of all bundles, the one that was asked for being compared."""
     positions = [line["in"]["positions"] or [] for line in lines]
     by_force = [specified_cuts(_bundles(lines), _topics(lines), positions, force=force) for force in (False, True)]
-    for force, found in enumerate(by_force):
-        for at, text in _cuts_differ(found, lines):
+    for force, result in enumerate(by_force):
+        for at, text in _cuts_differ(result, lines):
             if lines[at]["in"]["force"] == bool(force):
                 yield at, text
 
@@ -133,8 +135,8 @@ def check_flow(lines: list[Line]) -> Wrong:
     topics = _topics(lines)
     for config in {tuple(sorted(line["in"]["config"].items())) for line in lines}:
         limits = flow_limits(_limits(dict(config)))
-        found = flow_cuts(topics, len(lines), limits)
-        for at, text in _cuts_differ(found, lines):
+        cuts = flow_cuts(topics, len(lines), limits)
+        for at, text in _cuts_differ(cuts, lines):
             if tuple(sorted(lines[at]["in"]["config"].items())) == config:
                 yield at, text
 

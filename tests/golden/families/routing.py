@@ -103,13 +103,13 @@ def check_router(line: Line) -> None:
 
 def check_partial(line: Line) -> None:
     """The list grows when Pulsar's does, by as many, at its end; the turns through it are Pulsar's."""
-    made = partial_round_robin(line["limit"])
+    result = partial_round_robin(line["limit"])
     if "error" in line:
-        assert isinstance(made, Rejection)
-        assert (made.error, made.message) == (line["error"], line["message"])
+        assert isinstance(result, Rejection)
+        assert (result.error, result.message) == (line["error"], line["message"])
         return
-    assert not isinstance(made, Rejection), made
-    router = replace(made, counter=line["counterStart"])
+    assert not isinstance(result, Rejection), result
+    router = replace(result, counter=line["counterStart"])
     for number, call in enumerate(line["calls"]):
         grown = router.extended(call["partitions"]).chosen
         chosen = tuple(call["list"])
@@ -179,7 +179,7 @@ def written_subscription(subscription: SubscriptionStats) -> Line:
     return {
         **written(subscription, SUBSCRIPTION_NAMES),
         **{name: value for name, value in doubled.items() if value},
-        "consumers": [written_consumer(each) for each in subscription.consumers],
+        "consumers": [written_consumer(consumer) for consumer in subscription.consumers],
     }
 
 

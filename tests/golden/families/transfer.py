@@ -86,7 +86,9 @@ def transfer_shedder(line: Line) -> None:
             movable=_movable(policies, settings, step["available"]),
         )
         memory, cycle = shed_transfer(memory, view, settings, rules_in_force())
-        decisions = [[each.bundle, each.source, each.target, each.reason] for each in cycle.decisions]
+        decisions = [
+            [decision.bundle, decision.source, decision.target, decision.reason] for decision in cycle.decisions
+        ]
         answers.append(
             {
                 "decisions": decisions,

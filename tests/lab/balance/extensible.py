@@ -231,7 +231,7 @@ def _recorded_cuts(line: CycleLine, logged: LoggedCycle) -> tuple[int, ...] | No
         return ()
     if line.word == "not-one-boundary":
         return line.boundaries
-    children = next((one.children for one in logged.decisions if one.bundle == line.bundle), ())
+    children = next((decision.children for decision in logged.decisions if decision.bundle == line.bundle), ())
     places = [parse_range(child) for child in children]
     return tuple(place.upper for place in places[:-1] if isinstance(place, BundleRange)) or None
 
@@ -241,7 +241,7 @@ def _recorded(line: CycleLine, logged: LoggedCycle) -> str:
     if line.word == "hits":
         return f"{line.hits} hits"
     if line.word == "taken":
-        split = next((one for one in logged.decisions if one.bundle == line.bundle), None)
+        split = next((decision for decision in logged.decisions if decision.bundle == line.bundle), None)
         return "taken, not split" if split is None else "chosen"
     if line.word == "not-one-boundary":
         return f"not-one-boundary: {', '.join(cut_texts(line.boundaries))}"
@@ -260,7 +260,7 @@ def _explains(verdict: CycleVerdict, line: CycleLine, logged: LoggedCycle) -> bo
     """Whether a verdict is the recorded one, with the same children if it is a split."""
     if _recorded(line, logged) != _modelled(verdict):
         return False
-    split = next((one for one in logged.decisions if one.bundle == line.bundle), None)
+    split = next((decision for decision in logged.decisions if decision.bundle == line.bundle), None)
     return split is None or split.children == tuple(str(child) for child in verdict.children)
 
 

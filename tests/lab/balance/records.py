@@ -63,7 +63,7 @@ def balance_records(scenario: Mapping[str, Any], folder: Folder, problems: list[
         letter = name.removeprefix("log-").partition(".")[0]
         texts[letter] = words
         leader += _leader_lines(words)
-        logged = tuple(replace(one, at_ms=(one.at_ms - zero_ms) % _DAY_MS) for one in _cycles(words))
+        logged = tuple(replace(cycle, at_ms=(cycle.at_ms - zero_ms) % _DAY_MS) for cycle in _cycles(words))
         if logged:
             by_broker[letter] = logged
     return BalanceRecords(

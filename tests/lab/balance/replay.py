@@ -104,13 +104,13 @@ def replay_modular(events: Sequence[ModularEvent], settings: BrokerSettings) -> 
     """
     memory = LeaderMemory()
     lists: dict[str, NamespaceBundles] = {}
-    found: list[ReplayedReport] = []
+    results: list[ReplayedReport] = []
     for place, event in enumerate(events):
         if isinstance(event, BundlesChanged):
             lists[event.bundles.namespace] = event.bundles
         elif isinstance(event, AveragesStored):
             memory = sampled(memory)
-            found.append(ReplayedReport(place, "", None, (), (), memory.averages))
+            results.append(ReplayedReport(place, "", None, (), (), memory.averages))
         elif isinstance(event, BrokerLeft):
             memory = broker_left(memory, event.broker)
         else:
@@ -127,8 +127,8 @@ def replay_modular(events: Sequence[ModularEvent], settings: BrokerSettings) -> 
                     _split_ahead(bundle, lists, events[place + 1 :], event.at_ms + MOMENT_MS)
                 else:
                     dropped.append(bundle)
-            found.append(ReplayedReport(place, event.report.broker, decision, tuple(tried), tuple(dropped), averages))
-    return tuple(found)
+            results.append(ReplayedReport(place, event.report.broker, decision, tuple(tried), tuple(dropped), averages))
+    return tuple(results)
 
 
 def _is_bundle(bundle: str, lists: Mapping[str, NamespaceBundles]) -> bool:
@@ -180,12 +180,12 @@ def replay_extensible(
     [0, 0, 0, 0, 0, 0, 1, 1]
     """
     memories: dict[str, SplitMemory] = {}
-    found: list[ReplayedCycle] = []
+    results: list[ReplayedCycle] = []
     for broker, observation in observations:
         memory, decision = cycle(memories.get(broker, SplitMemory()), observation, settings, limits, behaviour)
         memories[broker] = memory
-        found.append(ReplayedCycle(broker, decision, memory))
-    return tuple(found)
+        results.append(ReplayedCycle(broker, decision, memory))
+    return tuple(results)
 
 
 SAME_MOMENT_MS = 700

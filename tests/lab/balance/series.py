@@ -140,11 +140,11 @@ def decode_series(data: bytes, source: str = "") -> Decoded[Series]:
         for problem in line.problems
     )
     series = Series(
-        tuple(sorted((one for one in entries if isinstance(one, WrittenReport)), key=lambda one: one.order)),
-        tuple(sorted((one for one in entries if isinstance(one, WrittenAverages)), key=lambda one: one.order)),
-        tuple(sorted((one for one in entries if isinstance(one, WrittenList)), key=lambda one: one.order)),
-        tuple(sorted((one for one in entries if isinstance(one, SeenTopics)), key=lambda one: one.at_ms)),
-        tuple(one for one in entries if isinstance(one, SeenRemoval)),
+        tuple(sorted((entry for entry in entries if isinstance(entry, WrittenReport)), key=lambda one: one.order)),
+        tuple(sorted((entry for entry in entries if isinstance(entry, WrittenAverages)), key=lambda one: one.order)),
+        tuple(sorted((entry for entry in entries if isinstance(entry, WrittenList)), key=lambda one: one.order)),
+        tuple(sorted((entry for entry in entries if isinstance(entry, SeenTopics)), key=lambda one: one.at_ms)),
+        tuple(entry for entry in entries if isinstance(entry, SeenRemoval)),
         sum(line.is_other for line in lines),
     )
     return Decoded(series, problems, len(problems))

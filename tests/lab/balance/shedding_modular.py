@@ -191,8 +191,8 @@ class SheddingComparison:
         self.state = read(self.leader, self.state, tuple(self.reports.values()), self.owned)
 
     def _pick(self, bundle: str, placement: Placement) -> str:
-        wanted = self.wanted.get(bundle)
-        return wanted if wanted in placement.answers else placement.answers[0]
+        expected = self.wanted.get(bundle)
+        return expected if expected in placement.answers else placement.answers[0]
 
     def _compare_averages(self, stored: _Stored) -> None:
         for entry in stored.entries:
@@ -212,7 +212,10 @@ class SheddingComparison:
         )
         self.ledger.compare(StepFact.SHED_CYCLE, "cycle", *ends, _RULE)
         values = [
-            each.value for verdict in cycle.plan.verdicts for each in verdict.bundles if each.outcome == "unloaded"
+            bundle.value
+            for verdict in cycle.plan.verdicts
+            for bundle in verdict.bundles
+            if bundle.outcome == "unloaded"
         ]
         for number, one in enumerate(logged.found):
             other = values[number] if number < len(values) else math.nan

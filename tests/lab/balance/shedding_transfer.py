@@ -102,11 +102,11 @@ class TransferComparison:
             known.reset, known.reset_at_ms, known.top = True, at_ms, ()
 
     def _loads(self) -> dict[str, PublishedLoad]:
-        found: dict[str, PublishedLoad] = {}
+        results: dict[str, PublishedLoad] = {}
         for broker, known in self.brokers.items():
             report = known.published
             if report is not None and not known.reset:
-                found[broker] = PublishedLoad(
+                results[broker] = PublishedLoad(
                     broker,
                     report.load,
                     report.throughput_average,
@@ -114,7 +114,7 @@ class TransferComparison:
                     report.throughput_out,
                     report.updated_at_ms,
                 )
-        return found
+        return results
 
     def _compare_report(self, line: LoggedReport) -> None:
         broker = self.brokers[line.broker]
@@ -184,25 +184,29 @@ class TransferComparison:
 
     def _compare_decisions(self, logged: LoggedUnloadCycle, cycle: TransferCycle) -> None:
         said = sorted(logged.decisions or ())
-        modelled = sorted((each.bundle, each.source, each.target or "", each.reason) for each in cycle.decisions)
+        modelled = sorted(
+            (decision.bundle, decision.source, decision.target or "", decision.reason) for decision in cycle.decisions
+        )
         ends = _text(said) or logged.skip or "nothing", _text(modelled) or cycle.skip or "nothing"
         self.ledger.compare(StepFact.TRANSFER_CYCLE, "cycle", *ends, _RULE)
-        order = ", ".join(logged.decided), ", ".join(each.bundle for each in cycle.decisions)
+        order = ", ".join(logged.decided), ", ".join(decision.bundle for decision in cycle.decisions)
         if logged.decided:
             self.ledger.compare(StepFact.TRANSFER_ORDER, "cycle", *order, _RULE)
         for number, ((percent, kbytes), pair) in enumerate(zip(logged.offloads, cycle.pairs, strict=False), 1):
             offload = (pair.fuller_load - pair.emptier_load) / 2 * 100
-            wanted = pair.wanted_bytes_per_sec / 1024
+            expected = pair.wanted_bytes_per_sec / 1024
             # The percent comes from loads that were printed with two decimals as well.
-            near = math.isclose(offload, percent, abs_tol=2 * _PRINTED) and math.isclose(wanted, kbytes, rel_tol=0.005)
+            near = math.isclose(offload, percent, abs_tol=2 * _PRINTED) and math.isclose(
+                expected, kbytes, rel_tol=0.005
+            )
             text = f"{percent:.2f} %, {kbytes:.2f} kB/s"
-            modelled_text = text if near else f"{offload:.2f} %, {wanted:.2f} kB/s"
+            modelled_text = text if near else f"{offload:.2f} %, {expected:.2f} kB/s"
             self.ledger.compare(StepFact.TRANSFER_AMOUNT, f"pair {number}", text, modelled_text, _RULE)
         stops = [
-            (each.bundle, each.outcome)
+            (bundle.bundle, bundle.outcome)
             for pair in cycle.pairs
-            for each in pair.bundles
-            if each.outcome in ("too-large", "last-one")
+            for bundle in pair.bundles
+            if bundle.outcome in ("too-large", "last-one")
         ]
         for number, said_stop in enumerate(logged.stopped):
             stop = stops[number] if number < len(stops) else ("none", "")

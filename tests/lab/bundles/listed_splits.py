@@ -37,9 +37,9 @@ def compare_listed_splits(
         ]
         # One request can be made again: first the one that agrees in everything.
         agreeing = [
-            one
-            for one in candidates
-            if (one.request.positions, one.request.status) == (listed.positions, listed.status)
+            candidate
+            for candidate in candidates
+            if (candidate.request.positions, candidate.request.status) == (listed.positions, listed.status)
         ]
         same = next(iter(agreeing or candidates), None)
         if same is not None:

@@ -66,7 +66,9 @@ def compare_form(
         modelled.behaviour.key_shared_order == "recently-joined"
         or settings.subscriptionKeySharedUseClassicPersistentImplementation
     )
-    forms = {ARRAYS for one in consumers if one.range_arrays} | {TEXTS for one in consumers if one.range_texts}
+    forms = {ARRAYS for consumer in consumers if consumer.range_arrays} | {
+        TEXTS for consumer in consumers if consumer.range_texts
+    }
     if forms:
         expected = (TEXTS if classic else ARRAYS,)
         rule = f"the {'classic' if classic else 'current'} dispatcher, Pulsar {modelled.behaviour.label}"

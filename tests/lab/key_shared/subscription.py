@@ -96,7 +96,7 @@ class ModelledSubscription:
 
     def leave(self, who: str) -> None:
         """Let a consumer go; when it is the last, nothing stops the subscription any longer."""
-        gone = next((one for one in self.selector.consumers if self._ids[one.consumer_id] == who), None)
+        gone = next((consumer for consumer in self.selector.consumers if self._ids[consumer.consumer_id] == who), None)
         if gone is None:
             return
         self.times_left += 1

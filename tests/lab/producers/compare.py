@@ -15,7 +15,7 @@ from engine.verify.report import Ledger, Rules
 from tests.lab.client_errors import error_stem
 from tests.lab.facts import StepFact
 from tests.lab.folder import shared
-from tests.lab.producers.model import GIVEN_NAME, Listed, ModelledProducers, Seen, Sent
+from tests.lab.producers.model import GIVEN_NAME, Evidence, Listed, ModelledProducers, Sent
 from tests.lab.producers.steps import ACCEPTED, ProducerStep
 from tests.lab.scenario import Answer, Recording, Step
 
@@ -45,7 +45,7 @@ class ProducersComparison:
         """Do what a step does and compare what it says, with the first statistics of the topic in it."""
         if not self._on or step.producers is None:
             return
-        answer = next((one for one in step.answers if self._is_of_topic(one)), None)
+        answer = next((answer for answer in step.answers if self._is_of_topic(answer)), None)
         shown: PublishedPartitions | None = None
         if answer is not None:
             decoded = _decode(answer.data, answer.file)
@@ -78,7 +78,8 @@ class ProducersComparison:
             return
         partitions = _by_index(shown, self._recording.partitions)
         listed: Listed = {
-            at: tuple(one.producer_name or "" for one in topic.publishers) for at, topic in partitions.items()
+            at: tuple(publisher.producer_name or "" for publisher in topic.publishers)
+            for at, topic in partitions.items()
         }
         self._start(step, now, listed, self._model)
         self._compare_messages(now, self._send(now, self._model))
@@ -100,10 +101,12 @@ class ProducersComparison:
             return
         self._has_started = True
         if listed:
-            model.close_absent(listed, [one.name for one in now.starts if one.name is not None and now.result is None])
-        seen = self._seen(step, now, listed)
+            model.close_absent(
+                listed, [start.name for start in now.starts if start.name is not None and now.result is None]
+            )
+        evidence = self._evidence(step, now, listed)
         for start in now.starts:
-            name, refused = model.start(start, seen)
+            name, refused = model.start(start, evidence)
             self._compare_answer(now, name, refused)
         self._compare_given(model.claim_names(listed))
         if now.producer_name is not None and len(now.starts) == 1 and model.shown_name() is not None:
@@ -111,16 +114,16 @@ class ProducersComparison:
             sides = now.producer_name, model.shown_name()
             self._ledger.compare(StepFact.PRODUCER_NAME, self._recording.topic, *sides, rule)
 
-    def _seen(self, step: Step, now: ProducerStep, listed: Listed) -> Seen:
+    def _evidence(self, step: Step, now: ProducerStep, listed: Listed) -> Evidence:
         """What this step and those up to the next start show of the one producer that starts in it."""
         if len(now.starts) != 1:
-            return Seen(listed)
+            return Evidence(listed)
         following: list[ProducerStep] = []
         for later in self._recording.steps[self._recording.steps.index(step) + 1 :]:
             if later.producers is None or later.producers.starts:
                 break
             following.append(later.producers)
-        return Seen(
+        return Evidence(
             listed,
             now.producer_name,
             tuple(partition for later in following for partition in later.keyless_partitions),
@@ -234,7 +237,10 @@ class ProducersComparison:
     def _compare_partition(self, at: int, topic: PublishedTopic, model: ModelledProducers) -> None:
         subject = f"{self._recording.topic}-partition-{at}"
         modelled = model.publishers(at)
-        names = tuple(one.producer_name for one in topic.publishers), tuple(one.producer_name for one in modelled)
+        names = (
+            tuple(publisher.producer_name for publisher in topic.publishers),
+            tuple(one.producer_name for one in modelled),
+        )
         rule = "what each producer has opened by now; without the flag first, then by name"
         if not self._ledger.compare(StepFact.PRODUCER_PARTITIONS, subject, *names, rule):
             return

@@ -36,10 +36,10 @@ def taken(path: Path, told: FileContext | None = None) -> tuple[Rows, str]:
 
 def aside(rows: Rows) -> Counter[str]:
     """Rows set aside, by table."""
-    found: Counter[str] = Counter()
+    counter: Counter[str] = Counter()
     for row in rows.quarantine:
-        found[row[4]] += row[5]
-    return found
+        counter[row[4]] += row[5]
+    return counter
 
 
 def adds_up(rows: Rows) -> bool:
@@ -62,12 +62,12 @@ def written(folder: Path, value: object, name: str = "broker-stats.json") -> Pat
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_recording_gives_the_topics_that_read_answers_finds(folder: str) -> None:
     """And of each topic the same numbers from the same file."""
-    found = find_answers(RECORDINGS / folder)
-    told = contexts_of(found.files)
+    answers = find_answers(RECORDINGS / folder)
+    contexts = contexts_of(answers.files)
     ours: dict[tuple[str, str], Any] = {}
-    for file in found.files:
+    for file in answers.files:
         rows = Rows()
-        outcome = take_file(rows, file.path, file.name, told[file.name])
+        outcome = take_file(rows, file.path, file.name, contexts[file.name])
         # The recordings list their requests; those collections of single answers do not.
         assert outcome.outcome != WAITING or folder in ("versions", "versions-generated")
         assert adds_up(rows)
@@ -273,9 +273,9 @@ def test_a_bundle_that_is_nested_too_deep_costs_only_itself(tmp_path: Path) -> N
     (tmp_path / "b1").mkdir()
     (tmp_path / "b1" / "load-report.json").write_text(report)
     files = find_answers(tmp_path).files
-    (told,) = contexts_of(files).values()
-    assert told.broker == "b1:8080"
-    rows, _ = taken(tmp_path / "b1" / "load-report.json", told)
+    (result,) = contexts_of(files).values()
+    assert result.broker == "b1:8080"
+    rows, _ = taken(tmp_path / "b1" / "load-report.json", result)
     assert [row[0] for row in rows.bundle_reports] == ["t/n/0x80000000_0xffffffff"]
     assert aside(rows) == {"bundle_reports": 1}
     assert adds_up(rows)
@@ -287,8 +287,8 @@ def test_a_mirror_of_the_admin_api_gives_the_topics_that_the_engine_reads(sample
     expected = read_answers(folder)
     rows = Rows()
     files = find_answers(folder).files
-    told = contexts_of(files)
-    outcomes = {file.name: take_file(rows, file.path, file.name, told[file.name]).outcome for file in files}
+    contexts = contexts_of(files)
+    outcomes = {file.name: take_file(rows, file.path, file.name, contexts[file.name]).outcome for file in files}
     assert set(outcomes.values()) <= {READ, OF_NO_USE}
     assert rows.quarantine == []
     best = {row[0]: row for row in sorted(rows.topics, key=lambda row: row[-2] != "broker-stats")}
@@ -298,8 +298,8 @@ def test_a_mirror_of_the_admin_api_gives_the_topics_that_the_engine_reads(sample
     }
     last = {(row[0], row[1]): row for row in rows.subscriptions if row[-1] == best[row[1]][-1]}
     for name, facts in expected.topics.items():
-        for each in facts.subscriptions:
-            assert last[each.name, name][6] == len(each.consumers)
+        for subscription in facts.subscriptions:
+            assert last[subscription.name, name][6] == len(subscription.consumers)
     assert {row[0] for row in rows.boundary_lists} == set(expected.bundles)
 
 
@@ -328,8 +328,8 @@ def test_a_mirror_of_the_admin_api_names_what_its_answers_are_about(tmp_path: Pa
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     files = find_answers(tmp_path / "dump").files
-    told = contexts_of(files)
-    outcomes = {file.name: take_file(rows, file.path, file.name, told[file.name]).outcome for file in files}
+    contexts = contexts_of(files)
+    outcomes = {file.name: take_file(rows, file.path, file.name, contexts[file.name]).outcome for file in files}
     assert set(outcomes.values()) == {READ, OF_NO_USE}
     assert [row[0] for row in rows.topics] == ["persistent://t/n/a b"]
     assert [row[0] for row in rows.boundary_lists] == ["t/n"]

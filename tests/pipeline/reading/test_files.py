@@ -1,4 +1,4 @@
-"""Which files are looked into, in which order, and what they are told by their neighbours."""
+"""Which files are read, in which order, and what they learn from their neighbours."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def report(broker: str) -> dict[str, object]:
 def test_files_come_at_any_depth_in_natural_order_and_without_the_result(tmp_path: Path) -> None:
     for name in ("b/10-x.json", "b/9-x.json.gz", "a/x.json.zst", "notes.txt", ".hidden.json", "out/import.json"):
         put(tmp_path, name)
-    found = find_answers(tmp_path, tmp_path / "out")
-    assert [file.name for file in found.files] == ["a/x.json.zst", "b/9-x.json.gz", "b/10-x.json"]
-    assert [file.position for file in found.files] == [0, 1, 2]
-    assert found.passed_over == 2
+    answers = find_answers(tmp_path, tmp_path / "out")
+    assert [file.name for file in answers.files] == ["a/x.json.zst", "b/9-x.json.gz", "b/10-x.json"]
+    assert [file.position for file in answers.files] == [0, 1, 2]
+    assert answers.passed_over == 2
 
 
 def test_one_file_can_be_named(tmp_path: Path) -> None:
@@ -73,16 +73,16 @@ def test_what_cannot_be_looked_at_is_reported_and_the_rest_is_found(tmp_path: Pa
     (tmp_path / "in" / "here" / "same.json").symlink_to("x.json")
     os.mkfifo(tmp_path / "in" / "pipe.json")
     (tmp_path / "in" / os.fsdecode(b"\xff.json")).write_text("{}")
-    found = find_answers(tmp_path / "in")
-    assert [file.name for file in found.files] == ["\\udcff.json", "here/same.json", "here/x.json"]
-    assert found.passed_over == 1
-    told = {problem.source: problem.reason for problem in found.problems}
-    assert told.keys() == {"dead.json", "round.json", "here/up"}
-    assert "leads nowhere" in told["dead.json"] and "not followed" in told["here/up"]
-    assert "cannot be read" in told["round.json"]
-    advice = {problem.source: problem.advice for problem in found.problems}
+    answers = find_answers(tmp_path / "in")
+    assert [file.name for file in answers.files] == ["\\udcff.json", "here/same.json", "here/x.json"]
+    assert answers.passed_over == 1
+    reported = {problem.source: problem.reason for problem in answers.problems}
+    assert reported.keys() == {"dead.json", "round.json", "here/up"}
+    assert "leads nowhere" in reported["dead.json"] and "not followed" in reported["here/up"]
+    assert "cannot be read" in reported["round.json"]
+    advice = {problem.source: problem.advice for problem in answers.problems}
     assert "remove the link" in advice["dead.json"] and "permissions" in advice["round.json"]
-    for file in found.files:
+    for file in answers.files:
         assert Path(file.path).read_text() == "{}"
 
 
@@ -114,8 +114,8 @@ def test_the_broker_is_that_of_the_load_report_beside_the_statistics(tmp_path: P
     put(tmp_path, "one/load-report.json", report("north"))
     put(tmp_path, "broker-7/broker-stats-topics.json")
     put(tmp_path, "broker-stats-topics-x.json")
-    told = contexts_of(find_answers(tmp_path).files)
-    named = {name: one.broker for name, one in told.items() if "broker-stats" in name}
+    contexts = contexts_of(find_answers(tmp_path).files)
+    named = {name: one.broker for name, one in contexts.items() if "broker-stats" in name}
     assert named == {
         "two/broker-stats-topics-a.json": "east:8080",
         "two/broker-stats-topics-b.json": "west:8080",
@@ -133,16 +133,16 @@ def test_the_subject_of_an_answer_comes_from_the_recording_the_file_name_or_the_
     put(tmp_path, "bundles/n2-bundles.json")
     put(tmp_path, "bundles/stats-b.json")
     files = {file.name: file for file in find_answers(tmp_path).files}
-    told = contexts_of(list(files.values()))
-    assert told["rec/7-x.json"].about == "t/n"
-    assert told["persistent%3A%2F%2Ft%2Fn%2Fa-stats.json"].about == "persistent://t/n/a"
-    assert told["bundles/n2-bundles.json"].about == ""
+    contexts = contexts_of(list(files.values()))
+    assert contexts["rec/7-x.json"].about == "t/n"
+    assert contexts["persistent%3A%2F%2Ft%2Fn%2Fa-stats.json"].about == "persistent://t/n/a"
+    assert contexts["bundles/n2-bundles.json"].about == ""
     waiting = [
         (files["bundles/n2-bundles.json"], AnswerKind.BUNDLES),
         (files["bundles/stats-b.json"], AnswerKind.TOPIC_STATS),
     ]
-    found = subjects_of(waiting, {"brokers": {"t/n1", "t/n2"}}, {"brokers": {"persistent://t/n1/b"}})
-    assert found == {"bundles/n2-bundles.json": "t/n2", "bundles/stats-b.json": "persistent://t/n1/b"}
+    subjects = subjects_of(waiting, {"brokers": {"t/n1", "t/n2"}}, {"brokers": {"persistent://t/n1/b"}})
+    assert subjects == {"bundles/n2-bundles.json": "t/n2", "bundles/stats-b.json": "persistent://t/n1/b"}
 
 
 def test_in_a_mirror_what_was_asked_without_consumers_is_read_before_what_has_them(tmp_path: Path) -> None:
@@ -152,9 +152,9 @@ def test_in_a_mirror_what_was_asked_without_consumers_is_read_before_what_has_th
         path = tmp_path / below / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}")
-    found = [file.name.removeprefix(f"{below}/") for file in find_answers(tmp_path).files]
-    assert found.index("x/stats@excludeConsumers=true.json") < found.index("x/stats.json")
-    assert found.index("x/stats.json") < found.index("x/stats@getPreciseBacklog=true.json")
+    result = [file.name.removeprefix(f"{below}/") for file in find_answers(tmp_path).files]
+    assert result.index("x/stats@excludeConsumers=true.json") < result.index("x/stats.json")
+    assert result.index("x/stats.json") < result.index("x/stats@getPreciseBacklog=true.json")
 
 
 def test_a_moment_is_that_of_the_folder_else_that_of_the_file(tmp_path: Path) -> None:

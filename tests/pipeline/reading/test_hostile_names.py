@@ -42,9 +42,9 @@ def test_boundaries_of_a_namespace_with_a_shell_command_are_set_aside(tmp_path: 
     (tmp_path / "01-bundles.json").write_text(json.dumps({"boundaries": ["0x00000000", "0xffffffff"]}))
     rows, outcomes = Rows(), {}
     files = find_answers(tmp_path).files
-    told = contexts_of(files)
+    contexts = contexts_of(files)
     for file in files:
-        outcomes[file.name] = take_file(rows, file.path, file.name, told[file.name]).outcome
+        outcomes[file.name] = take_file(rows, file.path, file.name, contexts[file.name]).outcome
     assert outcomes["01-bundles.json"] == READ
     assert rows.boundary_lists == []
     assert ("scenario.json", "$.steps[0].answers[0].request") in quarantined(rows)
@@ -82,21 +82,21 @@ def test_topic_lists_keep_the_names_that_can_be(tmp_path: Path) -> None:
 def test_consumer_lists_of_impossible_subscriptions_are_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "lists.csv"
     path.write_text(f'subscription,consumer,namespace\ns,a,t/n\ns,b,"{EVIL}"\n ,c,t/n\n')
-    lists, told = read_consumer_lists(path)
+    lists, result = read_consumer_lists(path)
     assert list(lists) == [("t/n", "s")]
-    assert [row[2] for row in told] == [3, 4]
+    assert [row[2] for row in result] == [3, 4]
     path = tmp_path / "lists.json"
     path.write_text(json.dumps({" ": ["a"], "s": ["b"]}))
-    lists, told = read_consumer_lists(path)
+    lists, result = read_consumer_lists(path)
     assert list(lists) == [("", "s")]
-    assert len(told) == 1
+    assert len(result) == 1
 
 
 def test_events_of_impossible_namespaces_are_set_aside(tmp_path: Path) -> None:
     events = [{"key": "a", "namespace": "t/n", "subscription": "s"}, {"key": "b", "namespace": EVIL}, {"key": "c"}]
     (tmp_path / "trace.jsonl").write_text("\n".join(map(json.dumps, events)))
-    found, account = read(tmp_path)
-    assert sorted(key for _, key, _ in found) == [b"a", b"c"]
+    result, account = read(tmp_path)
+    assert sorted(key for _, key, _ in result) == [b"a", b"c"]
     assert account.good == 2
 
 

@@ -28,7 +28,7 @@ FILES = {
 
 
 @pytest.fixture
-def both(place: StorePath, tmp_path: Path) -> tuple[StorePath, Path]:
+def stored_twice(place: StorePath, tmp_path: Path) -> tuple[StorePath, Path]:
     for name, data in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
@@ -36,22 +36,22 @@ def both(place: StorePath, tmp_path: Path) -> tuple[StorePath, Path]:
     return place, tmp_path
 
 
-def test_the_same_files_are_found_in_the_same_order(both: tuple[StorePath, Path]) -> None:
-    there, here = (find_answers(folder, folder / "out") for folder in both)
+def test_the_same_files_are_found_in_the_same_order(stored_twice: tuple[StorePath, Path]) -> None:
+    there, here = (find_answers(folder, folder / "out") for folder in stored_twice)
     assert [file.name for file in there.files] == ["9-x.json", "10-x.json", "deep/er/a.json.gz"]
-    sizes = [[(each.name, each.size_bytes) for each in found.files] for found in (there, here)]
+    sizes = [[(file.name, file.size_bytes) for file in found.files] for found in (there, here)]
     assert sizes[0] == sizes[1]
     assert there.passed_over == here.passed_over == 3
-    assert [file.name for file in find_answers(both[0] / "9-x.json").files] == ["9-x.json"]
+    assert [file.name for file in find_answers(stored_twice[0] / "9-x.json").files] == ["9-x.json"]
     with pytest.raises(InputError):
-        find_answers(both[0] / "nothing")
+        find_answers(stored_twice[0] / "nothing")
 
 
-def test_a_file_is_read_out_of_what_it_is_packed_in(both: tuple[StorePath, Path]) -> None:
-    for folder in both:
+def test_a_file_is_read_out_of_what_it_is_packed_in(stored_twice: tuple[StorePath, Path]) -> None:
+    for folder in stored_twice:
         file = find_answers(folder / "deep").files[0]
         assert read_answer(file.path, file.name) == (b'{"a": 1}', ())
-    data, problems = read_answer(both[0] / "gone.json", "gone.json")
+    data, problems = read_answer(stored_twice[0] / "gone.json", "gone.json")
     assert data is None and [problem.advice for problem in problems] == ["check its permissions"]
 
 
@@ -77,11 +77,11 @@ def test_of_a_file_that_is_too_large_no_more_than_the_limit_is_fetched(
     assert fetched.taken == 1001
 
 
-def test_traces_have_the_same_pieces_and_rows(both: tuple[StorePath, Path]) -> None:
-    told = []
-    for folder in both:
+def test_traces_have_the_same_pieces_and_rows(stored_twice: tuple[StorePath, Path]) -> None:
+    result = []
+    for folder in stored_twice:
         pieces, problems = find_traces(folder, folder / "out")
         account = TraceAccount()
         rows = [table.to_pydict() for piece in pieces for table in read_piece(piece, account, spread=False)]
-        told.append(([(piece.name, piece.first, piece.last) for piece in pieces], problems, rows))
-    assert told[0] == told[1] and len(told[0][2]) == 2
+        result.append(([(piece.name, piece.first, piece.last) for piece in pieces], problems, rows))
+    assert result[0] == result[1] and len(result[0][2]) == 2

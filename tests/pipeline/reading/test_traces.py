@@ -1,4 +1,4 @@
-"""Key traces in every form: the key is what the broker would hash, and what is wrong is counted and told."""
+"""Key traces in every form: the key is what the broker would hash, and what is wrong is counted and reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read(source: Path, *, spread: bool = True) -> tuple[list[tuple[str, bytes, i
 
 def expected(events: list[dict[str, Any]]) -> list[tuple[str, bytes, int]]:
     """What the plain engine says, one event at a time."""
-    found = []
+    result = []
     for event in events:
         ordering = event.get("ordering_key")
         encoded = event.get("key_base64")
@@ -61,8 +61,8 @@ def expected(events: list[dict[str, Any]]) -> list[tuple[str, bytes, int]]:
             sequence_id=event.get("sequence_id"),
         )
         space = f"{event.get('namespace', '')}\n{event.get('subscription', '')}"
-        found.append((space, sticky_key(metadata).data, event.get("count", 1)))
-    return found
+        result.append((space, sticky_key(metadata).data, event.get("count", 1)))
+    return result
 
 
 def write(path: Path, events: list[dict[str, Any]]) -> None:
@@ -186,8 +186,8 @@ def test_lines_of_something_else_are_set_aside_and_are_no_events_without_a_key(t
     (tmp_path / "series.jsonl").write_text('{"t": 0.5, "path": "/a"}\n' * 3)
     rows, account = read(tmp_path)
     assert (rows, account.rows, account.good) == ([], 3, 0)
-    (told,) = account.quarantine()
-    assert (told[0], told[5]) == ("series.jsonl", 3) and "no line has any of ordering_key" in told[7]
+    (result,) = account.quarantine()
+    assert (result[0], result[5]) == ("series.jsonl", 3) and "no line has any of ordering_key" in result[7]
 
 
 @pytest.mark.parametrize("known", ["{}", '{"key": null}', '{"count": 1, "t": 0.5}', '{"key": "k"}'])

@@ -55,7 +55,7 @@ def answers(tmp_path: Path) -> Answers:
         subscription = {
             "type": "Failover",
             "activeConsumerName": consumers[0] if consumers else None,
-            "consumers": [{"consumerName": each} for each in consumers],
+            "consumers": [{"consumerName": consumer} for consumer in consumers],
         }
         document = {
             "msgRateIn": 1.0,  # brokers write it first

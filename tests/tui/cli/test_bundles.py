@@ -69,10 +69,14 @@ def test_forecast_names_the_topic_that_is_counted_and_not_listed(run: Run) -> No
 
 def test_forecast_answers_for_another_load_manager_growth_brokers_and_intervals(run: Run) -> None:
     words = ("forecast", "scene", "--load-manager", "extensible", "--brokers", "3", "--growth", "1.1", "--cycles", "6")
-    found = json.loads(run(*words, "--set", "loadBalancerSplitIntervalMinutes=2", "--json").out)
-    assert found["load_manager"] == "extensible" and len(found["brokers"]) == 3 and found["growth_per_cycle"] == 1.1
-    assert (found["next_split"]["cycle"], found["next_split"]["at_seconds"]) == (4, 480.0)
-    assert {tree["algorithm"] for tree in found["trees"]} == set(SPLIT_ALGORITHMS)
+    document = json.loads(run(*words, "--set", "loadBalancerSplitIntervalMinutes=2", "--json").out)
+    assert (
+        document["load_manager"] == "extensible"
+        and len(document["brokers"]) == 3
+        and document["growth_per_cycle"] == 1.1
+    )
+    assert (document["next_split"]["cycle"], document["next_split"]["at_seconds"]) == (4, 480.0)
+    assert {tree["algorithm"] for tree in document["trees"]} == set(SPLIT_ALGORITHMS)
 
 
 def test_curve_draws_both_rules_with_limit_and_cuts(run: Run) -> None:
@@ -86,21 +90,21 @@ def test_curve_draws_both_rules_with_limit_and_cuts(run: Run) -> None:
 
 
 def test_occupancy_counts_bundles_and_brokers(run: Run) -> None:
-    found = json.loads(run("occupancy", "scene", "--brokers", "3", "--json").out)
-    assert list(found["per_bundle"].values()) == [14, 14, 18, 15] and sum(found["per_broker"].values()) == 61
-    assert found["expected"]["brokers"] == 3
+    document = json.loads(run("occupancy", "scene", "--brokers", "3", "--json").out)
+    assert list(document["per_bundle"].values()) == [14, 14, 18, 15] and sum(document["per_broker"].values()) == 61
+    assert document["expected"]["brokers"] == 3
 
 
 def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
-    found = bundles_needed(100, 8)
+    result = bundles_needed(100, 8)
     assert json.loads(run("bundles-needed", "--topics", "100", "--brokers", "8", "--json").out)["bundles"] == (
-        found.bundles  # type: ignore[union-attr]
+        result.bundles  # type: ignore[union-attr]
     )
     assert run("bundles-needed", "--topics", "100", "--brokers", "8").out.startswith("34 bundles\n")
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("forecast", "scene", "--brokers", "0"), "--brokers: 0 brokers own no bundle"),
         (("forecast", "scene", "--cycles", "0"), "--cycles: 0 cycles"),
@@ -126,9 +130,9 @@ def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
         (("bundles-needed", "--topics", "9", "--brokers", "2", "--idle-share=-1"), "--idle-share: -1.0 is not a share"),
     ],
 )
-def test_what_cannot_be_answered_names_the_option(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_answered_names_the_option(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run(*words)
-    assert (ran.code, ran.out) == (2, "") and told in ran.err
+    assert (ran.code, ran.out) == (2, "") and message in ran.err
 
 
 def test_a_bandwidth_limit_that_overflows_is_reported_and_the_forecast_goes_on_as_brokers_do(run: Run) -> None:

@@ -43,9 +43,9 @@ def test_a_missed_goal_is_exit_code_1_and_in_every_report(run: Run, tmp_path: Pa
     cases = suite.findall(".//testcase")
     assert [len(case.findall("failure")) for case in cases] == [0, 1, 0]
     assert cases[1].attrib["line"] == "7"
-    (found,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
-    assert {rule["id"] for rule in found["tool"]["driver"]["rules"]} == set(GOALS)
-    (result,) = found["results"]
+    (outcome,) = json.loads((tmp_path / "out.sarif").read_text())["runs"]
+    assert {rule["id"] for rule in outcome["tool"]["driver"]["rules"]} == set(GOALS)
+    (result,) = outcome["results"]
     assert result["ruleId"] == "gaps"
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
     # Reports of an earlier run are replaced.
@@ -59,7 +59,7 @@ def test_no_other_file_is_overwritten(run: Run, tmp_path: Path) -> None:
         assert run("check", "plan.toml", option, "plan.toml").code == 2
     assert run("check", "plan.toml", "--junit", str(tmp_path)).code == 2
     assert (tmp_path / "plan.toml").read_text() == MISSED
-    assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["plan.toml"]
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["plan.toml"]
 
 
 @pytest.mark.parametrize("text", ["", "a = ", "[[topics]]\nname = 1\n", "[[subscriptions]]\nname='s'\ncount=1"])

@@ -1,4 +1,4 @@
-"""The user's own settings: what holds, what is told, and that options on the command line go before them."""
+"""The user's own settings: what is accepted, what is reported, and that options of the command line win."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 
 def test_a_file_that_is_not_there_sets_nothing(settings: Path) -> None:
-    found = read_config(settings)
-    assert (found.defaults, found.keys, found.problems) == ({}, {}, ())
-    assert read_config(settings / "below") == type(found)(settings / "below")
+    result = read_config(settings)
+    assert (result.defaults, result.keys, result.problems) == ({}, {}, ())
+    assert read_config(settings / "below") == type(result)(settings / "below")
 
 
 def test_the_example_holds_and_says_the_defaults(settings: Path) -> None:
     settings.write_text(EXAMPLE)
-    found = read_config(settings)
-    assert found.problems == ()
-    assert found.defaults == {
+    result = read_config(settings)
+    assert result.problems == ()
+    assert result.defaults == {
         "theme": "dark", "mono": False, "ascii_only": False, "no_animation": False, "no_journal": False,
         "max_input": "2GB",
     }  # fmt: skip
@@ -61,10 +61,10 @@ def test_the_example_holds_and_says_the_defaults(settings: Path) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_reported_and_the_rest_holds(settings: Path, text: str, problems: int) -> None:
     settings.write_text(f"journal = false\n{text}\n")
-    found = read_config(settings)
-    assert len(found.problems) == problems
+    result = read_config(settings)
+    assert len(result.problems) == problems
     if "nonsense" not in text and "[[" not in text:
-        assert found.defaults["no_journal"] is True
+        assert result.defaults["no_journal"] is True
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"x" * 1_000_001])

@@ -26,11 +26,11 @@ expect rule ring
 
 def test_the_list_as_json_has_name_title_and_what_each_shows(run: Run) -> None:
     ran = run("demo", "--json")
-    found = json.loads(ran.out)
+    document = json.loads(ran.out)
     assert (ran.code, ran.err) == (0, "")
-    assert [each["name"] for each in found] == list(SHIPPED_SCRIPTS)
-    assert all(each["title"] == shipped_script(each["name"]).title and len(each["about"]) > 20 for each in found)
-    assert found[0]["about"].endswith("as a broker recorded them.")
+    assert [each["name"] for each in document] == list(SHIPPED_SCRIPTS)
+    assert all(each["title"] == shipped_script(each["name"]).title and len(each["about"]) > 20 for each in document)
+    assert document[0]["about"].endswith("as a broker recorded them.")
     scripts = run("demo").out.partition("\n\n")[0]
     assert [line.split()[0] for line in scripts.splitlines()] == list(SHIPPED_SCRIPTS)
 
@@ -38,40 +38,40 @@ def test_the_list_as_json_has_name_title_and_what_each_shows(run: Run) -> None:
 def test_a_headless_run_as_json_tells_what_was_expected_and_what_came(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.ringside").write_text(FAILING)
     ran = run("demo", "mine.ringside", "--headless", "--json")
-    found = json.loads(ran.out)
+    document = json.loads(ran.out)
     assert ran.code == 1 and "expected partitions billing-0 = 3, but it is 100" in ran.err
-    assert (found["title"], found["about"]) == ("Two expectations, one is met", "The other is not.")
-    assert (found["expectations"], found["met"], found["failed_lines"]) == (3, 1, [6, 7, 8])
-    first, killed, second, rule = found["steps"]
+    assert (document["title"], document["about"]) == ("Two expectations, one is met", "The other is not.")
+    assert (document["expectations"], document["met"], document["failed_lines"]) == (3, 1, [6, 7, 8])
+    first, killed, second, rule = document["steps"]
     assert first["text"] == "max/mean partitions > 2"
     assert first["expected"] == {"met": True, "found": 10.0, "instead": None}
     assert killed["expected"] is None and killed["refused"]["message"] and killed["failures"]
     assert second["expected"] == {"met": False, "found": 100.0, "instead": "it is 100"}
     assert rule["expected"] == {"met": False, "found": None, "instead": "the rule is modulo"}
-    assert found["view"]["format"].startswith("ringside.dashboard/")
+    assert document["view"]["format"].startswith("ringside.dashboard/")
 
 
 def test_without_headless_json_is_what_the_screen_tells(run: Run) -> None:
-    told = json.loads(run("demo", "pip392", "--json").out)
-    assert told == json.loads(run("demo", "pip392", "--headless", "--json").out)["view"]
+    document = json.loads(run("demo", "pip392", "--json").out)
+    assert document == json.loads(run("demo", "pip392", "--headless", "--json").out)["view"]
 
 
 @pytest.mark.parametrize("name", ["keys-blocked", "producers-lazy", "three-splits"])
 def test_every_kind_of_story_is_printed_with_its_expectations(run: Run, name: str) -> None:
-    found = json.loads(run("demo", name, "--headless", "--json").out)
-    expected = [step for step in found["steps"] if step["kind"] == "expect"]
-    assert found["expectations"] == len(expected) > 0 and found["met"] == len(expected)
+    document = json.loads(run("demo", name, "--headless", "--json").out)
+    expected = [step for step in document["steps"] if step["kind"] == "expect"]
+    assert document["expectations"] == len(expected) > 0 and document["met"] == len(expected)
     compared = [step for step in expected if step["text"].split()[-2] in ("=", "<", ">", "<=", ">=", "!=")]
     assert compared and all(step["expected"]["found"] is not None for step in compared)
 
 
 def test_a_demo_that_is_wanted_is_opened_next(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = ["keys-blocked", "three-splits", ""]
+    expected = ["keys-blocked", "three-splits", ""]
     opened = []
 
     def ran(app: object) -> int:
         opened.append(app.store.timeline.source)  # type: ignore[attr-defined]
-        app.wanted_demo = wanted.pop(0)  # type: ignore[attr-defined]
+        app.wanted_demo = expected.pop(0)  # type: ignore[attr-defined]
         return 0
 
     monkeypatch.setattr(cli_screen, "run_screen", ran)

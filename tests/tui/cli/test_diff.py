@@ -13,7 +13,7 @@ from tests.tui.cli.conftest import Answers, Run
 DUMP = str(RECORDINGS / "f-inventory-2")
 
 
-def told(run: Run, *words: str) -> Any:
+def document_of(run: Run, *words: str) -> Any:
     ran = run("diff", *words, "--json")
     assert ran.code == 0, ran
     return json.loads(ran.out)
@@ -23,7 +23,7 @@ def test_two_dumps(run: Run, answers: Answers) -> None:
     partitions = [f"persistent://t/n/orders-partition-{at}" for at in range(6)]
     before = str(answers(["c-a", "c-b", "c-c"], partitions, "monday.json"))
     later = str(answers(["c-b", "c-c"], partitions, "tuesday.json"))
-    document = told(run, before, later)
+    document = document_of(run, before, later)
     [one] = document["subscriptions"]
     assert one["consumers_left"] == ["c-a"]
     assert document["sums"]["moved"] == one["verdict"]["moved"] == len(one["handovers"]) > 0
@@ -35,18 +35,18 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
     partitions = [f"persistent://t/n/orders-partition-{at}" for at in range(6)]
     before = str(answers(["c-a", "c-b", "c-c"], partitions, "monday.json"))
     later = str(answers(["c-b", "c-c", "c-d"], partitions, "tuesday.json"))
-    found = told(run, before, later)["reported"]
-    assert {(each["kind"], each["before"] or each["after"], each["topics"]) for each in found} >= {
+    result = document_of(run, before, later)["reported"]
+    assert {(each["kind"], each["before"] or each["after"], each["topics"]) for each in result} >= {
         ("left", "c-a", 6), ("joined", "c-d", 6),
     }  # fmt: skip
-    assert all(each["text"] for each in found)
-    assert told(run, before, later, "--subscription", "absent")["reported"] == []
+    assert all(each["text"] for each in result)
+    assert document_of(run, before, later, "--subscription", "absent")["reported"] == []
     assert "as brokers reported: nothing differs" in run("diff", before, before).out
 
 
 def test_a_hand_over_between_namesakes_is_named_and_no_count_is_made_up(run: Run, answers: Answers) -> None:
     dump = str(answers(["same", "same"], [f"persistent://t/n/orders-partition-{at}" for at in range(2)], "monday.json"))
-    rows = told(run, f"{dump}", "rule:ring")["subscriptions"][0]["handovers"]
+    rows = document_of(run, f"{dump}", "rule:ring")["subscriptions"][0]["handovers"]
     assert [(row["before"], row["after"]) for row in rows] == [("same", "same")]
     text = run("diff", dump, "rule:ring").out
     [line] = [line for line in text.splitlines() if line.lstrip().startswith("t/n/orders-partition-")]
@@ -56,35 +56,35 @@ def test_a_hand_over_between_namesakes_is_named_and_no_count_is_made_up(run: Run
 
 def test_a_change_was_not_reported_by_anybody(run: Run, answers: Answers) -> None:
     dump = str(answers(["c-a", "c-b"], ["persistent://t/n/x"], "monday.json"))
-    assert told(run, dump, "rule:ring")["reported"] is None
-    assert told(run, "rule:modulo", "rule:ring")["reported"] is None
+    assert document_of(run, dump, "rule:ring")["reported"] is None
+    assert document_of(run, "rule:modulo", "rule:ring")["reported"] is None
 
 
 def test_a_dump_beside_itself(run: Run) -> None:
-    document = told(run, DUMP, DUMP)
+    document = document_of(run, DUMP, DUMP)
     assert document["sums"]["moved"] == document["sums"]["worse"] == 0
     assert all(each["handovers"] == [] for each in document["subscriptions"])
 
 
 def test_rules_and_releases_of_one_state(run: Run) -> None:
-    rules = told(run, "rule:modulo", "rule:ring")
+    rules = document_of(run, "rule:modulo", "rule:ring")
     assert [each["name"] for each in rules["settings"]] == ["activeConsumerFailoverConsistentHashing"]
     assert rules["subscriptions"][0]["verdict"]["judgement"] == "better"
     dump = str(RECORDINGS / "a-failover-8p-hash")
-    older = told(run, dump, "release:2.10")
+    older = document_of(run, dump, "release:2.10")
     assert older["release_after"] != older["release_before"]
     assert older["sums"]["moved"] > 0
-    assert told(run, "rule:ring", "rule:ring", "--in", dump)["sums"]["moved"] == 0
+    assert document_of(run, "rule:ring", "rule:ring", "--in", dump)["sums"]["moved"] == 0
 
 
 def test_steps_of_a_journal(run: Run) -> None:
     assert run("--apply", "kill billing-0", "--apply", "add billing-0", "--once", "--journal", "kept.jsonl").code == 0
-    document = told(run, "step:0", "step:1", "--in", "kept.jsonl")
+    document = document_of(run, "step:0", "step:1", "--in", "kept.jsonl")
     [one] = document["subscriptions"]
     assert (one["consumers_left"], one["verdict"]["moved"]) == (["billing-0"], 100)
-    back = told(run, "step:0", "kept.jsonl", "--in", "kept.jsonl")
+    back = document_of(run, "step:0", "kept.jsonl", "--in", "kept.jsonl")
     assert back["sums"]["moved"] in (0, 100)  # by name it is the same consumer, by identity another one
-    applied = told(run, "kept.jsonl", "apply:kill billing-1")
+    applied = document_of(run, "kept.jsonl", "apply:kill billing-1")
     assert applied["subscriptions"][0]["consumers_left"] == ["billing-1"]
 
 

@@ -15,33 +15,33 @@ from tests.tui.cli.conftest import Run
 BUNDLE = "fleet/positions/0x40000000_0x60000000"
 
 
-def told(run: Run, *words: str) -> dict[str, Any]:
+def document_of(run: Run, *words: str) -> dict[str, Any]:
     ran = run("explain", "bundle", *words, "--json")
     assert ran.code == 0, ran.err
-    found: dict[str, Any] = json.loads(ran.out)
-    return found
+    document: dict[str, Any] = json.loads(ran.out)
+    return document
 
 
 def test_the_filter_that_leaves_a_broker_out_is_named_and_chances_add_up(run: Run) -> None:
-    found = told(run, BUNDLE)
-    assert (found["kind"], found["owner"], found["unload"]) == ("bundle", "broker-1:8080", "unloaded")
-    brokers = {each["broker"]: each for each in found["brokers"]}
+    result = document_of(run, BUNDLE)
+    assert (result["kind"], result["owner"], result["unload"]) == ("bundle", "broker-1:8080", "unloaded")
+    brokers = {each["broker"]: each for each in result["brokers"]}
     # The first broker has four bundles of the namespace, the others one or two.
     assert (brokers["broker-1:8080"]["outcome"], brokers["broker-1:8080"]["filter"]) == ("filtered", "fewest-bundles")
-    assert sum(each["chance"] for each in found["brokers"]) == pytest.approx(1)
-    assert all(each["outcome"] == "candidate" for each in found["brokers"] if each["chance"])
+    assert sum(each["chance"] for each in result["brokers"]) == pytest.approx(1)
+    assert all(each["outcome"] == "candidate" for each in result["brokers"] if each["chance"])
 
 
 def test_without_that_filter_the_strategy_compares_all(run: Run) -> None:
-    found = told(run, BUNDLE, "--set", "loadBalancerDistributeBundlesEvenlyEnabled=false")
-    assert {each["outcome"] for each in found["brokers"]} == {"candidate"}
-    least = min(found["brokers"], key=lambda each: each["long_term_msgs_per_sec"])
-    assert (least["chance"], found["reason"]) == (1.0, "least")
+    result = document_of(run, BUNDLE, "--set", "loadBalancerDistributeBundlesEvenlyEnabled=false")
+    assert {each["outcome"] for each in result["brokers"]} == {"candidate"}
+    least = min(result["brokers"], key=lambda each: each["long_term_msgs_per_sec"])
+    assert (least["chance"], result["reason"]) == (1.0, "least")
 
 
 def test_a_bundle_that_stays_says_what_its_broker_is(run: Run) -> None:
-    found = told(run, "ring/shed/0x20000000_0x40000000", str(RECORDINGS / "g-shed-modular-uniform"))
-    assert (found["shedder"], found["unload"], found["broker_verdict"]) == (
+    result = document_of(run, "ring/shed/0x20000000_0x40000000", str(RECORDINGS / "g-shed-modular-uniform"))
+    assert (result["shedder"], result["unload"], result["broker_verdict"]) == (
         "UniformLoadShedder", None, "below-threshold",
     )  # fmt: skip
 
@@ -54,9 +54,9 @@ def test_isolation_forbids(run: Run, tmp_path: Path) -> None:
     limits = {"policy_type": "min_available", "parameters": {"min_limit": "1", "usage_threshold": "80"}}
     only = {"namespaces": ["ring/.*"], "primary": ["192.0.2.1"], "secondary": [], "auto_failover_policy": limits}
     (folder / "namespaceIsolationPolicies.json").write_bytes(msgspec.json.encode({"only": only}))
-    found = told(run, "0x20000000_0x40000000", str(folder))
-    assert [each["outcome"] for each in found["brokers"]] == ["not-permitted"] * 2
-    assert found["reason"] == "no-candidates"
+    result = document_of(run, "0x20000000_0x40000000", str(folder))
+    assert [each["outcome"] for each in result["brokers"]] == ["not-permitted"] * 2
+    assert result["reason"] == "no-candidates"
 
 
 @pytest.mark.parametrize(
@@ -73,34 +73,34 @@ UNEVEN = (*EXTENSIBLE, "--set", "loadBalancerBrokerLoadTargetStd=0.1")
 
 
 def test_the_extensible_manager_draws_among_the_brokers_clearly_below_the_mean(run: Run) -> None:
-    found = told(run, BUNDLE, *EXTENSIBLE)
-    assert (found["load_manager"], found["strategy"]) == ("extensible", "LeastResourceUsageWithWeight")
-    loads = {each["broker"]: each["compared"] for each in found["brokers"]}
+    result = document_of(run, BUNDLE, *EXTENSIBLE)
+    assert (result["load_manager"], result["strategy"]) == ("extensible", "LeastResourceUsageWithWeight")
+    loads = {each["broker"]: each["compared"] for each in result["brokers"]}
     assert loads == pytest.approx(
         {"broker-1:8080": 0.775, "broker-2:8080": 0.3, "broker-3:8080": 0.25, "broker-4:8080": 0.1875}
     )
     # The mean is 37.8 %, and ten percent points less is the limit.
-    assert found["compared_limit"] == pytest.approx(sum(loads.values()) / 4 - 0.1)
-    chances = [each["chance"] for each in found["brokers"]]
+    assert result["compared_limit"] == pytest.approx(sum(loads.values()) / 4 - 0.1)
+    chances = [each["chance"] for each in result["brokers"]]
     assert chances == [0.0, 0.0, 0.5, 0.5]
-    assert (found["skipped"], found["broker_verdict"], found["destination"]) == ("HitCount", None, None)
+    assert (result["skipped"], result["broker_verdict"], result["destination"]) == ("HitCount", None, None)
 
 
 def test_the_first_cycle_that_acts_says_what_becomes_of_each_bundle(run: Run) -> None:
     """The threshold of hits is 3, so the fourth cycle in a row is the first that looks at pairs."""
-    moved = told(run, "shop/orders/0x80000000_0xa0000000", *UNEVEN)
+    moved = document_of(run, "shop/orders/0x80000000_0xa0000000", *UNEVEN)
     assert (moved["cycle"], moved["owner"], moved["broker_verdict"], moved["verdict"], moved["destination"]) == (
         4, "broker-1:8080", "moves", "moved", "broker-4:8080",
     )  # fmt: skip
     assert (moved["figure"], moved["limit"]) == pytest.approx((0.775, 0.1875))
-    late = told(run, BUNDLE, *UNEVEN)
+    late = document_of(run, BUNDLE, *UNEVEN)
     assert (late["verdict"], late["destination"]) == ("not-looked-at", None)
-    at_once = told(run, BUNDLE, *UNEVEN, "--set", "loadBalancerSheddingConditionHitCountThreshold=0")
+    at_once = document_of(run, BUNDLE, *UNEVEN, "--set", "loadBalancerSheddingConditionHitCountThreshold=0")
     assert at_once["cycle"] == 1
 
 
 def test_a_bundle_of_the_emptier_broker_of_a_pair_stays(run: Run) -> None:
-    taken = told(run, "fleet/positions/0x20000000_0x40000000", *UNEVEN)
+    taken = document_of(run, "fleet/positions/0x20000000_0x40000000", *UNEVEN)
     assert (taken["broker_verdict"], taken["verdict"]) == ("takes", None)
 
 
@@ -112,18 +112,18 @@ def test_a_bundle_of_the_emptier_broker_of_a_pair_stays(run: Run) -> None:
     ],
 )
 def test_the_extensible_manager_says_why_it_looks_at_nothing(run: Run, settings: tuple[str, ...], skipped: str) -> None:
-    found = told(run, BUNDLE, *UNEVEN, *(word for each in settings for word in ("--set", each)))
-    assert (found["skipped"], found["broker_verdict"], found["verdict"]) == (skipped, None, None)
+    result = document_of(run, BUNDLE, *UNEVEN, *(word for each in settings for word in ("--set", each)))
+    assert (result["skipped"], result["broker_verdict"], result["verdict"]) == (skipped, None, None)
 
 
 def test_a_broker_at_its_maximum_of_topics_is_filtered_for_good(run: Run) -> None:
     """The extensible manager takes nobody back where a filter leaves no broker over; the modular one does."""
     at_most = ("--set", "loadBalancerBrokerMaxTopics=100")
-    found = told(run, BUNDLE, *EXTENSIBLE, *at_most)
-    by_broker = {each["broker"]: (each["outcome"], each["filter"]) for each in found["brokers"]}
+    result = document_of(run, BUNDLE, *EXTENSIBLE, *at_most)
+    by_broker = {each["broker"]: (each["outcome"], each["filter"]) for each in result["brokers"]}
     assert by_broker["broker-1:8080"] == ("filtered", "topics")
-    assert [each["outcome"] for each in found["brokers"]][1:] == ["candidate"] * 3
-    nobody = told(run, BUNDLE, *EXTENSIBLE, "--set", "loadBalancerBrokerMaxTopics=10")
+    assert [each["outcome"] for each in result["brokers"]][1:] == ["candidate"] * 3
+    nobody = document_of(run, BUNDLE, *EXTENSIBLE, "--set", "loadBalancerBrokerMaxTopics=10")
     assert {(each["outcome"], each["filter"]) for each in nobody["brokers"]} == {("filtered", "topics")}
     assert nobody["reason"] == "no-candidates"
 
@@ -142,19 +142,19 @@ def test_the_page_has_a_line_for_each_broker(run: Run) -> None:
 
 
 def test_what_is_too_little_to_move_and_what_an_unload_interrupts_is_counted(run: Run) -> None:
-    found = told(run, "shop/orders/0x00000000_0x10000000", "--scene", "uniform-never")
-    assert (found["measure"], found["figure"], found["limit"]) == ("msgs-difference", 800, 50)
-    assert (found["need"], found["need_measure"], found["least"]) == (160, "messages", 1000)
-    assert [each["of_namespace"] for each in found["brokers"]] == [6, 2]
-    assert found["interrupts"] == {
+    result = document_of(run, "shop/orders/0x00000000_0x10000000", "--scene", "uniform-never")
+    assert (result["measure"], result["figure"], result["limit"]) == ("msgs-difference", 800, 50)
+    assert (result["need"], result["need_measure"], result["least"]) == (160, "messages", 1000)
+    assert [each["of_namespace"] for each in result["brokers"]] == [6, 2]
+    assert result["interrupts"] == {
         "topics": 5, "producers": 5, "consumers": 5,
         "handovers": None, "draining_slots": None, "unacked_messages": None,
     }  # fmt: skip
 
 
 def test_statistics_of_topics_beside_the_reports_count_hand_overs(run: Run) -> None:
-    found = told(run, "0xc0000000_0xe0000000", str(RECORDINGS / "g-shed-modular-uniform"))["interrupts"]
-    assert (found["topics"], found["producers"], found["handovers"], found["draining_slots"]) == (1, 1, 1, 0)
+    result = document_of(run, "0xc0000000_0xe0000000", str(RECORDINGS / "g-shed-modular-uniform"))["interrupts"]
+    assert (result["topics"], result["producers"], result["handovers"], result["draining_slots"]) == (1, 1, 1, 0)
 
 
 @pytest.mark.parametrize("words", [(BUNDLE,), ("shop/orders/0x00000000_0x10000000", "--scene", "uniform-never")])
@@ -166,9 +166,9 @@ def test_the_page_fits_80_columns(run: Run, words: tuple[str, ...]) -> None:
 
 def test_a_topic_without_a_subscription_has_a_bundle_and_a_broker(run: Run) -> None:
     ran = run("explain", "t-1", str(RECORDINGS / "g-shed-modular-uniform"), "--json")
-    found = json.loads(ran.out)
-    assert (found["kind"], found["topic"], found["bundle"]) == (
+    document = json.loads(ran.out)
+    assert (document["kind"], document["topic"], document["bundle"]) == (
         "unsubscribed", "persistent://ring/shed/t-1", "0xa0000000_0xc0000000",
     )  # fmt: skip
-    assert found["broker"] in {"127.0.0.1:39025", "127.0.0.1:47845"}
-    assert found["unload"]["producers"] == 1
+    assert document["broker"] in {"127.0.0.1:39025", "127.0.0.1:47845"}
+    assert document["unload"]["producers"] == 1

@@ -1,4 +1,4 @@
-"""``ringside explain key`` tells every step from a key to its consumer, and takes keys of every kind."""
+"""``ringside explain key`` shows every step from a key to its consumer, and takes keys of every kind."""
 
 from __future__ import annotations
 
@@ -28,36 +28,38 @@ ABC = ("--consumers", "a,b,c")
 def test_the_owner_is_the_one_of_the_selector(run: Run, words: tuple[str, ...], selector: object, key: str) -> None:
     ran = run("explain", "key", key, *ABC, *words, "--json")
     assert (ran.code, ran.err) == (0, "")
-    told = json.loads(ran.out)["explanation"]
-    data = bytes.fromhex(told["slot"]["key"])
+    result = json.loads(ran.out)["explanation"]
+    data = bytes.fromhex(result["slot"]["key"])
     assert data == (b"\xff\x00" if key.startswith("hex:") else key.encode())
-    assert told["owner"]["consumer_id"] == owner_of_key(selector, data)  # type: ignore[arg-type]
-    assert len(told["heirs"]) == 2
+    assert result["owner"]["consumer_id"] == owner_of_key(selector, data)  # type: ignore[arg-type]
+    assert len(result["heirs"]) == 2
 
 
 def test_text_and_json_tell_the_same_facts(run: Run) -> None:
     page = " ".join(run("explain", "key", "order-1", *ABC).out.split())
-    told = json.loads(run("explain", "key", "order-1", *ABC, "--json").out)
-    step = told["explanation"]["slot"]
-    for fact in (step["raw_hash"], step["hash_value"], step["slot"], told["explanation"]["point"]["point"]):
+    document = json.loads(run("explain", "key", "order-1", *ABC, "--json").out)
+    step = document["explanation"]["slot"]
+    for fact in (step["raw_hash"], step["hash_value"], step["slot"], document["explanation"]["point"]["point"]):
         assert str(fact) in page
-    assert f"owner {told['explanation']['owner']['name']} (#" in page
-    assert told["sentence"] in page
-    assert told["mode"] in page
+    assert f"owner {document['explanation']['owner']['name']} (#" in page
+    assert document["sentence"] in page
+    assert document["mode"] in page
 
 
 def test_an_empty_key_is_a_key_and_no_key_is_another_thing(run: Run) -> None:
-    def told(*words: str) -> tuple[str, str]:
+    def key_and_source(*words: str) -> tuple[str, str]:
         document = json.loads(run("explain", "key", *words, "--json").out)
         return document["key"], document["source"]
 
-    assert told("") == ("", "partition key")
-    assert told("--ordering-key", "") == ("", "ordering key")
-    assert told("--no-key") == ("NONE_KEY", "no key")
+    assert key_and_source("") == ("", "partition key")
+    assert key_and_source("--ordering-key", "") == ("", "ordering key")
+    assert key_and_source("--no-key") == ("NONE_KEY", "no key")
     producer = ("--producer", "p", "--sequence", "0")
-    assert told(*producer) == told("--no-key", *producer) == ("p-0", "producer name and sequence id")
-    assert told(*producer, "--pulsar", "3.0.7") == ("NONE_KEY", "no key")
-    assert told("", *producer) == ("", "partition key")
+    assert (
+        key_and_source(*producer) == key_and_source("--no-key", *producer) == ("p-0", "producer name and sequence id")
+    )
+    assert key_and_source(*producer, "--pulsar", "3.0.7") == ("NONE_KEY", "no key")
+    assert key_and_source("", *producer) == ("", "partition key")
 
 
 def test_a_key_that_was_given_as_bytes_is_read_as_java_reads_it(run: Run) -> None:
@@ -132,7 +134,7 @@ def test_a_saved_session_tells_who_waits_for_whom(run: Run, session: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "named"),
     [
         (["key"], "which key?"),
         (["key", "x", "absent"], "absent: no such file"),
@@ -155,9 +157,9 @@ def test_a_saved_session_tells_who_waits_for_whom(run: Run, session: Path) -> No
     ],
     ids=lambda value: repr(" ".join(value)) if isinstance(value, list) else "",
 )
-def test_a_wrong_value_is_2_and_names_the_option(run: Run, words: list[str], told: str) -> None:
+def test_a_wrong_value_is_2_and_names_the_option(run: Run, words: list[str], named: str) -> None:
     ran = run("explain", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert named in ran.err
     assert "Traceback" not in ran.err
     assert "unexpected" not in ran.err

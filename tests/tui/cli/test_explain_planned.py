@@ -32,15 +32,15 @@ def test_the_active_consumer_is_the_brokers(
     consumers = ("--consumers", ",".join(NAMES), "--pulsar", release, "--flag", state)
     ran = run("explain", topic, *words, *consumers, "--json")
     assert ran.code == 0
-    told = json.loads(ran.out)
+    document = json.loads(ran.out)
     full = f"persistent://{topic}"
     connected = tuple(Connected(at, name, 0) for at, name in enumerate(NAMES))
     expected = active_consumers(connected, (full,), flag=flag, release=Release(version_of(release)), murmur=ring_hash)[
         full
     ]
-    assert told["topic"] == full
-    assert told["why"]["choice"]["active"]["consumer_id"] == expected
-    assert told["bundle_hash"] == crc32(full.encode())
+    assert document["topic"] == full
+    assert document["why"]["choice"]["active"]["consumer_id"] == expected
+    assert document["bundle_hash"] == crc32(full.encode())
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ def test_the_next_consumers_of_a_recorded_shared_subscription_are_explained(run:
     folder = str(dump("slow-consumer-a", tmp_path / "dump"))
     ran = run("explain", "payments", folder)
     assert (ran.code, ran.err) == (0, "")
-    told = json.loads(run("explain", "payments", folder, "--json").out)
-    assert told["next"] == ["node-1", "node-2", "node-3"]
+    document = json.loads(run("explain", "payments", folder, "--json").out)
+    assert document["next"] == ["node-1", "node-2", "node-3"]
     page = " ".join(ran.out.split())
-    for turn in told["turns"]:
+    for turn in document["turns"]:
         assert f"{turn['consumer']} {turn['permits']:,} {turn['unacked']:,} can be next" in page
     named = run("explain", "payments", folder, "--subscription", "mailer")
     assert named == ran
@@ -30,22 +30,24 @@ def test_the_next_consumers_of_a_recorded_shared_subscription_are_explained(run:
 def test_the_way_from_an_exclusive_topic_to_its_broker_is_explained(run: Run) -> None:
     """Its bundle by CRC-32 among the recorded boundaries, that bundle's broker, and what unloading it interrupts."""
     topic = "persistent://ring/shared/topic-12"
-    told = json.loads(run("explain", topic, str(RECORDINGS / "g-two-brokers"), "--json").out)
-    assert told["kind"] == "turn"
-    lower, _, upper = told["bundle"].partition("_")
+    document = json.loads(run("explain", topic, str(RECORDINGS / "g-two-brokers"), "--json").out)
+    assert document["kind"] == "turn"
+    lower, _, upper = document["bundle"].partition("_")
     assert int(lower, 16) <= zlib.crc32(topic.encode()) < int(upper, 16)
     reported = gzip.decompress((RECORDINGS / "g-two-brokers" / "25-load-report-b.json.gz").read_bytes())
     report = json.loads(reported)
-    assert f"ring/shared/{told['bundle']}" in report["bundles"]
-    assert told["broker"] == report["webServiceUrl"].removeprefix("http://")
-    assert told["unload"]["topics"] == told["unload"]["handovers"] > 0
+    assert f"ring/shared/{document['bundle']}" in report["bundles"]
+    assert document["broker"] == report["webServiceUrl"].removeprefix("http://")
+    assert document["unload"]["topics"] == document["unload"]["handovers"] > 0
 
 
 def test_a_subscription_that_is_stopped_has_nobody_next(run: Run, tmp_path: Path) -> None:
     folder = str(dump("subscription-unacked-limit-a", tmp_path / "dump"))
-    told = json.loads(run("explain", "sessions", folder, "--json").out)
-    assert (told["kind"], told["type"], told["next"]) == ("turn", "Shared", [])
-    assert {turn["why_not"] for turn in told["turns"]} == {"the subscription holds too many unacknowledged messages"}
+    document = json.loads(run("explain", "sessions", folder, "--json").out)
+    assert (document["kind"], document["type"], document["next"]) == ("turn", "Shared", [])
+    assert {turn["why_not"] for turn in document["turns"]} == {
+        "the subscription holds too many unacknowledged messages"
+    }
 
 
 def test_key_shared_is_sent_on_and_an_unknown_topic_is_met_with_a_near_one(run: Run, tmp_path: Path) -> None:

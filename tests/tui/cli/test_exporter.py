@@ -46,13 +46,13 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server() -> Iterator[MetricsServer]:
-    with MetricsServer("127.0.0.1", 0, lambda: "# EOF\n") as made:
-        threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield made
-        made.shutdown()
+    with MetricsServer("127.0.0.1", 0, lambda: "# EOF\n") as result:
+        threading.Thread(target=result.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield result
+        result.shutdown()
 
 
-def asked(server: MetricsServer, method: str, path: str) -> tuple[int, str, bytes]:
+def response_to(server: MetricsServer, method: str, path: str) -> tuple[int, str, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
     connection.request(method, path)
     answer = connection.getresponse()
@@ -71,15 +71,15 @@ def asked(server: MetricsServer, method: str, path: str) -> tuple[int, str, byte
 def test_metrics_are_served_and_nothing_else(
     server: MetricsServer, method: str, path: str, status: int, kind: str, body: bytes | None
 ) -> None:
-    found = asked(server, method, path)
-    assert found[:2] == (status, kind)
+    result = response_to(server, method, path)
+    assert result[:2] == (status, kind)
     if body is not None:
-        assert found[2] == body
+        assert result[2] == body
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_nothing_can_be_changed(server: MetricsServer, method: str) -> None:
-    assert asked(server, method, "/metrics")[0] == 501
+    assert response_to(server, method, "/metrics")[0] == 501
 
 
 def test_a_client_that_sends_no_request_costs_nobody_else(server: MetricsServer) -> None:
@@ -88,7 +88,7 @@ def test_a_client_that_sends_no_request_costs_nobody_else(server: MetricsServer)
     assert connection.sock is not None
     connection.sock.sendall(b"\x00\xff no request\r\n\r\n")
     connection.close()
-    assert asked(server, "GET", "/metrics")[0] == 200
+    assert response_to(server, "GET", "/metrics")[0] == 200
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:9393", "[::]:1", "192.0.2.1:80", "example.org:80"])

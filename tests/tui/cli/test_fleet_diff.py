@@ -36,11 +36,11 @@ def document(run: Run, *words: str) -> Any:
 
 def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
-    found = document(run, before, after)
-    assert {**found["sums"], "lost_msg_rate": round(found["sums"]["lost_msg_rate"], 9)} == EXPECTED_SUMS
-    assert found["before"] == {"place": before, "run_id": MONDAY.run_id, "snapshot_time": "2026-11-23T06:00:00+00:00"}
-    assert found["after"]["run_id"] == TUESDAY.run_id and found["not_compared"] == []
-    billing, audit = found["moved"]
+    outcome = document(run, before, after)
+    assert {**outcome["sums"], "lost_msg_rate": round(outcome["sums"]["lost_msg_rate"], 9)} == EXPECTED_SUMS
+    assert outcome["before"] == {"place": before, "run_id": MONDAY.run_id, "snapshot_time": "2026-11-23T06:00:00+00:00"}
+    assert outcome["after"]["run_id"] == TUESDAY.run_id and outcome["not_compared"] == []
+    billing, audit = outcome["moved"]
     assert (billing["namespace"], billing["subscription"], billing["partitions"], billing["moved"]) == (
         NAMESPACE, "billing", 5, 3
     )  # fmt: skip
@@ -53,7 +53,7 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
         {"topic": topic(4), "before": "b", "after": "d"},
     ]
     assert audit["owners"] == [{"before": None, "after": "x", "partitions": 1}]
-    [worse], [better], [verdict] = found["worse"], found["better"], found["verdicts"]
+    [worse], [better], [verdict] = outcome["worse"], outcome["better"], outcome["verdicts"]
     assert (worse["subscription"], sorted(worse["worse"]), worse["better"]) == (
         "billing", ["idle", "lost_msg_rate", "max_over_even", "max_over_mean"], []
     )  # fmt: skip
@@ -62,12 +62,12 @@ def test_who_moved_what_got_worse_and_what_is_new(run: Run, tmp_path: Path) -> N
     assert (verdict["subscription"], verdict["before"]["verdict"], verdict["after"]["verdict"]) == (
         "keys", "CHANCE", "HOT_KEY"
     )  # fmt: skip
-    assert [(row["rule"], row["subscription"]) for row in found["new_findings"]] == [("failover-idle", "billing")]
-    assert [(row["rule"], row["subscription"]) for row in found["gone_findings"]] == [("failover-nobody", "audit")]
-    assert found["topics_appeared"] == [topic(5)]
-    assert found["subscriptions_appeared"] == [{"namespace": NAMESPACE, "subscription": "late"}]
-    assert found["subscriptions_vanished"] == [{"namespace": NAMESPACE, "subscription": "early"}]
-    assert (found["brokers_appeared"], found["brokers_vanished"]) == (["b-3", "b-4"], ["b-2"])
+    assert [(row["rule"], row["subscription"]) for row in outcome["new_findings"]] == [("failover-idle", "billing")]
+    assert [(row["rule"], row["subscription"]) for row in outcome["gone_findings"]] == [("failover-nobody", "audit")]
+    assert outcome["topics_appeared"] == [topic(5)]
+    assert outcome["subscriptions_appeared"] == [{"namespace": NAMESPACE, "subscription": "late"}]
+    assert outcome["subscriptions_vanished"] == [{"namespace": NAMESPACE, "subscription": "early"}]
+    assert (outcome["brokers_appeared"], outcome["brokers_vanished"]) == (["b-3", "b-4"], ["b-2"])
 
 
 def test_moments_as_spark_writes_them_are_of_utc(run: Run, tmp_path: Path) -> None:
@@ -147,9 +147,9 @@ def test_what_is_not_a_limit_is_refused(run: Run, tmp_path: Path, limit: str) ->
 def test_what_a_run_lacks_is_not_compared_and_nothing_is_claimed_of_it(run: Run, tmp_path: Path) -> None:
     before, after = both_days(tmp_path)
     shutil.rmtree(Path(after) / "findings")
-    found = document(run, before, after)
-    assert found["not_compared"] == ["findings"]
-    assert found["sums"]["new_findings"] is None and found["sums"]["moved"] == 4
+    outcome = document(run, before, after)
+    assert outcome["not_compared"] == ["findings"]
+    assert outcome["sums"]["new_findings"] is None and outcome["sums"]["moved"] == 4
     assert "findings:" not in run("fleet", "diff", before, after).out
     asked = run("fleet", "diff", before, after, "--fail-on", "new_findings>0")
     assert (asked.code, "findings" in asked.err) == (2, True)

@@ -1,4 +1,4 @@
-"""``ringside keys`` tells exactly what each consumer has, and whether an uneven spread is luck."""
+"""``ringside keys`` shows exactly what each consumer has, and whether an uneven spread is luck."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_recorded_subscription_is_read_with_its_ranges(run: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], "--consumers"),
         (["--of", "z", *ABC], "--of: no consumer is named 'z'; there is 'a', 'b', 'c'"),
@@ -186,7 +186,7 @@ def test_a_recorded_subscription_is_read_with_its_ranges(run: Run, tmp_path: Pat
     ids=lambda value: repr(" ".join(value))[:60] if isinstance(value, list) else "",
 )
 def test_a_wrong_value_is_2_and_names_the_option_or_the_place(
-    run: Run, tmp_path: Path, words: list[str], told: str
+    run: Run, tmp_path: Path, words: list[str], message: str
 ) -> None:
     for name, content in {
         "names": b"a\n",
@@ -202,7 +202,7 @@ def test_a_wrong_value_is_2_and_names_the_option_or_the_place(
         (tmp_path / name).write_bytes(content)
     ran = run("keys", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
     assert "unexpected" not in ran.err
 
@@ -223,8 +223,8 @@ def test_statistics_that_do_not_say_whose_they_are_get_their_topic_from_the_opti
     assert (refused.code, "--topic" in refused.err) == (2, True)
     ran = run("keys", path, "--topic", "persistent://t/n/x", "--json")
     assert [each["name"] for each in json.loads(ran.out)["consumers"]] == ["d-a", "d-b", "d-c"]
-    told = json.loads(run("explain", "key", "a", path, "--topic", "persistent://t/n/x", "--json").out)
-    assert told["explanation"]["owner"]["name"] == "d-b"
+    document = json.loads(run("explain", "key", "a", path, "--topic", "persistent://t/n/x", "--json").out)
+    assert document["explanation"]["owner"]["name"] == "d-b"
     assert run("keys", "--consumers", "a,b", "--topic", "persistent://t/n/x").code == 2
 
 
@@ -263,7 +263,7 @@ def counts_of(run: Run, *words: str) -> dict[str, int]:
         ("t.csv", b"producer_name,sequence_id,key\np,7,\np,8,k\n,,\n", {"p-7": 1, "k": 1, "NONE_KEY": 1}),
         ("t.csv", b"key,count\na,x\nb,-1\nc\n,\nd,4\n", {"NONE_KEY": 1, "d": 4}),
         ("t.txt", b"key\nuser,1\n", {"key": 1, "user,1": 1}),  # keys, one a line
-        ("t.csv", b"a,b\nc\n", {"a,b": 1, "c": 1}),  # no column tells a key
+        ("t.csv", b"a,b\nc\n", {"a,b": 1, "c": 1}),  # no column has a key
     ],
 )
 def test_a_trace_with_a_header_is_read_by_its_columns(
@@ -284,9 +284,13 @@ def test_rows_of_a_trace_that_are_no_events_are_reported_with_their_lines(run: R
 
 
 def test_a_column_that_may_be_the_count_and_is_not_read_is_reported(run: Run, tmp_path: Path) -> None:
-    for name, header, told in (("n.csv", b"key,n", 1), ("count.csv", b"key,count", 0), ("both.csv", b"key,count,n", 0)):
+    for name, header, result in (
+        ("n.csv", b"key,n", 1),
+        ("count.csv", b"key,count", 0),
+        ("both.csv", b"key,count,n", 0),
+    ):
         (tmp_path / name).write_bytes(header + b"\na" + b",5" * header.count(b",") + b"\n")
-        assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == told
+        assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == result
 
 
 def test_a_trace_of_several_subscriptions_is_refused(run: Run, tmp_path: Path) -> None:

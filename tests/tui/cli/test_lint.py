@@ -1,4 +1,4 @@
-"""``ringside lint`` tells what is wrong, ends as asked, and keeps talk apart from data."""
+"""``ringside lint`` reports what is wrong, exits as asked, and keeps messages apart from data."""
 
 from __future__ import annotations
 
@@ -129,26 +129,26 @@ def test_names_from_a_file_and_sticky_ranges_of_a_plan(run: Run, tmp_path: Path)
 def test_names_are_words_one_word_with_commas_a_text_file_or_standard_input(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = run("lint", "--names", "c-1,c-11,\u00e9").out
+    expected = run("lint", "--names", "c-1,c-11,\u00e9").out
     (tmp_path / "names").write_bytes("\ufeffc-1\r\nc-11\r\n\r\n\u00e9".encode())
     for words in (["c-1", "c-11", "\u00e9"], ["c-1,c-11,\u00e9"], ["names"]):
-        assert run("lint", *words).out == wanted
+        assert run("lint", *words).out == expected
     for words in (["-"], ["--names-from", "-"]):
         with (tmp_path / "names").open() as file:
             monkeypatch.setattr("sys.stdin", file)
-            assert run("lint", *words).out == wanted
+            assert run("lint", *words).out == expected
 
 
 def test_answers_from_standard_input_are_judged_as_from_a_file(
     run: Run, answers: Answers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = answers(["c", "c"], PARTITIONS)
-    wanted = run("lint", str(path), "--json", "--flag", "on")
+    expected = run("lint", str(path), "--json", "--flag", "on")
     with path.open() as file:
         monkeypatch.setattr("sys.stdin", file)
         ran = run("lint", "-", "--json", "--flag", "on")
-    assert wanted.code == ran.code == 1
-    assert json.loads(ran.out)["findings"] == json.loads(wanted.out)["findings"]
+    assert expected.code == ran.code == 1
+    assert json.loads(ran.out)["findings"] == json.loads(expected.out)["findings"]
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,10 @@ def test_the_place_of_what_is_nobody_s_alone_is_the_list_and_that_of_settings_al
 
 def test_a_saved_session_is_judged_as_it_stands(run: Run, tmp_path: Path) -> None:
     journal = tmp_path / "kept"
-    made = run(
+    result = run(
         "new", "--consumers", "2", "--once", "--journal", str(journal), "--apply", "add billing-1", "--flag", "on"
     )
-    assert made.code == 0
+    assert result.code == 0
     ran = run("lint", str(journal))
     assert (ran.code, "failover-duplicate-names" in ran.out) == (1, True)
 
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_one_file_is_reported_and_the_rest_is_judged(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], "name a FOLDER or FILE"),
         (["nowhere"], "no such file or folder"),
@@ -235,10 +235,10 @@ def test_what_is_wrong_with_one_file_is_reported_and_the_rest_is_judged(
     ],
     ids=str,
 )
-def test_what_cannot_be_used_ends_with_2_and_a_sentence(run: Run, words: list[str], told: str) -> None:
+def test_what_cannot_be_used_ends_with_2_and_a_sentence(run: Run, words: list[str], message: str) -> None:
     ran = run("lint", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err and "Traceback" not in ran.err
+    assert message in ran.err and "Traceback" not in ran.err
 
 
 def test_an_unknown_namespace_is_refused_with_the_known_ones(run: Run, answers: Answers) -> None:
@@ -255,17 +255,17 @@ def test_an_empty_folder_and_a_folder_of_other_files_are_reported(run: Run, tmp_
 
 
 @pytest.mark.parametrize(
-    ("boundaries", "told"),
+    ("boundaries", "message"),
     [(["0x00000010", "0x00000020"], "must be 0xffffffff"), (["0x00000000"] * 2 + ["0xffffffff"], "an empty range")],
 )
 def test_boundaries_that_make_no_bundles_are_reported_and_all_else_is_judged(
-    run: Run, answers: Answers, tmp_path: Path, boundaries: list[str], told: str
+    run: Run, answers: Answers, tmp_path: Path, boundaries: list[str], message: str
 ) -> None:
     answers(["c", "c"], PARTITIONS)
     (tmp_path / "t-n-bundles.json").write_text(json.dumps({"boundaries": boundaries}))
     ran = run("lint", str(tmp_path), "--flag", "on")
     assert (ran.code, "error failover-duplicate-names" in ran.out) == (1, True)
-    assert told in ran.err and "these bundles are not judged" in ran.err
+    assert message in ran.err and "these bundles are not judged" in ran.err
 
 
 def test_names_with_control_characters_stay_on_one_line(run: Run) -> None:
@@ -306,12 +306,12 @@ def test_what_blocks_in_answers_is_a_finding_with_its_numbers_and_can_be_asked_f
 ) -> None:
     dump("keyshared-lookahead-a", tmp_path / "dump")
     words = ["lint", "dump", "--json"]
-    found = json.loads(run(*words).out)["findings"]
-    assert [(each["rule"], each["severity"]) for each in found] == [
+    result = json.loads(run(*words).out)["findings"]
+    assert [(each["rule"], each["severity"]) for each in result] == [
         ("keyshared_lookahead", "error"),
         ("keyshared_no_permits", "error"),
     ]
-    assert (found[0]["numbers"]["limit"], found[0]["where"]["consumer"]) == (90, "app-2")
+    assert (result[0]["numbers"]["limit"], result[0]["where"]["consumer"]) == (90, "app-2")
     alone = json.loads(run(*words, "--rule", "keyshared_no_permits").out)["findings"]
     assert [each["rule"] for each in alone] == ["keyshared_no_permits"]
 

@@ -37,10 +37,10 @@ def test_an_example_is_of_its_command_and_can_be_parsed(name: str, example: str)
     command: click.Command | None = ringside
     rest = words[1:]
     while isinstance(command, click.Group):
-        found, command, rest = command.resolve_command(click.Context(command, parent=ctx), rest)
-        assert command is not None, found
+        result, command, rest = command.resolve_command(click.Context(command, parent=ctx), rest)
+        assert command is not None, result
         if not isinstance(command, click.Group):
-            ctx = command.make_context(found, rest, click.Context(ringside))
+            ctx = command.make_context(result, rest, click.Context(ringside))
     assert ctx is not None
 
 

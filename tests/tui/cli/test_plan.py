@@ -1,4 +1,4 @@
-"""``ringside plan`` tells how another number of nodes is brought about, and what stalls meanwhile."""
+"""``ringside plan`` shows how another number of nodes is reached, and what stalls meanwhile."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def test_good_lines_of_a_key_file_are_kept_and_the_others_reported_with_their_pl
     ran = run("plan", "--nodes", "4", "--to", "5", "--keys", "keys.txt", "--json")
     assert ran.code == 0
     assert json.loads(ran.out)["known_keys"] == 4  # a, b, the empty key, 00ff
-    for line, told in ((4, "hexadecimal"), (5, "hex:fffe"), (6, "tab")):
+    for line, result in ((4, "hexadecimal"), (5, "hex:fffe"), (6, "tab")):
         assert f"keys.txt:{line}: " in ran.err
-        assert told in ran.err
+        assert result in ran.err
 
 
 def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--to", "5"], "--nodes"),
         (["--nodes", "4"], "--to"),
@@ -132,9 +132,9 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
     ],
     ids=lambda value: repr(" ".join(value)) if isinstance(value, list) else "",
 )
-def test_a_wrong_value_is_2_and_names_the_option(run: Run, tmp_path: Path, words: list[str], told: str) -> None:
+def test_a_wrong_value_is_2_and_names_the_option(run: Run, tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "blank").write_text("\n\n")
     ran = run("plan", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err

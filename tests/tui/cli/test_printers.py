@@ -74,12 +74,12 @@ def test_positions_are_taken_in_decimal_and_hexadecimal(run: Run) -> None:
 
 def test_explain_goes_on_to_the_broker_and_to_what_an_unload_interrupts(run: Run) -> None:
     folder = str(RECORDINGS / "pip392-flag-on")
-    told = json.loads(run("explain", "topic-7", folder, "--json").out)
-    assert told["broker"] == "127.0.0.1:40983"
-    assert told["unload"] == {
+    document = json.loads(run("explain", "topic-7", folder, "--json").out)
+    assert document["broker"] == "127.0.0.1:40983"
+    assert document["unload"] == {
         "topics": 25, "producers": 25, "consumers": 250, "handovers": 25, "draining_slots": 0, "unacked_messages": 0,
     }  # fmt: skip
-    assert told["broker"] in run("explain", "topic-7", folder).out
+    assert document["broker"] in run("explain", "topic-7", folder).out
     planned = json.loads(run("explain", "persistent://t/n/x", "--consumers", "a,b", "--json").out)
     assert (planned["broker"], planned["unload"]) == (None, None)
 
@@ -106,5 +106,5 @@ def test_every_split_warning_has_a_sentence_without_holes() -> None:
 
     assert set(SENTENCES) == set(get_args(WarningCode))
     for code in SENTENCES:
-        told = warning_text(SplitWarning(code, "0x0_0x1", ("persistent://t/n/x",), (1,), "a_name", 1.0, 1.0))
-        assert "{" not in told
+        text = warning_text(SplitWarning(code, "0x0_0x1", ("persistent://t/n/x",), (1,), "a_name", 1.0, 1.0))
+        assert "{" not in text

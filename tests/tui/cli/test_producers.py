@@ -36,12 +36,12 @@ def test_once_tells_everything_in_words(run: Run) -> None:
 
 def test_json_has_the_same_facts(run: Run) -> None:
     steps = ("--apply", "producer send all times 2", "--apply", "producer send #1 key k0")
-    told = json.loads(run(*FEW, *steps, "--json").out)
-    assert told["format"] == "ringside.producers/1"
-    assert told["totals"]["broker_producers"] == sum(row["opened"] for row in told["producers"])
-    assert told["totals"]["sent_msgs"] == 7
+    document = json.loads(run(*FEW, *steps, "--json").out)
+    assert document["format"] == "ringside.producers/1"
+    assert document["totals"]["broker_producers"] == sum(row["opened"] for row in document["producers"])
+    assert document["totals"]["sent_msgs"] == 7
     page = run(*FEW, *steps, "--once").out
-    assert f"{told['totals']['broker_producers']} objects on brokers" in " ".join(page.split())
+    assert f"{document['totals']['broker_producers']} objects on brokers" in " ".join(page.split())
 
 
 def test_ascii_is_ascii(run: Run) -> None:
@@ -54,18 +54,18 @@ def test_nobody_yet_says_what_to_do(run: Run) -> None:
 
 
 def test_producers_of_an_opened_cluster_are_shown_where_they_are_asked_for(run: Run) -> None:
-    made = ("new", "--topics", "2", "--partitions", "4", "--consumers", "2")
+    result = ("new", "--topics", "2", "--partitions", "4", "--consumers", "2")
     steps = ("--apply", "producer add count 2 lazy on topic-1", "--once")
-    assert "consumers: 2" in run(*made, *steps).out
+    assert "consumers: 2" in run(*result, *steps).out
     for name in ("topic-1", "persistent://public/default/topic-1"):
-        page = run(*made, *steps, "--subscription", name).out
+        page = run(*result, *steps, "--subscription", name).out
         assert "producers: 2" in page and "also shown here: billing" in page
-    ran = run(*made, "--subscription", "topic-1", "--once")
+    ran = run(*result, "--subscription", "topic-1", "--once")
     assert ran.code == 2 and "no topic with producers, 'topic-1'" in ran.err
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--producers", "-1"), "producers is -1"),
         (("--producers", "3", "--partitions", "0"), "partitions is 0"),
@@ -82,9 +82,9 @@ def test_producers_of_an_opened_cluster_are_shown_where_they_are_asked_for(run: 
         (("--producers", "3", "--apply", "producer add partial 0"), "numPartitionsLimit should be greater"),
     ],
 )  # fmt: skip
-def test_a_wrong_value_names_the_field(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_a_wrong_value_names_the_field(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run("new", *words, "--once")
-    assert ran.code == 2 and told in ran.err and ran.out == ""
+    assert ran.code == 2 and message in ran.err and ran.out == ""
 
 
 def test_a_limit_above_the_partitions_is_taken_where_it_is_meant(run: Run) -> None:
@@ -103,11 +103,11 @@ HASHES: Final[dict[str, Callable[[str], int]]] = {
 @pytest.mark.parametrize("key", ["order-1", "é", "k17"])
 def test_the_route_is_the_hash_modulo_the_partitions(run: Run, client: str, key: str) -> None:
     ran = run("explain", "route", key, "--partitions", "7", "--client", client, "--json")
-    told = json.loads(ran.out)
-    assert told["partition"] == HASHES[client](key) % 7
+    document = json.loads(ran.out)
+    assert document["partition"] == HASHES[client](key) % 7
     page = run("explain", "route", key, "--partitions", "7", "--client", client).out
-    assert page.startswith(f"partition  {told['partition']} of 0 to 6\n")
-    for scheme, partition in told["elsewhere"].items():
+    assert page.startswith(f"partition  {document['partition']} of 0 to 6\n")
+    for scheme, partition in document["elsewhere"].items():
         assert f"({scheme}): partition {partition}" in " ".join(page.split())
 
 
@@ -120,7 +120,7 @@ def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "which key?"),
         (("k", "--no-key"), "which key?"),
@@ -129,22 +129,24 @@ def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
         (("k", "--client", "python", "--hashing", "Murmur3_32Hash"), "--hashing: the Python client does not hash"),
     ],
 )
-def test_a_route_that_cannot_be_asked_says_why(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_a_route_that_cannot_be_asked_says_why(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run("explain", "route", *words, "--partitions", "6")
-    assert ran.code == 2 and told in ran.err
+    assert ran.code == 2 and message in ran.err
     none = run("explain", "route", "k", "--partitions", "0")
     assert none.code == 2 and "partitions: " in none.err
 
 
 def test_a_growth_tells_what_moves_for_whom(run: Run) -> None:
-    told = json.loads(run("partitions", "--from", "6", "--to", "12", "--generated", "300", "--json").out)
-    by_name = {each["hashing"]: each for each in told["schemes"]}
+    document = json.loads(run("partitions", "--from", "6", "--to", "12", "--generated", "300", "--json").out)
+    by_name = {each["hashing"]: each for each in document["schemes"]}
     for name, hashed in (("JavaStringHash", HASHES["java"]), ("BoostHash", HASHES["python"])):
         moved = sum(hashed(f"key-{at}") % 6 != hashed(f"key-{at}") % 12 for at in range(300))
         assert (
-            by_name[name]["moved"] == moved == sum(each["before"][name] != each["after"][name] for each in told["keys"])
+            by_name[name]["moved"]
+            == moved
+            == sum(each["before"][name] != each["after"][name] for each in document["keys"])
         )
-    assert told["disagreeing"] == sum(each["clients_disagree"] for each in told["keys"])
+    assert document["disagreeing"] == sum(each["clients_disagree"] for each in document["keys"])
     page = run("partitions", "--from", "6", "--to", "12", "--key", "key-0", "--key", "hex:00ff").out
     assert "from 6 to 12 partitions, 2 keys" in page and "AP8=" in page
 
@@ -156,16 +158,16 @@ def test_without_a_growth_only_the_clients_are_compared(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--from", "6", "--to", "5"), "--to: partitions cannot be taken away: from 6 to 5"),
         (("--from", "0", "--to", "5"), "--from: 0 is below 1"),
         (("--from", "-3"), "--from: -3 is below 1"),
     ],
 )
-def test_partitions_that_cannot_be_name_the_option(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_partitions_that_cannot_be_name_the_option(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run("partitions", *words)
-    assert ran.code == 2 and told in ran.err
+    assert ran.code == 2 and message in ran.err
 
 
 @pytest.mark.parametrize("name", ["producers-lazy", "producers-partial"])

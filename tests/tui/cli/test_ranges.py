@@ -70,17 +70,17 @@ def test_it_is_said_what_one_node_more_moves_in_each_form(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "told"),
+    ("language", "message"),
     [
         ("java", "KeySharedPolicy node1 = KeySharedPolicy.stickyHashRange().ranges("),
         ("python", "node_1 = pulsar.ConsumerKeySharedPolicy("),
         ("go", "node1 := &pulsar.KeySharedPolicy{"),
     ],
 )
-def test_code_has_a_policy_for_each_node_that_is_wanted(run: Run, language: str, told: str) -> None:
+def test_code_has_a_policy_for_each_node_that_is_wanted(run: Run, language: str, message: str) -> None:
     every = run("ranges", "--nodes", "4", "--code", language).out
     alone = run("ranges", "--nodes", "4", "--node", "1", "--code", language).out
-    assert told in every
+    assert message in every
     assert alone.rstrip("\n") in every
     assert every.count("of 4, 100 points each") == 4
 
@@ -128,7 +128,7 @@ def test_nodes_that_no_key_is_left_for_and_keys_that_meet_are_named(run: Run) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--nodes", "4", "--points", "0"], "--points"),
         (["--nodes", "4", "--points", "-5"], "--points"),
@@ -153,8 +153,8 @@ def test_nodes_that_no_key_is_left_for_and_keys_that_meet_are_named(run: Run) ->
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_value_is_2_and_names_the_option(run: Run, words: list[str], told: str) -> None:
+def test_a_wrong_value_is_2_and_names_the_option(run: Run, words: list[str], message: str) -> None:
     ran = run("ranges", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err

@@ -19,7 +19,7 @@ from engine.balance.shedding.model import BrokerOutcome
 from engine.balance.splitting.loops import LoopKind
 from engine.balance.splitting.model import AttemptOutcome
 from engine.verify.report import FactKind
-from tests.engine.diagnosis.made import consumer, stats
+from tests.engine.diagnosis.answers import consumer, stats
 from tests.engine.scenarios.recordings import RECORDINGS
 from tests.schemas import DOCUMENTS, schema_of
 from tests.tui.cli.conftest import Run
@@ -190,8 +190,8 @@ def spoilt(document: Any) -> Iterator[tuple[str, Any]]:
     places += [(key, inner) for key, value in document.items() if isinstance(value, dict) for inner in value]
     for place in places:
         for label, change in (("gone", None), ("another type", object), ("misspelt", str)):
-            found = copy.deepcopy(document)
-            owner = found
+            result = copy.deepcopy(document)
+            owner = result
             for key in place[:-1]:
                 owner = owner[key]
             value = owner.pop(place[-1])
@@ -199,7 +199,7 @@ def spoilt(document: Any) -> Iterator[tuple[str, Any]]:
                 owner[place[-1]] = {"no": "such"} if not isinstance(value, dict) else 7
             elif change is str:
                 owner[place[-1] + "s"] = value
-            yield f"{'.'.join(place)} {label}", found
+            yield f"{'.'.join(place)} {label}", result
 
 
 OPEN = frozenset({"per_bundle", "per_broker", "view"})

@@ -240,7 +240,7 @@ def saved(folder: Path, changes: dict[str, Any], settings: dict[str, str] | None
     ],
     ids=["NaN", "infinity", "bundle names", "clock", "interval", "manager", "shedder"],
 )
-def test_bad_input_is_told_with_its_place_and_the_rest_is_kept(
+def test_bad_input_is_reported_with_its_place_and_the_rest_is_kept(
     run: Run, tmp_path: Path, changes: dict[str, Any], settings: dict[str, str], said: str
 ) -> None:
     folder = tmp_path / "reports"

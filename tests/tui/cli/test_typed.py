@@ -23,7 +23,7 @@ def test_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("explain", "route", "k", "--partitions", "10", "--partial", "100"), "give 1 to 10, or add --limit-above"),
         (("explain", "route", "k", "--partitions", "10", "--partial", "0"), "--partial: numPartitionsLimit should be"),
@@ -48,11 +48,11 @@ def test_examples() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_refusal_names_the_option(run: Run, tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+def test_a_refusal_names_the_option(run: Run, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     (tmp_path / "stats.json").write_bytes(gzip.decompress(STATS.read_bytes()))
     ran = run(*words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in " ".join(ran.err.split())
+    assert message in " ".join(ran.err.split())
 
 
 def test_limit_above_lets_a_limit_be_above_the_partitions(run: Run) -> None:
@@ -63,10 +63,10 @@ def test_limit_above_lets_a_limit_be_above_the_partitions(run: Run) -> None:
 @pytest.mark.parametrize("mode", ["Exclusive", "WaitForExclusive"])
 def test_producers_that_an_exclusive_topic_does_not_take_are_reported(run: Run, mode: str) -> None:
     words = ("new", "--producers", "3", "--access", mode)
-    told = f"2 of 3 producers cannot start as {mode}: "
-    assert told in " ".join(run(*words, "--once").out.split())
+    text = f"2 of 3 producers cannot start as {mode}: "
+    assert text in " ".join(run(*words, "--once").out.split())
     notices = json.loads(run(*words, "--json").out)["notices"]
-    assert [each["text"].startswith(told) for each in notices if each["code"] == REFUSED] == [True]
+    assert [notice["text"].startswith(text) for notice in notices if notice["code"] == REFUSED] == [True]
     assert "cannot start" not in run("new", "--producers", "3", "--once").out
     assert "cannot start" not in run("new", "--producers", "1", "--access", mode, "--once").out
 
@@ -87,9 +87,9 @@ def test_statistics_without_a_name_are_opened_as_those_of_the_topic_that_is_give
 
 def test_one_of_a_thing_is_in_the_singular(run: Run) -> None:
     ran = run("new", "--producers", "1", "--partitions", "1", "--once", "--apply", "producer send all")
-    one = " ".join(ran.out.split())
-    assert "made up: 1 producer on 1 partition, seed 0" in one and "1 of 1 partition used, 1 message published" in one
-    assert "busiest 1 producer, 0 without any" in one and "for 1 producer, each its own" in one
+    text = " ".join(ran.out.split())
+    assert "made up: 1 producer on 1 partition, seed 0" in text and "1 of 1 partition used, 1 message published" in text
+    assert "busiest 1 producer, 0 without any" in text and "for 1 producer, each its own" in text
     gap = " ".join(run("new", "--keys", "0", "--consumers", "0", "--mode", "sticky", "--once", "--apply",
                        "add a ranges 0-99,101-65535").out.split())  # fmt: skip
     assert "notice: 1 slot has no owner ([100,100])" in gap and "1 slot and 0 keys without an owner" in gap

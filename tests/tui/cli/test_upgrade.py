@@ -29,14 +29,14 @@ GAPPY = (
 """One consumer with a gap of 10,000 slots between its ranges, and nobody behind them."""
 
 
-def told(run: Run, *words: str) -> Any:
+def document_of(run: Run, *words: str) -> Any:
     ran = run("upgrade", *words, "--json")
     assert ran.code == 0, ran
     return json.loads(ran.out)
 
 
 def test_the_defaults_of_5_0_and_what_keeps_the_old_ones(run: Run) -> None:
-    document = told(run, DUMP, "--pulsar", "4.2.4", "--to", "5.0")
+    document = document_of(run, DUMP, "--pulsar", "4.2.4", "--to", "5.0")
     assert {each["name"]: (each["before"], each["after"].rpartition(".")[2]) for each in document["defaults"]} == {
         "keySharedLookAheadMsgInReplayThresholdPerConsumer": ("2000", "4000"),
         "keySharedLookAheadMsgInReplayThresholdPerSubscription": ("20000", "40000"),
@@ -55,14 +55,14 @@ def test_the_defaults_of_5_0_and_what_keeps_the_old_ones(run: Run) -> None:
 
 
 def test_a_setting_that_is_not_the_default_stays(run: Run) -> None:
-    document = told(run, DUMP, "--set", "defaultNumberOfNamespaceBundles=16", "--to", "5.0")
+    document = document_of(run, DUMP, "--set", "defaultNumberOfNamespaceBundles=16", "--to", "5.0")
     follows = {each["name"]: each["follows"] for each in document["defaults"]}
     assert follows["defaultNumberOfNamespaceBundles"] is False
     assert follows["keySharedLookAheadMsgInReplayThresholdPerConsumer"] is True
 
 
 def test_a_flag_that_was_ignored_begins_to_count(run: Run) -> None:
-    document = told(run, "--pulsar", "3.0.2", "--flag", "on", "--to", "5.0")
+    document = document_of(run, "--pulsar", "3.0.2", "--flag", "on", "--to", "5.0")
     assert document["difference"]["sums"]["moved"] > 0
     rule = next(each for each in document["rules"] if each["name"] == "knows_failover_consistent_hashing")
     assert (rule["subscriptions"], rule["keep"]) == (1, "activeConsumerFailoverConsistentHashing=false")
@@ -70,18 +70,18 @@ def test_a_flag_that_was_ignored_begins_to_count(run: Run) -> None:
 
 def test_gaps_that_are_no_longer_served_have_their_slots_counted(run: Run) -> None:
     steps = [word for line in GAPPY for word in ("--apply", line)]
-    document = told(run, "--pulsar", "4.0.0", "--to", "5.0", *steps)
+    document = document_of(run, "--pulsar", "4.0.0", "--to", "5.0", *steps)
     assert "sticky_gaps" in {each["name"] for each in document["rules"]}
     [gap] = document["gaps"]
     assert gap["after"] - gap["before"] == 10_000
-    back = told(run, "--pulsar", "5.0", "--to", "4.0.0", *steps)
+    back = document_of(run, "--pulsar", "5.0", "--to", "4.0.0", *steps)
     [gap_back] = back["gaps"]
     assert (gap_back["before"], gap_back["after"]) == (gap["after"], gap["before"])
     assert all(each["keep"] == "" for each in back["rules"])
 
 
 def test_a_release_beside_itself_changes_nothing(run: Run) -> None:
-    document = told(run, DUMP, "--pulsar", "4.2.4", "--to", "4.2.4")
+    document = document_of(run, DUMP, "--pulsar", "4.2.4", "--to", "4.2.4")
     assert document["rules"] == document["defaults"] == document["gaps"] == []
 
 
@@ -89,11 +89,11 @@ def test_a_release_beside_itself_changes_nothing(run: Run) -> None:
 def test_every_line_can_be_gone_to(run: Run, line: tuple[int, int]) -> None:
     version = f"{line[0]}.{line[1]}"
     assert not isinstance(behaviour_of(version), Rejection)
-    assert told(run, GAPS, "--to", version)["after"] == version
+    assert document_of(run, GAPS, "--to", version)["after"] == version
 
 
 def test_every_rule_has_a_meaning() -> None:
-    rules = {each.name for each in fields(ReleaseBehaviour)} | {f"load.{each.name}" for each in fields(LoadRules)}
+    rules = {field.name for field in fields(ReleaseBehaviour)} | {f"load.{field.name}" for field in fields(LoadRules)}
     defaults = {"label", "load", "look_ahead_defaults", "load.direct_memory_weight", "load.memory_weight"}
     assert {*_MEANINGS} == {name for name in rules - defaults if not name.startswith("load.default_")}
 

@@ -51,11 +51,11 @@ def test_escape_characters_in_names_are_never_printed_raw(
     words: tuple[str, ...], kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     main([*words, answers(tmp_path / f"answers{EVIL.replace('/', '')}", EVIL, kind)])
-    told = capfd.readouterr()
-    for text in (told.out, told.err):
+    printed = capfd.readouterr()
+    for text in (printed.out, printed.err):
         lines = text.replace("\n", "") if "--json" not in words else text.replace("\n", "").replace("\u202e", "")
         assert {char for char in lines if unicodedata.category(char) in HIDDEN} == set()
-    assert told.out or told.err
+    assert printed.out or printed.err
 
 
 @pytest.mark.parametrize("kind", ["Failover", "Key_Shared"])
@@ -65,10 +65,10 @@ def test_a_name_of_ten_kilobytes_is_shortened_in_text(
 ) -> None:
     name = "n" * 10_000
     main([*words, answers(tmp_path / "answers", name, kind)])
-    told = capfd.readouterr()
-    assert told.out or told.err
-    assert "n" * (LONGEST_WORD + 1) not in told.out + told.err
-    assert len(told.out + told.err) < 10_000
+    printed = capfd.readouterr()
+    assert printed.out or printed.err
+    assert "n" * (LONGEST_WORD + 1) not in printed.out + printed.err
+    assert len(printed.out + printed.err) < 10_000
 
 
 def test_json_keeps_a_name_of_ten_kilobytes_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -86,5 +86,5 @@ def test_controls_in_json_mean_the_same_escaped(tmp_path: Path, capfd: pytest.Ca
 
 def test_words_of_a_sentence_are_shortened_one_by_one() -> None:
     long = "x" * 5_000
-    told = safe_name(f"what {long} is")
-    assert told.startswith("what x") and told.endswith("x is") and len(told) == LONGEST_WORD + len("what  is")
+    result = safe_name(f"what {long} is")
+    assert result.startswith("what x") and result.endswith("x is") and len(result) == LONGEST_WORD + len("what  is")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.diagnosis.made import consumer, stats
+from tests.engine.diagnosis.answers import consumer, stats
 from tests.engine.diagnosis.samples import dump
 from tests.tui.cli.conftest import Run
 
@@ -55,11 +55,11 @@ def test_all_lists_every_subscription_the_worst_first(run: Run, tmp_path: Path) 
         shown["subscriptions"] = {f"of-{name}": shown["subscriptions"]["s"]}
         (place / "stats.json").write_text(json.dumps(shown))
     ran = run("why", str(tmp_path), "--all", "--json")
-    found = [
+    result = [
         (each["subscription"], [cause["id"] for cause in each["causes"]][:1])
         for each in json.loads(ran.out)["subscriptions"]
     ]
-    assert found == [("of-z", ["no_consumers"]), ("of-x", ["no_consumers"]), ("of-y", ["fine_idle"])]
+    assert result == [("of-z", ["no_consumers"]), ("of-x", ["no_consumers"]), ("of-y", ["fine_idle"])]
     assert ran.code == 1
     assert [line.split()[0] for line in run("why", str(tmp_path), "--all").out.splitlines()] == [
         "VERDICT",

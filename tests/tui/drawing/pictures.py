@@ -46,7 +46,7 @@ def ground_at(strips: list[Strip], row: int, column: int) -> ColorTriplet | None
 
 def colours_in(strips: list[Strip]) -> set[tuple[int, int, int]]:
     """All colours of glyphs that show, and of grounds."""
-    found: set[tuple[int, int, int]] = set()
+    result: set[tuple[int, int, int]] = set()
     for strip in strips:
         for segment in strip:
             style = segment.style
@@ -54,5 +54,5 @@ def colours_in(strips: list[Strip]) -> set[tuple[int, int, int]]:
                 continue
             shown = (style.color if segment.text.strip() else None, style.bgcolor)
             triplets = [colour.get_truecolor() for colour in shown if colour is not None]
-            found |= {(triplet.red, triplet.green, triplet.blue) for triplet in triplets}
-    return found
+            result |= {(triplet.red, triplet.green, triplet.blue) for triplet in triplets}
+    return result

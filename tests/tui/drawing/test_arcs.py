@@ -67,13 +67,13 @@ def test_hash_counts_are_the_counted_ones_and_cover_the_space(arcs: Arcs) -> Non
 @given(small_arcs())
 def test_merged_arcs_tell_the_same_owner_as_bisect_and_never_have_equal_neighbours(arcs: Arcs) -> None:
     starts, lengths, owners = merged(arcs)
-    told = {
+    reported = {
         (start + step) % SIZE: owner
         for start, length, owner in zip(starts.tolist(), lengths.tolist(), owners.tolist(), strict=True)
         for step in range(length)
     }
     assert int(lengths.sum()) == SIZE
-    assert told == {value: owner_by_bisect(arcs, value) for value in range(SIZE)}
+    assert reported == {value: owner_by_bisect(arcs, value) for value in range(SIZE)}
     assert len(owners) == 1 or all(owners != np.roll(owners, 1))
 
 
@@ -124,9 +124,9 @@ def test_arcs_that_make_no_sense_are_refused(points: list[int], owners: list[int
 def test_equal_arcs_made_lately_are_one_object_and_no_others_are() -> None:
     """What was derived from them is found again; the arrays handed in may change afterwards without changing them."""
     points, owners = np.array([3, 9], dtype=np.uint32), np.array([0, 1], dtype=np.int32)
-    made = arcs_of(points, owners, 2, size=16)
-    assert arcs_of([3, 9], [0, 1], 2, size=16) is made
+    arcs = arcs_of(points, owners, 2, size=16)
+    assert arcs_of([3, 9], [0, 1], 2, size=16) is arcs
     others = [arcs_of([3, 9], [1, 0], 2, 16), arcs_of([3, 8], [0, 1], 2, 16), arcs_of([3, 9], [0, 1], 3, 16)]
-    assert made not in others and arcs_of([3, 9], [0, 1], 2, size=16) is made
+    assert arcs not in others and arcs_of([3, 9], [0, 1], 2, size=16) is arcs
     points[0], owners[0] = 4, 1
-    assert (made.points.tolist(), made.owners.tolist()) == ([3, 9], [0, 1])
+    assert (arcs.points.tolist(), arcs.owners.tolist()) == ([3, 9], [0, 1])

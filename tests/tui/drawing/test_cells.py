@@ -26,12 +26,12 @@ def test_cells_of_at_most_two_colours_are_drawn_exactly(quadrants: list[tuple[in
     cell = two_colours(inks, levels, SHADES)
     glyph = GLYPHS.tolist().index(int(cell.glyphs[0]))
     shown = [int(cell.foreground[0] if glyph >> bit & 1 else cell.background[0]) for bit in range(4)]
-    wanted = [int(SHADES[ink, level]) for ink, level in quadrants]
+    expected = [int(SHADES[ink, level]) for ink, level in quadrants]
     assert set(shown) <= set(SHADES.ravel().tolist())
-    if len(set(wanted)) == 1:
-        assert shown == wanted
-    if len(set(wanted)) == 2 and len({level for _, level in quadrants}) == 1:
-        assert shown == wanted
+    if len(set(expected)) == 1:
+        assert shown == expected
+    if len(set(expected)) == 2 and len({level for _, level in quadrants}) == 1:
+        assert shown == expected
 
 
 def test_one_colour_takes_the_ink_that_covers_most() -> None:

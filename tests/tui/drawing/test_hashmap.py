@@ -130,8 +130,8 @@ def test_a_flash_blends_the_old_owner_into_the_new() -> None:
     before, after = RingPicture(arcs_of([9], [0], 2)), RingPicture(arcs_of([9], [1], 2))
     for intensity in (1.0, 0.5, 0.0):
         canvas = draw_hash_map(after, 40, 2, DARK, flash=Flash(intensity, before=before))
-        wanted = mix(DARK.consumer_colour(1), DARK.consumer_colour(0), intensity)
-        assert int(canvas.background[0, LABEL_WIDTH + 1]) == pack(wanted)
+        expected = mix(DARK.consumer_colour(1), DARK.consumer_colour(0), intensity)
+        assert int(canvas.background[0, LABEL_WIDTH + 1]) == pack(expected)
     mono = draw_hash_map(after, 40, 2, palette("dark", "mono"), flash=Flash(1.0, before=before))
     assert bool((mono.attributes[:, LABEL_WIDTH:] == REVERSE).all())
 

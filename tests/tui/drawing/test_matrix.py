@@ -1,4 +1,4 @@
-"""The matrix of producers: every pair lies on one cell at every size, and what is told stands inside the picture."""
+"""The matrix of producers: every pair has one cell at every size, and all marks are inside the picture."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def test_any_matrix_is_drawn_at_any_size(
     """Exactly as large as it was asked for, and in ASCII where that is asked for."""
     producers, partitions = shape
     how = {"selected": producers - 1, "column": partitions // 2, "failing": (0,), "new_from": partitions - 1}
-    made = picture(producers, partitions, None, by_producer=by_producer, **how)
+    result = picture(producers, partitions, None, by_producer=by_producer, **how)
     drawn = np.random.default_rng(seed).choice([0, 0, 1, 2, 3, 4, 5, 3 | LOST, 4 | FRESH], shape)
     canvas = draw_matrix(
-        replace(made, cells=drawn.astype(np.uint8)), *size, palette("dark", depth), ascii_only=ascii_only
+        replace(result, cells=drawn.astype(np.uint8)), *size, palette("dark", depth), ascii_only=ascii_only
     )
     lines = [strip.text for strip in canvas.strips()]
     assert len(lines) == size[1] and all(len(line) == size[0] for line in lines)
@@ -109,8 +109,8 @@ def test_one_open_pair_among_thousands_is_seen() -> None:
 
 
 def test_a_failed_a_new_and_the_marked_partition_have_their_signs() -> None:
-    made = picture(2, 10, {}, failing=(3,), new_from=8, column=5)
-    rows = [strip.text for strip in draw_matrix(made, 40, 10, palette("dark"), ascii_only=True).strips()]
+    result = picture(2, 10, {}, failing=(3,), new_from=8, column=5)
+    rows = [strip.text for strip in draw_matrix(result, 40, 10, palette("dark"), ascii_only=True).strips()]
     grid = grid_for(2, 10, 40, 10, 4, halves=False)
     assert [rows[1][grid.column_of(at, 10)] for at in (3, 5, 8, 9)] == ["x", "v", "+", "+"]
     assert rows[0][grid.column_of(5, 10)] == "5"
@@ -121,8 +121,8 @@ def test_a_failed_a_new_and_the_marked_partition_have_their_signs() -> None:
 @pytest.mark.parametrize("size", [(0, 0), (7, 3), (20, 4), (60, 8), (120, 20)])
 def test_costs_are_drawn_at_any_size(size: tuple[int, int], depth: Depth, ascii_only: bool) -> None:
     points = np.arange(1.0, 25.0)
-    made = CostPicture(points, (points * 100, points**0 * 1100, points**0 * 300), "elp", 12.0, 1100.0)
-    strips = draw_costs(made, *size, palette("dark", depth), ascii_only=ascii_only).strips()
+    result = CostPicture(points, (points * 100, points**0 * 1100, points**0 * 300), "elp", 12.0, 1100.0)
+    strips = draw_costs(result, *size, palette("dark", depth), ascii_only=ascii_only).strips()
     assert len(strips) == size[1] and all(len(strip.text) == size[0] for strip in strips)
     text = "\n".join(strip.text for strip in strips)
     assert not ascii_only or text.isascii()
@@ -134,6 +134,6 @@ def test_costs_are_drawn_at_any_size(size: tuple[int, int], depth: Depth, ascii_
 def test_nothing_costs_nothing() -> None:
     """No producers: lines at the bottom, and no logarithm of nought."""
     points = np.arange(1.0, 13.0)
-    made = CostPicture(points, (points * 0, points * 0, points * 0), "elp", 6.0, 0.0)
-    assert made.top == 1.0
-    assert draw_costs(made, 40, 6, palette("dark")).height == 6
+    result = CostPicture(points, (points * 0, points * 0, points * 0), "elp", 6.0, 0.0)
+    assert result.top == 1.0
+    assert draw_costs(result, 40, 6, palette("dark")).height == 6

@@ -51,11 +51,11 @@ def test_hashes_of_nobody_are_counted_for_nobody(arcs: Arcs) -> None:
     for owner in range(4):
         assert shares_of_bins(arcs, np.array([0, 200]), owner)[0] == pytest.approx(by_hand.count(owner) / 200)
     starts, lengths, owners = merged(arcs)
-    told = [-9] * 200
+    result = [-9] * 200
     for start, length, owner in zip(starts.tolist(), lengths.tolist(), owners.tolist(), strict=True):
         for value in range(start, start + length):
-            told[value % 200] = owner
-    assert told == by_hand
+            result[value % 200] = owner
+    assert result == by_hand
 
 
 @given(pieces(), st.integers(1, 40))

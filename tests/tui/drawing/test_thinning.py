@@ -24,7 +24,7 @@ def test_each_piece_keeps_its_last_topic_and_the_last_of_each_mask(listed: list[
         piece = value * 2**BIN_BITS // SIZE
         last[-1, piece] = at
         last.update({(number, piece): at for number, mask in enumerate(masks) if mask[at]})
-    wanted = sorted(set(last.values()))
-    assert Thinning(hashes, SIZE).places(*masks).tolist() == wanted
-    assert thinned(hashes, SIZE, *masks).tolist() == wanted
+    expected = sorted(set(last.values()))
+    assert Thinning(hashes, SIZE).places(*masks).tolist() == expected
+    assert thinned(hashes, SIZE, *masks).tolist() == expected
     assert thinned(hashes, SIZE).tolist() == sorted({at for (number, _), at in last.items() if number < 0})

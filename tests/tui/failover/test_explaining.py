@@ -18,7 +18,7 @@ from tui.failover.explaining import remarks_of
 def test_what_may_come_twice_is_bounded_by_the_backlog_where_brokers_count_nothing(load: Load, number: str) -> None:
     name = topic_name("orders-partition-0")
     state = replace(cluster(["a", "b"], {"orders": 1}), loads={name: load})
-    found = topic_explanation(Timeline.start(state), 0, name)
-    assert isinstance(found, TopicExplanation)
-    [moment] = [remark.text for remark in remarks_of(found, others=False) if remark.text.startswith("+1,000 ms")]
+    explanation = topic_explanation(Timeline.start(state), 0, name)
+    assert isinstance(explanation, TopicExplanation)
+    [moment] = [remark.text for remark in remarks_of(explanation, others=False) if remark.text.startswith("+1,000 ms")]
     assert number in moment.split()

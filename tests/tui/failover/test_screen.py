@@ -325,10 +325,10 @@ def test_question_mark_in_the_preview_tells_its_own_keys() -> None:
         await pilot.press("question_mark")
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
-        told = "\n".join(line.render().plain for line in app.screen.query(KeyLines))
+        text = "\n".join(line.render().plain for line in app.screen.query(KeyLines))
         for binding in (binding for _, bindings in SPLIT_GROUPS for binding in bindings):
-            assert f"  {binding.tooltip}" in told
-        assert "Add a consumer" not in told
+            assert f"  {binding.tooltip}" in text
+        assert "Add a consumer" not in text
         await pilot.press("escape")
         assert isinstance(app.screen, SplitPreviewScreen)
 
@@ -375,7 +375,7 @@ def test_every_algorithm_that_cuts_can_be_applied(card: int) -> None:
 
 
 def test_a_refused_algorithm_tells_the_refusal_and_no_answer_it_never_gets() -> None:
-    """flow_or_qps_equally_divide is refused by name, so what a broker would answer otherwise is not told."""
+    """flow_or_qps_equally_divide is refused by name, so what a broker would answer otherwise is not shown."""
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:
@@ -548,11 +548,11 @@ def test_help_tells_every_key_and_what_the_ring_shows(size: tuple[int, int]) -> 
         await pilot.press("question_mark")
         await pilot.pause()
         lines = app.screen.query(KeyLines)
-        told = "\n".join(line.render().plain for line in lines)
+        text = "\n".join(line.render().plain for line in lines)
         for binding in BINDINGS:
-            assert f" {key_text(binding.key, binding)}  {binding.tooltip}" in told
+            assert f" {key_text(binding.key, binding)}  {binding.tooltip}" in text
         for keys in ("arrows", "pgup pgdn", "g G", "enter", "tab", "q ctrl+c", "f2", "ctrl+p", "outside"):
-            assert f" {keys}  " in told
+            assert f" {keys}  " in text
         for line in lines:
             assert all(cell_len(row) <= line.size.width for row in line.render().plain.split("\n"))
             assert line.size.height >= line.render().plain.count("\n") + 1
@@ -568,8 +568,8 @@ def test_an_explanation_with_wide_names_breaks_where_its_cells_end() -> None:
         await pilot.press("f", "enter")
         await pilot.pause()
         panel = main_screen(app).query_one("#explain")
-        told = panel.query_one(Static)
-        rows = told.render().plain.split("\n")
+        result = panel.query_one(Static)
+        rows = result.render().plain.split("\n")
         assert any("バイト" in row for row in rows)
         assert all(cell_len(row) <= panel.scrollable_content_region.width for row in rows)
 

@@ -20,7 +20,7 @@ from tui.kit.prompt import Prompt
 from tui.kit.suggesting import Question, question_of
 
 
-async def asked(app: RingsideApp, pilot: Pilot[int], text: str) -> None:
+async def type_command(app: RingsideApp, pilot: Pilot[int], text: str) -> None:
     await pilot.press("colon", *text, "enter")
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
@@ -31,8 +31,8 @@ def test_an_answer_stands_in_the_panel_and_stays_when_the_state_changes() -> Non
 
     async def story(pilot: Pilot[int]) -> None:
         screen = main_screen(app)
-        await asked(app, pilot, "suggest consumers 1.5")
-        labels = [each.label for each in screen.remarks]
+        await type_command(app, pilot, "suggest consumers 1.5")
+        labels = [remark.label for remark in screen.remarks]
         assert labels[0] == "answer"
         assert {"2", "3", "4"} <= set(labels)
         assert screen.has_class("-explaining")
@@ -80,12 +80,12 @@ def test_names_are_those_that_the_engine_finds() -> None:
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:
-        await asked(app, pilot, "suggest names 1.3 survive")
-        found = suggestion(app.store.timeline.state, app.store.shown.key, "names", Goal(1.3, survive=True))
-        assert isinstance(found, Fit)
-        told = [each.text for each in main_screen(app).remarks if each.label == "name"]
-        assert len(told) == 3
-        for text, name in zip(told, found.names, strict=True):
+        await type_command(app, pilot, "suggest names 1.3 survive")
+        result = suggestion(app.store.timeline.state, app.store.shown.key, "names", Goal(1.3, survive=True))
+        assert isinstance(result, Fit)
+        texts = [remark.text for remark in main_screen(app).remarks if remark.label == "name"]
+        assert len(texts) == 3
+        for text, name in zip(texts, result.names, strict=True):
             assert text.endswith(name)
 
     run(app, story)
@@ -95,11 +95,11 @@ def test_the_flag_and_what_is_refused() -> None:
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:
-        await asked(app, pilot, "suggest flag")
+        await type_command(app, pilot, "suggest flag")
         assert "activeConsumerFailoverConsistentHashing=true" in main_screen(app).remarks[0].text
-        await asked(app, pilot, "suggest points")
-        assert [each.label for each in main_screen(app).remarks] == ["no"]
-        await asked(app, pilot, "suggest everything")
+        await type_command(app, pilot, "suggest points")
+        assert [remark.label for remark in main_screen(app).remarks] == ["no"]
+        await type_command(app, pilot, "suggest everything")
         assert app.screen.query_one(Prompt).is_open
 
     run(app, story)

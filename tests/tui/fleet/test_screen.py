@@ -54,23 +54,23 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("size", SIZES)
 def test_the_first_screen_tells_the_fleet_the_worst_and_the_keys(folder: Path, size: tuple[int, int]) -> None:
     """At every size: what the fleet is, all lists, a full bar for the worst, its row in words, and the keys."""
-    told = play(app_on(folder), size=size)
-    lines = told.splitlines()
+    result = play(app_on(folder), size=size)
+    lines = result.splitlines()
     assert "ringside fleet out · 1 broker · 2 namespaces · 15 topics" in lines[0]
     assert all(f"{digit} {each.title}" in lines[1] for digit, each in enumerate(LISTS, 1))
     assert "1 warning" in lines[1] and "4 bad" in lines[1]
     first = next(at for at, line in enumerate(lines) if "billing" in line)
     assert NAMESPACE in lines[first] and "2.50" in lines[first] and "██████████" in lines[first]
     assert first < next(at for at, line in enumerate(lines) if "1.25" in line and "orders" in line)
-    assert "max/even of 3 subscriptions, 1 without a number" in told and "the worst first" in told
-    assert "the busiest has 2.50 times" in " ".join(told.replace("│", " ").split())
+    assert "max/even of 3 subscriptions, 1 without a number" in result and "the worst first" in result
+    assert "the busiest has 2.50 times" in " ".join(result.replace("│", " ").split())
     assert all(words in lines[-1] for words in ("enter Open", "/ Filter", "s Sort", "e Export", "? Help", "q Quit"))
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_columns_that_do_not_fit_are_counted(folder: Path, size: tuple[int, int]) -> None:
-    told = play(app_on(folder), size=size)
-    assert ("in a wider window" in told) == (size[0] < 200)
+    result = play(app_on(folder), size=size)
+    assert ("in a wider window" in result) == (size[0] < 200)
     assert "backlog v" in play(app_on(folder), *"ssssssssss", size=size), "what is sorted by is always shown"
 
 
@@ -92,8 +92,8 @@ def test_tab_and_digits_go_through_the_lists_and_keep_each_place(folder: Path) -
     assert "2 namespaces, the worst first" in play(app_on(folder), "tab")
     assert "2 namespaces" in play(app_on(folder), "2")
     app = app_on(folder)
-    told = play(app, "s", "slash", *"shop", "enter", "down", *["tab"] * len(LISTS))
-    assert "by parts, highest first" in told and "filter: shop" in told
+    result = play(app, "s", "slash", *"shop", "enter", "down", *["tab"] * len(LISTS))
+    assert "by parts, highest first" in result and "filter: shop" in result
     again = app_on(folder)
     play(again, "s", "down", "2", "down", "shift+tab", "enter")
     assert again.place.spots[SUBSCRIPTIONS.table] == Spot("", "partitions", True, 1)
@@ -102,10 +102,10 @@ def test_tab_and_digits_go_through_the_lists_and_keep_each_place(folder: Path) -
 
 def test_findings_are_read_in_full_and_open_where_they_are(folder: Path) -> None:
     """What, where, advice and numbers; one without a namespace has nothing to open."""
-    told = play(app_on(folder), "3")
+    result = play(app_on(folder), "3")
     for words in ("warning: billing-1 keeps 90", "what to do: give all numbers one width", "consumer billing-1",
                   "points_kept 90"):  # fmt: skip
-        assert words in told
+        assert words in result
     app = app_on(folder)
     play(app, "3", "enter")
     assert app.chosen == Chosen(NAMESPACE, "billing", True)
@@ -114,24 +114,24 @@ def test_findings_are_read_in_full_and_open_where_they_are(folder: Path) -> None
 
 
 def test_what_was_set_aside_is_reported_with_reason_and_place(folder: Path) -> None:
-    told = play(app_on(folder), "4")
+    result = play(app_on(folder), "4")
     for words in ("is half a document", "b.json at $.topics[3], line 7", "4 records of topics set aside; job import",
                   "what to do: record it again, whole"):  # fmt: skip
-        assert words in told
+        assert words in result
     assert "cannot be opened" in play(app_on(folder), "4", "enter")
 
 
 def test_a_filter_narrows_while_it_is_typed_and_escape_takes_it_away(folder: Path) -> None:
-    told = play(app_on(folder), "slash", *"loose")
-    assert "1 of 3 subscriptions" in told and "billing" not in told
+    result = play(app_on(folder), "slash", *"loose")
+    assert "1 of 3 subscriptions" in result and "billing" not in result
     assert "filter: loose" in play(app_on(folder), "slash", *"loose", "enter")
     assert "3 subscriptions, the worst first" in play(app_on(folder), "slash", *"loose", "enter", "escape")
     assert "none of 3 subscriptions" in play(app_on(folder), "slash", *"zzz", "enter", "down", "enter")
 
 
 def test_sorting_goes_through_the_columns_and_turns_round(folder: Path) -> None:
-    told = play(app_on(folder), "s")
-    assert "3 subscriptions, by parts, highest first" in told and "parts v" in told and "parts of 3" in told
+    result = play(app_on(folder), "s")
+    assert "3 subscriptions, by parts, highest first" in result and "parts v" in result and "parts of 3" in result
     again = play(app_on(folder), "s", "r")
     assert "by parts, lowest first" in again and "parts ^" in again
     assert "by subscription, a first" in play(app_on(folder), "S")
@@ -186,8 +186,8 @@ def test_one_comes_back_to_where_one_left(folder: Path) -> None:
     """Filter, order and cursor of before; a complaint says why something could not be opened."""
     place = Place(SUBSCRIPTIONS.table, {SUBSCRIPTIONS.table: Spot("shop", "subscription", False, 2)})
     app = FleetApp(read_results(folder), place, depth="truecolor", complaint="nothing to show there")
-    told = play(app)
-    assert "nothing to show there" in told and "filter: shop" in told and "subscription ^" in told
+    result = play(app)
+    assert "nothing to show there" in result and "filter: shop" in result and "subscription ^" in result
     again = app_on(folder, place)
     play(again, "enter")
     assert again.chosen == Chosen(NAMESPACE, "orders", True) and again.place == place
@@ -211,9 +211,9 @@ def test_escape_in_the_simulator_closes_what_is_open_and_then_goes_back(folder: 
         (("q",), False),
     ):
         app = part_app(folder)
-        told = play(app, *keys)
+        result = play(app, *keys)
         assert app.went_back is back, keys
-        assert back or keys == ("q",) or "esc Fleet" in told
+        assert back or keys == ("q",) or "esc Fleet" in result
     assert "Back to the fleet's lists" in play(part_app(folder), "question_mark")
 
 
@@ -248,10 +248,10 @@ def test_the_loop_comes_back_with_escape_and_ends_with_q(folder: Path, monkeypat
 def test_an_export_is_written_where_it_says_and_a_refusal_stays_in_the_prompt(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With filter and order; the whole path is told."""
+    """With filter and order; the whole path is shown."""
     monkeypatch.chdir(tmp_path)
-    told = play(app_on(folder), "S", "slash", *"orders", "enter", "e", "enter", size=(200, 60))
-    assert f"2 rows written to {tmp_path / 'subscriptions.csv'}" in told
+    result = play(app_on(folder), "S", "slash", *"orders", "enter", "e", "enter", size=(200, 60))
+    assert f"2 rows written to {tmp_path / 'subscriptions.csv'}" in result
     lines = (tmp_path / "subscriptions.csv").read_text().splitlines()
     assert [line.split(",")[1].strip('"') for line in lines] == ["subscription", "billing", "orders"]
     assert "is there already" in play(app_on(folder), "e", "enter")
@@ -265,7 +265,7 @@ def test_the_command_palette_writes_no_picture_of_the_screen(folder: Path) -> No
     async def run() -> None:
         async with app.run_test() as pilot:
             await pilot.pause()
-            titles = {each.title for each in app.get_system_commands(app.screen)}
+            titles = {command.title for command in app.get_system_commands(app.screen)}
             assert {"Theme", "Quit"} <= titles and "Screenshot" not in titles
 
     asyncio.run(run())
@@ -279,10 +279,10 @@ def test_a_word_that_wants_a_number_says_so_when_the_filter_is_answered(folder: 
 
 
 def test_help_lists_the_keys_the_filter_and_the_columns(folder: Path) -> None:
-    told = play(app_on(folder), "question_mark", size=(200, 60))
+    result = play(app_on(folder), "question_mark", size=(200, 60))
     for words in ("Only the rows that fit", "Open the row in the simulator", "consumers that get nothing", "1 2 3 4",
                   "Write the rows", "type=key", "Quit"):  # fmt: skip
-        assert words in told
+        assert words in result
 
 
 def test_a_result_of_an_earlier_release_shows_the_columns_it_has(folder: Path) -> None:
@@ -292,24 +292,24 @@ def test_a_result_of_an_earlier_release_shows_the_columns_it_has(folder: Path) -
         pq.read_table(path).drop_columns(["msg_rate_out", "msg_backlog_entries", "lists", "lost_msg_rate"]), path
     )
     (folder / "summary.json").unlink()
-    told = play(app_on(folder), size=(200, 60))
-    assert "billing" in told and "msg/s" not in told and "ringside fleet report makes one" in told
-    assert "3 subscriptions" in told.splitlines()[0] and "3 findings 2" in told.splitlines()[1]
+    result = play(app_on(folder), size=(200, 60))
+    assert "billing" in result and "msg/s" not in result and "ringside fleet report makes one" in result
+    assert "3 subscriptions" in result.splitlines()[0] and "3 findings 2" in result.splitlines()[1]
 
 
 def test_a_long_list_makes_the_rows_in_sight_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty thousand rows, the end and back, a filter: some hundred rows are made."""
-    made: list[int] = []
+    results: list[int] = []
     original = Columns.row
 
     def counting(self: Columns, place: int) -> object:
-        made.append(place)
+        results.append(place)
         return original(self, place)
 
     monkeypatch.setattr(Columns, "row", counting)
     app = app_on(large_result(tmp_path / "out", 50_000))
-    told = play(app, "G", "s", "slash", *"ns-7")
-    assert "of 50,000 subscriptions" in told and len(made) < 1_000
+    result = play(app, "G", "s", "slash", *"ns-7")
+    assert "of 50,000 subscriptions" in result and len(results) < 1_000
 
 
 def test_every_heading_of_a_list_can_be_typed_into_a_filter() -> None:

@@ -113,11 +113,15 @@ def test_a_names_the_field_of_ranges_that_cannot_be() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("a", "tab")
-        for typed, told in (("nonsense", "'nonsense' is not a range"), ("0-10", "worker-0"), ("", "must not be empty")):
+        for typed, result in (
+            ("nonsense", "'nonsense' is not a range"),
+            ("0-10", "worker-0"),
+            ("", "must not be empty"),
+        ):
             await pilot.press("ctrl+u", *typed, "enter")
             await pilot.pause()
             assert isinstance(app.screen, AddKeyConsumerScreen), typed
-            assert told in str(app.screen.query_one(".dialog--error", Label).render()), typed
+            assert result in str(app.screen.query_one(".dialog--error", Label).render()), typed
             assert app.focused is not None and app.focused.id == "ranges"
             assert app.focused.value == typed
         await pilot.press("ctrl+u", *"32768-32800, 33000-33001", "enter")
@@ -395,7 +399,7 @@ def test_enter_on_a_consumer_lists_its_slots_and_keys_and_enter_there_explains_o
         assert f"{row.keys} known keys" in screen
         keys = app.store.shown.keys_of_consumer(row.consumer_id).keys
         await pilot.press("comma", "comma")
-        assert [each.slot for each in app.screen.table.listed] == sorted((each.slot for each in keys), reverse=True)
+        assert [each.slot for each in app.screen.table.listed] == sorted((key.slot for key in keys), reverse=True)
         first = max(keys, key=lambda each: each.slot).text
         await pilot.press("g", "enter")
         await pilot.pause()
@@ -461,8 +465,8 @@ def test_digits_go_to_panels_and_to_hidden_ones_by_zooming() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         screen = keys_screen(app)
-        wanted = (("1", "ring"), ("2", "table"), ("3", "waiting"), ("4", "gaps"), ("5", "events"), ("6", "sent"))
-        for key, panel in wanted:
+        expected = (("1", "ring"), ("2", "table"), ("3", "waiting"), ("4", "gaps"), ("5", "events"), ("6", "sent"))
+        for key, panel in expected:
             await pilot.press(key)
             assert screen.focused is not None
             assert screen.focused.id == panel
@@ -568,8 +572,8 @@ def test_every_state_is_shown_and_explained_and_changes_its_mode(state: str) -> 
 
 @pytest.mark.parametrize("state", ["nobody", "gaps", "many"])
 def test_resizing_at_every_key_keeps_the_screen_alive(state: str) -> None:
-    made: ClusterState = STATES[state]()
-    app = keys_app(made)
+    results: ClusterState = STATES[state]()
+    app = keys_app(results)
 
     async def story(pilot: Pilot[int]) -> None:
         for at, key in enumerate(TOUR):

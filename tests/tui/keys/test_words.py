@@ -105,7 +105,7 @@ def test_a_wide_table_tells_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gained", "lost", "width", "told"),
+    ("gained", "lost", "width", "expected"),
     [
         (5, 2, 60, ["+5", "-2"]),
         (15_490, 25_000, 60, ["+15.5k", "-25.0k"]),
@@ -114,11 +114,13 @@ def test_a_wide_table_tells_everything() -> None:
         (20_000, 0, 50, ["+20.0k"]),
     ],
 )
-def test_what_came_and_went_is_shown_or_that_there_is_more(gained: int, lost: int, width: int, told: list[str]) -> None:
+def test_what_came_and_went_is_shown_or_that_there_is_more(
+    gained: int, lost: int, width: int, expected: list[str]
+) -> None:
     """Both where there is room for both; else the larger one, with a mark that the other one is missing."""
     row = replace(ROW, gained_slots=gained, lost_slots=lost)
-    column = next(each for each in key_columns([row], width) if each.key == "change")
-    assert KeyCells(DARK, 1.0).text(row, column).plain.split() == told
+    column = next(column for column in key_columns([row], width) if column.key == "change")
+    assert KeyCells(DARK, 1.0).text(row, column).plain.split() == expected
 
 
 waits = st.builds(
@@ -141,9 +143,9 @@ def test_a_wait_fits_its_line_below_the_heading(wait: WaitRow, width: int) -> No
     three = tuple(replace(ROW, tag=tag, colour=at) for at, tag in enumerate("ABC"))
     assert wait_heading(width).cell_len <= width
     assert wait_line(wait, three, width, DARK).cell_len <= width
-    told = wait_sentence(replace(view_with_three(), consumers=three), wait)
-    assert told.endswith(".")
-    assert "\n" not in told
+    sentence = wait_sentence(replace(view_with_three(), consumers=three), wait)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
 
 
 def view_with_three() -> KeysView:
@@ -202,23 +204,23 @@ def test_the_status_line_fits_and_always_names_the_mode(width: int, mode: str) -
 
 
 def remarks(view_app: object, key: str) -> dict[str, str]:
-    told = view_app.store.shown.explain_key_text(key)  # type: ignore[attr-defined]
-    return {remark.label: remark.text for remark in key_remarks(told)}
+    explanation = view_app.store.shown.explain_key_text(key)  # type: ignore[attr-defined]
+    return {remark.label: remark.text for remark in key_remarks(explanation)}
 
 
 def test_the_explanation_can_be_checked_by_hand() -> None:
-    told = remarks(keys_app(in_mode("auto-split", 2)), "order-1")
-    assert told["bytes"] == "6f 72 64 65 72 2d 31"
-    assert told["hash"].startswith(f"{1970427425:,}")
-    assert told["slot"] == f"{1970427425 % 65536:,}: 1,970,427,425 mod 65,536"
-    assert told["owner"].startswith("worker-")
-    assert told["heirs"].startswith("worker-")
-    assert told["waits"] == "nothing blocks it"
+    result = remarks(keys_app(in_mode("auto-split", 2)), "order-1")
+    assert result["bytes"] == "6f 72 64 65 72 2d 31"
+    assert result["hash"].startswith(f"{1970427425:,}")
+    assert result["slot"] == f"{1970427425 % 65536:,}: 1,970,427,425 mod 65,536"
+    assert result["owner"].startswith("worker-")
+    assert result["heirs"].startswith("worker-")
+    assert result["waits"] == "nothing blocks it"
 
 
 def test_the_explanation_of_a_ring_names_the_point_and_of_a_gap_that_nobody_has_it() -> None:
-    told = remarks(keys_app(), "order-1")
-    assert "the hash of 'worker-" in told["point"]
+    result = remarks(keys_app(), "order-1")
+    assert "the hash of 'worker-" in result["point"]
     nobody = remarks(keys_app(with_a_gap()), "order-14")
     assert nobody["owner"] == "nobody: its messages wait"
     assert "range" not in nobody
@@ -228,9 +230,9 @@ def test_the_explanation_of_a_ring_names_the_point_and_of_a_gap_that_nobody_has_
 
 
 def test_the_answer_is_the_owner() -> None:
-    told = keys_app().store.shown.explain_key_text("order-1")
-    main = [remark for remark in key_remarks(told) if remark.main]  # type: ignore[arg-type]
-    assert main == [Remark("owner", told.explanation.owner.name, main=True)]  # type: ignore[union-attr]
+    explanation = keys_app().store.shown.explain_key_text("order-1")
+    main = [remark for remark in key_remarks(explanation) if remark.main]  # type: ignore[arg-type]
+    assert main == [Remark("owner", explanation.explanation.owner.name, main=True)]  # type: ignore[union-attr]
 
 
 def test_the_hint_goes_with_the_state() -> None:
@@ -261,9 +263,9 @@ def test_the_hint_goes_with_the_state() -> None:
     ],
 )
 def test_the_hint_tells_what_the_last_step_did_and_what_to_try(lines: tuple[str, ...], words: tuple[str, ...]) -> None:
-    told = keys_hint(view_of(*lines))
-    for each in words:
-        assert each in told, told
+    result = keys_hint(view_of(*lines))
+    for word in words:
+        assert word in result, result
 
 
 def test_a_notice_that_comes_up_is_reported_with_the_step() -> None:

@@ -119,10 +119,10 @@ def test_consumers_that_brokers_reported_are_found(make: object) -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await typed(pilot)
-        found = names(app)
-        assert len(found) >= 2
+        result = names(app)
+        assert len(result) >= 2
         await pilot.press("down", "enter")
         await looked(pilot)
-        assert found[1] in text_of(app)
+        assert result[1] in text_of(app)
 
     run(app, story)

@@ -131,7 +131,7 @@ def test_brokers_take_typed_commands() -> None:
     async def story(pilot: Pilot[int]) -> None:
         screen = brokers_screen(app)
         await command(pilot, "kill broker-2:8080")
-        assert [(each.kind, each.broker) for each in screen.question.changes] == [("dies", "broker-2:8080")]
+        assert [(change.kind, change.broker) for change in screen.question.changes] == [("dies", "broker-2:8080")]
         await command(pilot, "shedder uni")
         assert screen.question.shedder == "UniformLoadShedder"
         await command(pilot, "shedder transfer")

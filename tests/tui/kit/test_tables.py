@@ -66,7 +66,7 @@ def test_comma_sorts_by_one_column_after_the_other_and_semicolon_turns_round() -
         assert table.order == Order("active", descending=True)
         columns = table.lines.columns
         assert columns is not None
-        for _ in [each for each in columns(table.scrollable_content_region.width) if each.label][2:]:
+        for _ in [column for column in columns(table.scrollable_content_region.width) if column.label][2:]:
             await pilot.press("comma")
         await pilot.press("comma")
         assert (table.order, listed(app)) == (Order(), as_given)

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from engine.cluster.timeline import Timeline
 from engine.scenarios.opening import open_path
-from tests.engine.diagnosis.made import consumer, stats
+from tests.engine.diagnosis.answers import consumer, stats
 from tests.engine.diagnosis.samples import dump, mended_dump
 from tests.tui.screens_under_test import app_of, run, text_of
 from tui.app import RingsideApp

@@ -79,9 +79,9 @@ def test_every_panel_can_be_reached_and_zoomed_at_every_size(panel: str, size: t
         if not screen.zooming.zoomed:
             await pilot.press("z")
             await pilot.pause()
-        wanted = {"1": "ring", "2": "consumers", "3": "costs", "4": "stats", "5": "events", "6": "sent"}[panel]
-        assert screen.zooming.zoomed == wanted
-        assert screen.query_one(f"#{wanted}").size.width > size[0] * 0.8
+        expected = {"1": "ring", "2": "consumers", "3": "costs", "4": "stats", "5": "events", "6": "sent"}[panel]
+        assert screen.zooming.zoomed == expected
+        assert screen.query_one(f"#{expected}").size.width > size[0] * 0.8
         await pilot.press("escape")
         await pilot.pause()
         assert not screen.zooming.zoomed

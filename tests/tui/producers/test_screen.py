@@ -56,7 +56,7 @@ def test_a_creates_producers_and_selects_the_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "typed", "told"),
+    ("field", "typed", "message"),
     [
         ("count", "many", "'many' is not a number of producers"),
         ("count", "0", "0 is not a number of producers"),
@@ -71,7 +71,7 @@ def test_a_creates_producers_and_selects_the_last() -> None:
         ("producer-name", "standalone-0-1", "is already connected to topic"),
     ],
 )
-def test_a_names_the_field_of_what_cannot_be_and_keeps_what_was_typed(field: str, typed: str, told: str) -> None:
+def test_a_names_the_field_of_what_cannot_be_and_keeps_what_was_typed(field: str, typed: str, message: str) -> None:
     app = producers_app(4, 12, "producer send all times 12")
 
     async def story(pilot: Pilot[int]) -> None:
@@ -81,7 +81,7 @@ def test_a_names_the_field_of_what_cannot_be_and_keeps_what_was_typed(field: str
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, AddProducersScreen)
-        assert told in str(app.screen.query_one(".dialog--error", Label).render())
+        assert message in str(app.screen.query_one(".dialog--error", Label).render())
         assert app.focused is not None and app.focused.id == field
         assert app.screen.query_one(f"#{field}", Input).value == typed
         await pilot.press("escape")
@@ -151,7 +151,7 @@ def test_m_grows_the_topic_and_a_minute_lets_producers_see_it() -> None:
         assert "4 of 4 producers do not know of all 24 partitions yet" in " ".join(text_of(app).split())
         await pilot.press("greater_than_sign")
         await pilot.pause()
-        assert [each.partitions for each in topic(app).producers.producers] == [24] * 4
+        assert [producer.partitions for producer in topic(app).producers.producers] == [24] * 4
         await pilot.press("m", "ctrl+u", *"20", "enter")
         await pilot.pause()
         assert "not support shrink topic partitions" in text_of(app)
@@ -205,9 +205,9 @@ def test_f_explains_what_the_next_message_would_do_and_marks_its_partition() -> 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("f", "ctrl+u", *"k1", "enter")
         await pilot.pause()
-        told = app.store.shown.explain_send(0, "k1")
-        assert not isinstance(told, Rejection)
-        partition = told.explanation.result.partition
+        explanation = app.store.shown.explain_send(0, "k1")
+        assert not isinstance(explanation, Rejection)
+        partition = explanation.explanation.result.partition
         screen = producers_screen(app)
         assert screen.column == partition
         text = text_of(app)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.engine.diagnosis.made import consumer, stats
+from tests.engine.diagnosis.answers import consumer, stats
 from tests.engine.diagnosis.samples import dump
 from tests.tui.reported_scenes import app_on
 from tests.tui.screens_under_test import run, text_of

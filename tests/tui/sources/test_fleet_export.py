@@ -44,21 +44,21 @@ def written(path: Path) -> list[list[str]]:
 
 def test_a_csv_export_neutralises_formulas_and_escape_characters(tmp_path: Path) -> None:
     names = [*HARMFUL, *HARMLESS]
-    told = export(listing(name=names, again=pa.array(names).dictionary_encode()), tmp_path / "list.csv")
-    assert told == Exported(len(names), 2 * len(HARMFUL))
+    result = export(listing(name=names, again=pa.array(names).dictionary_encode()), tmp_path / "list.csv")
+    assert result == Exported(len(names), 2 * len(HARMFUL))
     expected = [*HARMFUL.values(), *HARMLESS]
     assert written(tmp_path / "list.csv") == [[each, each] for each in expected]
 
 
 def test_numbers_of_a_csv_export_stay_numbers(tmp_path: Path) -> None:
-    found = listing(rate=[-1.5, 2.0, None], count=[-3, 4, 5], name=["a", None, "c"])
-    assert export(found, tmp_path / "list.csv") == Exported(3)
+    result = listing(rate=[-1.5, 2.0, None], count=[-3, 4, 5], name=["a", None, "c"])
+    assert export(result, tmp_path / "list.csv") == Exported(3)
     assert written(tmp_path / "list.csv") == [["-1.5", "-3", "a"], ["2", "4", ""], ["", "5", "c"]]
 
 
 def test_lists_in_a_csv_export_hold_no_formula(tmp_path: Path) -> None:
-    found = listing(numbers=[[{"name": "=1", "value": 1.0}]])
-    assert export(found, tmp_path / "list.csv") == Exported(1)
+    result = listing(numbers=[[{"name": "=1", "value": 1.0}]])
+    assert export(result, tmp_path / "list.csv") == Exported(1)
     assert json.loads(written(tmp_path / "list.csv")[0][0]) == [{"name": "=1", "value": 1.0}]
 
 

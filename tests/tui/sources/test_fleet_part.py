@@ -36,18 +36,21 @@ RECORDED = (
 TOPIC = f"persistent://{NAMESPACE}/orders"
 
 
-def told(state: ClusterState, namespace: str) -> dict[str, object]:
+def contents(state: ClusterState, namespace: str) -> dict[str, object]:
     """What a state says of a namespace, without the ids and keys that its parts get."""
     return {
         "failover": sorted(
-            (each.name, tuple(sorted(each.topics)), tuple((one.name, one.priority_level) for one in each.consumers),
-             tuple(sorted((topic, one and one.name) for topic, one in active_consumers(state, each).items())))
-            for each in state.subscriptions if each.namespace == namespace
+            (subscription.name, tuple(sorted(subscription.topics)),
+             tuple((consumer.name, consumer.priority_level) for consumer in subscription.consumers),
+             tuple(sorted((topic, active and active.name)
+                          for topic, active in active_consumers(state, subscription).items())))
+            for subscription in state.subscriptions if subscription.namespace == namespace
         ),
         "keys": sorted(
-            (each.name, tuple(sorted(each.topics)), each.mode.value, tuple(one.name for one in each.consumers),
-             tuple(map(str, each.delivery.selector.ranges().values())))
-            for each in state.key_subscriptions if each.namespace == namespace
+            (subscription.name, tuple(sorted(subscription.topics)), subscription.mode.value,
+             tuple(consumer.name for consumer in subscription.consumers),
+             tuple(map(str, subscription.delivery.selector.ranges().values())))
+            for subscription in state.key_subscriptions if subscription.namespace == namespace
         ),
         "bundles": state.namespaces[namespace],
         "loads": {name: load for name, load in state.loads.items() if f"//{namespace}/" in name},
@@ -71,8 +74,8 @@ def test_each_namespace_opens_as_its_answers_do(recording: str, tmp_path: Path) 
             expected = open_snapshot(alone)
             opened = open_fleet_part(part_of(folder, namespace))
             assert not faults(opened.state)
-            assert told(opened.state, namespace) == told(expected.state, namespace)
-            assert sorted(each.code for each in opened.notes) == sorted(each.code for each in expected.notes)
+            assert contents(opened.state, namespace) == contents(expected.state, namespace)
+            assert sorted(note.code for note in opened.notes) == sorted(note.code for note in expected.notes)
 
 
 def test_one_subscription_comes_with_all_bundles_of_its_namespace(tmp_path: Path) -> None:
@@ -81,7 +84,7 @@ def test_one_subscription_comes_with_all_bundles_of_its_namespace(tmp_path: Path
     state = opened.state
     assert not faults(state) and opened.source == f"out: {NAMESPACE}, subscription billing"
     (subscription,) = state.subscriptions
-    assert [each.name for each in subscription.consumers] == list(NAMES) and not state.key_subscriptions
+    assert [consumer.name for consumer in subscription.consumers] == list(NAMES) and not state.key_subscriptions
     assert sorted(topic.partitions for topic in state.topics.values()) == [0, 0, 4, 4, 4]
     assert state.settings.activeConsumerFailoverConsistentHashing and state.release.startswith("4.0")
     assert state.namespaces[NAMESPACE].boundaries == (0, 0x80000000, 0xFFFFFFFF)
@@ -93,9 +96,9 @@ def test_a_namespace_is_opened_with_all_its_subscriptions(tmp_path: Path) -> Non
     """Failover and Key_Shared side by side; where only other types are, the bundles are shown."""
     folder = small_result(tmp_path / "out")
     state = open_fleet_part(part_of(folder, NAMESPACE)).state
-    assert not faults(state) and [each.key for each in state.subscriptions] == ["billing"]
+    assert not faults(state) and [subscription.key for subscription in state.subscriptions] == ["billing"]
     (shared,) = state.key_subscriptions
-    assert [each.name for each in shared.consumers] == ["worker-0", "worker-1"]
+    assert [consumer.name for consumer in shared.consumers] == ["worker-0", "worker-1"]
     loose = open_fleet_part(part_of(folder, "shop/loose"))
     assert not loose.state.subscriptions and set(loose.state.namespaces) == {"shop/loose"}
     with pytest.raises(InputError, match="only those of type Shared"):
@@ -105,19 +108,19 @@ def test_a_namespace_is_opened_with_all_its_subscriptions(tmp_path: Path) -> Non
 
 
 def test_the_flag_of_the_lists_counts_where_nothing_was_recorded(tmp_path: Path) -> None:
-    """And is told; where the recorded active consumers speak against it, that is told and they count."""
+    """It is reported; where the recorded active consumers contradict it, that is reported and they count."""
     folder = small_result(tmp_path / "out")
     for flag in (True, False):
         opened = open_fleet_part(part_of(folder, NAMESPACE, "billing", listed_flag=flag))
         assert opened.state.settings.activeConsumerFailoverConsistentHashing is flag
-        assert FLAG_OF_LISTS in {each.code for each in opened.notes}
+        assert FLAG_OF_LISTS in {note.code for note in opened.notes}
     for name, flag in (("a-failover-8p-hash", True), ("a-failover-8p-modulo", False)):
         snapshot = replace(read_answers(str(RECORDINGS / name)), settings=None)
         folder = imported(snapshot, tmp_path / name)
         namespace = next(facts.namespace for facts in snapshot.topics.values())
         opened = open_fleet_part(part_of(folder, namespace, listed_flag=not flag))
         assert opened.state.settings.activeConsumerFailoverConsistentHashing is flag
-        differing = [each.text for each in opened.notes if each.code == DIFFERS_FROM_RECORD]
+        differing = [note.text for note in opened.notes if note.code == DIFFERS_FROM_RECORD]
         assert any("fleet's lists were computed with" in text for text in differing)
 
 
@@ -132,7 +135,7 @@ def test_a_recorded_active_consumer_that_no_rule_gives_is_reported(tmp_path: Pat
     names[1] = NAMES[2]
     pq.write_table(table.set_column(at, table.schema.field(at), [names]), path)
     opened = open_fleet_part(part_of(folder, NAMESPACE, "billing", listed_flag=False))
-    differing = [each.text for each in opened.notes if each.code == DIFFERS_FROM_RECORD]
+    differing = [note.text for note in opened.notes if note.code == DIFFERS_FROM_RECORD]
     assert len(differing) == 1 and "1 of 12 recorded active consumers differ" in differing[0]
 
 
@@ -153,7 +156,7 @@ def test_a_key_shared_topic_is_represented_by_its_first_partition_with_consumers
     (shared,) = opened.state.key_subscriptions
     (expected,) = open_snapshot(whole).state.key_subscriptions
     assert shared.delivery.selector.ranges() == expected.delivery.selector.ranges() and name
-    assert [each.name for each in shared.consumers] == [each.name for each in expected.consumers] != []
+    assert [consumer.name for consumer in shared.consumers] == [consumer.name for consumer in expected.consumers] != []
 
 
 def test_one_name_with_several_lists_of_consumers_is_reported(tmp_path: Path) -> None:
@@ -162,10 +165,10 @@ def test_one_name_with_several_lists_of_consumers_is_reported(tmp_path: Path) ->
     folder = imported(snapshot, tmp_path / "out")
     opened = open_fleet_part(part_of(folder, "ring/telemetry-2026", "failover-1"))
     count = len(opened.state.subscriptions)
-    (text,) = (each.text for each in opened.notes if each.code == SEVERAL_LISTS)
+    (text,) = (note.text for note in opened.notes if note.code == SEVERAL_LISTS)
     assert count > 1 and f"{count} different lists" in text
     alone = open_fleet_part(part_of(small_result(tmp_path / "small"), NAMESPACE, "billing"))
-    assert SEVERAL_LISTS not in {each.code for each in alone.notes}
+    assert SEVERAL_LISTS not in {note.code for note in alone.notes}
 
 
 def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(
@@ -175,4 +178,4 @@ def test_a_subscription_of_a_huge_namespace_opens_with_its_own_topics(
     folder = small_result(tmp_path / "out")
     opened = open_fleet_part(part_of(folder, NAMESPACE, "orders"))
     assert list(opened.state.topics) == [f"persistent://{NAMESPACE}/keyed"]
-    assert TOPICS_LEFT_OUT in {each.code for each in opened.notes}
+    assert TOPICS_LEFT_OUT in {note.code for note in opened.notes}

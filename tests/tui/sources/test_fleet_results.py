@@ -47,18 +47,20 @@ def test_a_million_rows_are_sorted_filtered_and_counted_without_a_row_made(
     monkeypatch.setattr(Columns, "row", lambda *_: pytest.fail("a row was made"))
     by_idle = ordered(million, "idle", descending=True)
     worst = ordered(by_idle, "max_over_mean", descending=True)
-    found = filtered(worst, "NS-77")
-    spread = found.histogram("max_over_mean")
-    assert len(worst) == MILLION and len(found) == 11 * MILLION // 1000
-    assert all(isinstance(each.rows, np.ndarray) and each.rows.dtype == np.int64 for each in (by_idle, worst, found))
-    assert all(each.columns is million.columns for each in (by_idle, worst, found)), "columns are shared, not copied"
-    numbers = found.values("max_over_mean")
-    told = numbers[~np.isnan(numbers)]
-    assert (np.diff(told) <= 0).all() and np.isnan(numbers[len(told) :]).all(), (
+    result = filtered(worst, "NS-77")
+    spread = result.histogram("max_over_mean")
+    assert len(worst) == MILLION and len(result) == 11 * MILLION // 1000
+    assert all(isinstance(each.rows, np.ndarray) and each.rows.dtype == np.int64 for each in (by_idle, worst, result))
+    assert all(each.columns is million.columns for each in (by_idle, worst, result)), "columns are shared, not copied"
+    numbers = result.values("max_over_mean")
+    number = numbers[~np.isnan(numbers)]
+    assert (np.diff(number) <= 0).all() and np.isnan(numbers[len(number) :]).all(), (
         "the worst first, the without_number last"
     )
-    assert spread.counts.sum() == len(told) and spread.without_number == len(numbers) - len(told)
-    assert (spread.edges[0], spread.edges[-1]) == (told.min(), told.max()) and million.columns.highest("idle") == 4.0
+    assert spread.counts.sum() == len(number) and spread.without_number == len(numbers) - len(number)
+    assert (spread.edges[0], spread.edges[-1]) == (number.min(), number.max()) and million.columns.highest(
+        "idle"
+    ) == 4.0
 
 
 def test_one_row_costs_one_row(million: Listing) -> None:
@@ -77,8 +79,8 @@ def test_rows_stand_as_a_stable_sort_puts_them(values: list[float | None], desce
     columns = Columns(pa.table({"value": pa.array(values, pa.float64())}), ())
     for listing in (whole(columns), whole(columns).let_through(mask, "some")):
         places = listing.rows.tolist()
-        told = [at for at in places if values[at] is not None]
-        expected = sorted(told, key=lambda at: -(values[at] or 0.0) if descending else values[at] or 0.0)
+        reported = [at for at in places if values[at] is not None]
+        expected = sorted(reported, key=lambda at: -(values[at] or 0.0) if descending else values[at] or 0.0)
         expected += [at for at in places if values[at] is None]
         assert ordered(listing, "value", descending=descending).rows.tolist() == expected
 
@@ -89,9 +91,11 @@ def test_texts_are_sorted_by_their_bytes_coded_or_not(values: list[str | None], 
     """Whether a column comes as a dictionary or as it is; without a text last."""
     column = pa.array(values, pa.string())
     listing = whole(Columns(pa.table({"name": column.dictionary_encode() if coded else column}), ("name",)))
-    told = sorted((at for at in range(len(values)) if values[at] is not None), key=lambda at: str(values[at]).encode())
+    numbers = sorted(
+        (at for at in range(len(values)) if values[at] is not None), key=lambda at: str(values[at]).encode()
+    )
     without_number = [at for at in range(len(values)) if values[at] is None]
-    assert ordered(listing, "name", descending=False).rows.tolist() == [*told, *without_number]
+    assert ordered(listing, "name", descending=False).rows.tolist() == [*numbers, *without_number]
 
 
 @settings(max_examples=100, deadline=None)
@@ -138,7 +142,7 @@ def test_words_of_a_filter_must_all_fit(tmp_path: Path, text: str, found: list[s
 
 
 def test_a_histogram_grows_by_factors_where_numbers_are_far_apart() -> None:
-    """Every number lies in the bar that is told for it; what is not above 0 lies in the first one."""
+    """``bar_of`` names the bar that counts a number; numbers of 0 or less are counted in the first one."""
     values = [0.0, 0.5, 1.0, 30.0, 4_000.0, None]
     spread = whole(Columns(pa.table({"v": pa.array(values)}), ())).histogram("v", 10)
     assert spread.by_factors and spread.without_number == 1 and spread.counts.sum() == 5
@@ -225,8 +229,8 @@ def test_a_spoilt_summary_costs_the_header_and_no_list(tmp_path: Path) -> None:
 
 def test_the_flag_is_that_of_the_row_else_that_of_the_fleet(tmp_path: Path) -> None:
     results = FleetResults(small_result(tmp_path / "out"))
-    told = [results.listed_flag(policy) for policy in ("flag_off", "flag_on", "auto_split", None)]
-    assert told == [False, True, True, True]
+    reported = [results.listed_flag(policy) for policy in ("flag_off", "flag_on", "auto_split", None)]
+    assert reported == [False, True, True, True]
 
 
 def test_what_is_read_is_what_the_jobs_write() -> None:
