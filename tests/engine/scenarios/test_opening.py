@@ -170,6 +170,14 @@ def test_unacknowledged_messages_of_a_failover_subscription_are_found_at_its_con
     assert result.state.loads["persistent://t/n/x"].unacked_messages == 7
 
 
+def test_a_topic_that_has_partitions_of_its_name_beside_it_is_named() -> None:
+    stats = partition(["a", "b"], None)
+    both = answers({"persistent://t/n/x": stats, "persistent://t/n/x-partition-0": stats})
+    assert "hidden-topics" in codes(both)
+    assert [topic.partitions for topic in both.state.topics.values()] == [1]
+    assert "hidden-topics" not in codes(answers({"persistent://t/n/y": stats, "persistent://t/n/x-partition-0": stats}))
+
+
 def test_nothing_usable_is_an_input_error_that_says_what_to_give() -> None:
     with pytest.raises(InputError, match="topic statistics"):
         open_snapshot(read_answers(json.dumps({"persistent://t/n/x": {"subscriptions": 3}}).encode()))
