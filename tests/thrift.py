@@ -37,7 +37,7 @@ class _DoctestsWhereTheyAre:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and collected tests stay to the end: nobody needs to look whether they are garbage."""
+    """Modules and collected tests stay to the end: the collector need not examine them."""
     gc.collect()
     gc.freeze()
 

@@ -34,7 +34,7 @@ CPU_S: Final = 10
 OUTPUT_BYTES: Final = 1 << 22
 """What is kept of an output."""
 UNEXPECTED: Final = 99
-"""The exit code where something was raised that nobody caught."""
+"""The exit code after an exception that was not caught."""
 _LENGTH: Final = struct.Struct("<Q")
 
 

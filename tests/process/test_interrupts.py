@@ -1,4 +1,4 @@
-"""SIGINT at any moment of a run, from its first import to a dialog that waits: it is heard, and is no traceback."""
+"""SIGINT at any moment of a run, from its first import to a dialog that waits: it ends the run without a traceback."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ command()
 def test_at_any_import_a_run_without_a_screen_is_over_with_130(
     env: dict[str, str], tmp_path: Path, number: int
 ) -> None:
-    """Standard input is a pipe that nobody writes to: what is not heard would wait for ever."""
+    """Standard input is a pipe without a writer: a signal that is ignored would leave it waiting for ever."""
     command = [sys.executable, "-c", INTERRUPTED, str(number), "-", "--once"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with signals_heard():

@@ -32,7 +32,7 @@ PROBES = 24
 
 
 def compare_actives(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
-    """The active consumer of every partition, and that nobody of another priority level is active."""
+    """The active consumer of every partition, and that no consumer of another priority level is active."""
     for mine, theirs in zip(state.subscriptions, cluster.failover, strict=True):
         consumers = active_consumers(state, mine)
         ids = {name: None if consumer is None else consumer.consumer_id for name, consumer in consumers.items()}

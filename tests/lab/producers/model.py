@@ -44,7 +44,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Where the model sent messages; the router was inferred from the first ``inferred_from``, which are no facts.
+    """Where the model sent messages; the router was inferred from the first ``inferred_from``, which are not compared.
 
     ``certain``: neither the clock nor an unknown start decided; ``by_keys``: keys are not ignored.
     """
