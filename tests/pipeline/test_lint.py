@@ -92,8 +92,8 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     for row in subscriptions:
         same = ("namespace", "subscription", "type")
         mine = [dispatcher for dispatcher in dispatchers if all(dispatcher[name] == row[name] for name in same)]
-        assert row["msg_rate_out"] == pytest.approx(sum(each["msg_rate_out"] for each in mine), abs=1e-6)
-        assert row["msg_backlog_entries"] == sum(each["msg_backlog_entries"] for each in mine)
+        assert row["msg_rate_out"] == pytest.approx(sum(row["msg_rate_out"] for row in mine), abs=1e-6)
+        assert row["msg_backlog_entries"] == sum(row["msg_backlog_entries"] for row in mine)
     assert any(row["msg_rate_out"] for row in subscriptions)
     namespaces = pq.read_table(out / WORST_NAMESPACES.name).to_pylist()
     assert sum(row["topics"] for row in namespaces) == 714

@@ -100,7 +100,7 @@ def test_consumers_of_one_name_are_each_shown(run: Run, answers: Answers) -> Non
     answers(["same", "same", "other"], partitions(6))
     ran = run("stats.json", "--json")
     assert ran.code == 0
-    assert sorted(each["name"] for each in json.loads(ran.out)["consumers"]) == ["other", "same", "same"]
+    assert sorted(row["name"] for row in json.loads(ran.out)["consumers"]) == ["other", "same", "same"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_any_name_keeps_the_table_whole(run: Run, answers: Answers, name: str) -
     rows = [line for line in ran.out.splitlines() if line.startswith(("  A ", "  B "))]
     assert len(rows) == 2
     document = json.loads(run("stats.json", "--json").out)
-    assert name in [each["name"] for each in document["consumers"]]
+    assert name in [row["name"] for row in document["consumers"]]
 
 
 def test_half_a_surrogate_pair_is_not_a_text_and_is_reported_with_its_place(run: Run, answers: Answers) -> None:

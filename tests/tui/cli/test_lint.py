@@ -307,13 +307,13 @@ def test_what_blocks_in_answers_is_a_finding_with_its_numbers_and_can_be_asked_f
     dump("keyshared-lookahead-a", tmp_path / "dump")
     words = ["lint", "dump", "--json"]
     result = json.loads(run(*words).out)["findings"]
-    assert [(each["rule"], each["severity"]) for each in result] == [
+    assert [(finding["rule"], finding["severity"]) for finding in result] == [
         ("keyshared_lookahead", "error"),
         ("keyshared_no_permits", "error"),
     ]
     assert (result[0]["numbers"]["limit"], result[0]["where"]["consumer"]) == (90, "app-2")
     alone = json.loads(run(*words, "--rule", "keyshared_no_permits").out)["findings"]
-    assert [each["rule"] for each in alone] == ["keyshared_no_permits"]
+    assert [row["rule"] for row in alone] == ["keyshared_no_permits"]
 
 
 @pytest.mark.parametrize("name", HEALTHY)

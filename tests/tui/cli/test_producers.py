@@ -144,9 +144,9 @@ def test_a_growth_tells_what_moves_for_whom(run: Run) -> None:
         assert (
             by_name[name]["moved"]
             == moved
-            == sum(each["before"][name] != each["after"][name] for each in document["keys"])
+            == sum(row["before"][name] != row["after"][name] for row in document["keys"])
         )
-    assert document["disagreeing"] == sum(each["clients_disagree"] for each in document["keys"])
+    assert document["disagreeing"] == sum(row["clients_disagree"] for row in document["keys"])
     page = run("partitions", "--from", "6", "--to", "12", "--key", "key-0", "--key", "hex:00ff").out
     assert "from 6 to 12 partitions, 2 keys" in page and "AP8=" in page
 

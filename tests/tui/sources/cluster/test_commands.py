@@ -74,7 +74,7 @@ def test_a_difference_is_found_in_a_running_cluster(run: Run) -> None:
     with playing(answers=answers) as server:
         ran = run("verify", server.url, "--json")
     assert ran.code == 1
-    result = {each["kind"]: each["subject"] for each in json.loads(ran.out)["differences"]}
+    result = {row["kind"]: row["subject"] for row in json.loads(ran.out)["differences"]}
     assert "orders-partition-" in result["active consumer of a partition"]
 
 

@@ -85,7 +85,7 @@ def test_partitions_are_read_one_by_one_where_not_all_are_loaded(read: Read) -> 
         answers[partition.format(index)] = json.dumps(stats).encode()
     with playing(answers=answers) as server:
         reading = read(server)
-        paths = [each.path for each in server.requests]
+        paths = [request.path for request in server.requests]
         assert ORDERS not in paths
         assert [partition.format(index) in paths for index in range(6)] == [True, True, True, False, True, True]
     assert (reading.topics, reading.not_loaded, reading.gaps) == (9, 1, ())
@@ -243,7 +243,7 @@ def test_a_refresh_leaves_out_what_the_lists_of_loaded_topics_say(read: Read) ->
                     stats["subscriptions"] = {}
     with playing(answers={**recorded(), LOADED: json.dumps(loaded).encode()}) as server:
         reading = read(server, Scope(skips_idle=True, details=1))
-        paths = [each.path for each in server.requests]
+        paths = [request.path for request in server.requests]
     assert not [path for path in paths if "idle" in path and path.endswith("stats")]
     assert ORDERS in paths
     assert sum(path.endswith("internalStats") for path in paths) == 1
