@@ -43,7 +43,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """At the end of the process everything is looked at again: libraries tell on stderr what they think has leaked."""
+    """At the end of the process all objects are examined again: libraries report on stderr what seems leaked."""
     gc.unfreeze()
 
 

@@ -150,7 +150,7 @@ def _in_a_child(job: Job, readers: Readers) -> list[Ended]:
 
 
 def _awaited(child: int) -> tuple[int, resource.struct_rusage]:
-    """How a child ended; one that waits for something that never comes is killed, so that it is told, too."""
+    """How a child ended; one that waits for something that never comes is killed, so that it is reported too."""
 
     def kill(_number: int, _frame: FrameType | None) -> None:
         os.kill(child, signal.SIGKILL)

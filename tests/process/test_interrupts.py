@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANG_S
-from tests.playing.server import Asked, Played, playing
+from tests.playing.server import Played, ReceivedRequest, playing
 from tests.process.terminal import ALTERNATE_SCREEN, MAIN_SCREEN, Terminal
 from tests.process.test_screen import SHOWN, restored
 from tests.starting import signals_heard
@@ -97,10 +97,10 @@ def test_while_a_cluster_is_read_it_leaves_whole_moments_only(
     """The n-th reading waits for an answer that never comes."""
     waits, begun = threading.Event(), 0
 
-    def silent(asked: Asked) -> Played | None:
+    def silent(request: ReceivedRequest) -> Played | None:
         nonlocal begun
-        begun += asked.path == VERSION
-        if begun < turn or asked.path != CLUSTERS:
+        begun += request.path == VERSION
+        if begun < turn or request.path != CLUSTERS:
             return None
         waits.set()
         return Played(hangs=True)
