@@ -284,3 +284,9 @@ def test_a_scene_is_shown_for_as_many_cycles_as_it_takes_to_be_seen(run: Run) ->
 
     assert [cycles("--scene", "endless"), cycles("--scene", "uneven")] == [60, 20]
     assert cycles("--scene", "endless", "--cycles", "7") == 7
+
+
+def test_a_broker_that_is_not_there_is_refused_with_those_that_are(run: Run) -> None:
+    refused = run("brokers", "--scene", "uneven", "--kill", "broker-1", "--once")
+    assert refused.code == 2
+    assert "broker-1:8080" in refused.err and "1 more" in refused.err
