@@ -101,7 +101,7 @@ _FLAGS: Final = ("_has_hover_style", "_has_focus_within", "_has_order_style", "_
 
 
 class _Applying:
-    """Remembers what ``Stylesheet.apply`` chose, and what ``Stylesheet.replace_rules`` made of it."""
+    """Remembers the rules that ``Stylesheet.apply`` chose, and the results of ``Stylesheet.replace_rules``."""
 
     def __init__(self) -> None:
         self._choices: dict[tuple[RuleSet, ...], dict[Hashable, _Choice]] = {}

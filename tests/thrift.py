@@ -37,13 +37,13 @@ class _DoctestsWhereTheyAre:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and collected tests stay to the end: nobody needs to look whether they are garbage."""
+    """Modules and collected tests stay to the end: the collector need not examine them."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_unconfigure() -> None:
-    """At the end of the process everything is looked at again: libraries tell on stderr what they think has leaked."""
+    """At the end of the process all objects are examined again: libraries report on stderr what seems leaked."""
     gc.unfreeze()
 
 

@@ -28,7 +28,7 @@ MOST_TURNS: Final = 20_000
 
 
 class NothingLeftError(Exception):
-    """Somebody waits for something that nobody will do."""
+    """A task waits for something that will never happen."""
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):

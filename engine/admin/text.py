@@ -178,13 +178,17 @@ _KINDS: Final = {
 }
 
 
+# ``json.dumps`` would make an encoder for each topic.
+_QUOTED: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def child(path: str, key: str) -> str:
     """Return the JSON path of a member: ``$.a`` for plain names, ``$["persistent://t/n/x"]`` for others.
 
     >>> child("$", "partitions")
     '$.partitions'
     """
-    return f"{path}.{key}" if key.isidentifier() else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{path}.{key}" if key.isidentifier() else f"{path}[{_QUOTED(key)}]"
 
 
 RawObject = dict[str, msgspec.Raw]

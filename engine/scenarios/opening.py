@@ -35,6 +35,7 @@ _MOST_ACTIVES: Final = 64
 """Recorded active consumers of one list that are looked at to infer the release."""
 FLAG_INFERRED: Final = "flag-inferred"
 BUNDLES_ASSUMED: Final = "bundles-assumed"
+HIDDEN_TOPICS: Final = "hidden-topics"
 LOAD_REPORTS_ALONE: Final = "load-reports-alone"
 DIFFERS_FROM_RECORD: Final = "differs-from-record"
 
@@ -84,6 +85,7 @@ def open_snapshot(snapshot: Snapshot, *, release: str | None = None, consistent_
             )
         snapshot = replace(snapshot, bundles=_bundles_of_reports(snapshot))
         notes.append(Notice(LOAD_REPORTS_ALONE, "load reports alone: bundles with their rates, but no topic is known"))
+    notes += _hidden_topics(snapshot, topics)
     groups, more = gather(snapshot, topics)
     notes += more
     named = release or snapshot.version
@@ -141,6 +143,19 @@ def topics_of(snapshot: Snapshot) -> tuple[Topic, ...]:
         parent = parsed.partitioned_topic
         counts[parent] = max(counts.get(parent, 0), parsed.partition_index + 1)
     return tuple(Topic(name, partitions) for name, partitions in counts.items())
+
+
+def _hidden_topics(snapshot: Snapshot, topics: Sequence[Topic]) -> list[Notice]:
+    """Topics without partitions that share their name with a partitioned one: a state has one topic of a name."""
+    hidden = [topic.name for topic in topics if topic.partitions and topic.name in snapshot.topics]
+    if not hidden:
+        return []
+    more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
+    text = (
+        f"{hidden[0]}{more} exists without partitions beside partitions of the same name; the topic without is counted "
+        "in what was reported, but nothing is computed for it"
+    )
+    return [Notice(HIDDEN_TOPICS, text)]
 
 
 def _bundles_of_reports(snapshot: Snapshot) -> dict[str, BundleList]:

@@ -103,7 +103,8 @@ def notices(tables: Place, listed: Place) -> list[Row]:
         notes += [_claim(bundle, names, "statistics") for names, _ in _in_one_cluster(pairs, clusters)]
     versions: dict[str, list[str]] = {}
     for broker, version in rows_of(tables / BROKERS.name, "broker", "version"):
-        versions.setdefault(str(version) or "unknown", []).append(str(broker))
+        if version:  # metrics do not name it
+            versions.setdefault(str(version), []).append(str(broker))
     if len(versions) > 1:
         words = "; ".join(f"{version}: {', '.join(sorted(set(names)))}" for version, names in sorted(versions.items()))
         problem = Problem("", "$", f"the brokers have different releases: {words}", "rules may differ between them")

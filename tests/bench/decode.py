@@ -15,7 +15,7 @@ ROUNDS = 5
 
 
 def document() -> bytes:
-    """One partitioned topic with as many partitions as it takes, each as a broker told it once."""
+    """One partitioned topic with as many partitions as it takes, each as a broker once printed it."""
     recorded = json.loads(gzip.decompress(RECORDED.read_bytes()))
     topic = next(iter(recorded.values()))
     partition = next(iter(topic["partitions"].values()))

@@ -26,7 +26,7 @@ class Spent:
 
 
 def spent(work: Callable[[], object]) -> Spent:
-    """Of one call; of a process that ended within it only what it told the one that waited for it."""
+    """Of one call; of a process that ended within it only what it reported to the one that waited for it."""
     before, wall = _ticks_by_process(), time.perf_counter()
     work()
     taken = time.perf_counter() - wall

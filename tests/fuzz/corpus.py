@@ -62,7 +62,7 @@ def seeds(kind: str) -> tuple[Case, ...]:
 
 
 def _answers() -> list[Case]:
-    """For each kind of answer, told by its name in a recording, some from different recordings."""
+    """For each kind of answer, by its name in a recording, some from different recordings."""
     by_kind: dict[str, list[Case]] = {}
     for path in sorted((ROOT / "recordings").glob("*/*.json.gz")):
         what = path.name.lstrip("0123456789-").removesuffix(".json.gz")

@@ -85,7 +85,7 @@ def test_a_line_that_is_no_utf8_fails_and_the_others_are_checked(tmp_path: Path)
 
 
 def test_a_line_that_only_the_bulk_form_gets_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bulk form sees the lines that passed: a spoilt one is told once, by the first checker."""
+    """The bulk form sees the lines that passed: a spoilt one is reported once, by the first checker."""
     lines = some_lines("split_range", 4)
     lines[1]["out"] = {"boundaries": None}
     seen: list[Line] = []
@@ -162,7 +162,7 @@ def run_pytest(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["in one process", "handed to a worker"])
 def test_a_run_over_another_folder_says_what_it_did(tmp_path: Path, more: tuple[str, ...]) -> None:
-    """One line per family: checked, failed, absent or not covered yet; and the exit code tells."""
+    """One line per family: checked, failed, absent or not covered yet; the exit code says whether any failed."""
     good, bad = some_lines("split_range"), some_lines("split_topic_count", 1)
     bad[0]["out"] = {"boundaries": [1]}
     write(tmp_path, "split_range", good)

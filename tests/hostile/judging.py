@@ -16,7 +16,7 @@ from tests.hostile.limited import OUTPUT_BYTES, Ended
 from tests.hostile.readers import ABOUT_A_PART, MAY_FAIL
 
 LONGEST_LINE: Final = 2_000
-"""Characters of a sentence for people; whatever a file holds, nobody reads more."""
+"""The most characters of a sentence for people, whatever a file holds."""
 _INTERNAL: Final = re.compile(r"Traceback|unexpected [A-Z]|fault of ringside|[Ii]nternal error")
 _PLACE: Final = re.compile(r":\d+(:\d+)?\b| at \$|\bbyte [\d,]+ of the file|the gzip data stops")
 

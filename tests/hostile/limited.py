@@ -34,7 +34,7 @@ CPU_S: Final = 10
 OUTPUT_BYTES: Final = 1 << 22
 """What is kept of an output."""
 UNEXPECTED: Final = 99
-"""The exit code where something was raised that nobody caught."""
+"""The exit code after an exception that was not caught."""
 _LENGTH: Final = struct.Struct("<Q")
 
 
@@ -150,7 +150,7 @@ def _in_a_child(job: Job, readers: Readers) -> list[Ended]:
 
 
 def _awaited(child: int) -> tuple[int, resource.struct_rusage]:
-    """How a child ended; one that waits for something that never comes is killed, so that it is told, too."""
+    """How a child ended; one that waits for something that never comes is killed, so that it is reported too."""
 
     def kill(_number: int, _frame: FrameType | None) -> None:
         os.kill(child, signal.SIGKILL)

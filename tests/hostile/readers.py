@@ -73,7 +73,7 @@ KINDS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     ),
     "results": (("fleet", "open", "{}", "--once"), ("fleet", "open", "{}", "--json"), ("@screen", "{}")),
 }
-"""Which commands read a kind of file, whose path stands for ``{}``; with ``-`` it is standard input."""
+"""The commands that read a kind of file: ``{}`` is its path, ``-`` standard input."""
 
 ABOUT_A_PART: Final = frozenset({"explain", "split", "curve"})
 """Commands about a topic, a bundle or a key in a file: a sentence that it is not there does not name the file."""

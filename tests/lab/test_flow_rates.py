@@ -26,7 +26,7 @@ def _cut(value: float) -> float:
 def test_the_true_rates_always_lie_within_what_was_recorded_around_them(
     rates: list[tuple[float, float, float]],
 ) -> None:
-    """Whatever the broker's rates between two recordings were, the split it made of them is reachable."""
+    """For any rates of the broker between two recordings the split that it made is reachable."""
     before, after, true = {}, {}, []
     for place, (one, other, share) in enumerate(rates):
         name, position = f"persistent://t/n/{place}", 100 * place + 7

@@ -1,4 +1,4 @@
-"""Bundles of a namespace: their boundaries, where the four split algorithms cut, and how topics lie in them."""
+"""Bundles of a namespace: their boundaries, where the four split algorithms cut, and how topics are spread."""
 
 from __future__ import annotations
 

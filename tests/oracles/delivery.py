@@ -175,7 +175,7 @@ class Dispatcher:
                     self._lower(number, slot)
 
     def _lower(self, number: int, slot: int) -> bool:
-        """One message of a slot is no longer held; whether somebody who was held back can go on."""
+        """Release one message of a slot, and return whether a consumer that was held back can go on."""
         entry = self.draining.get(slot)
         if entry is None or entry.holder != number:
             return False

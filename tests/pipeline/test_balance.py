@@ -253,6 +253,7 @@ def test_clusters_that_give_metrics_in_place_of_load_reports_are_forecast_each_f
     assert given.inputs.loads == inputs.loads
     known = {row["broker"] for row in rows(target, "brokers")}
     assert {load.broker for load in inputs.loads} < known
+    assert not any("different releases" in row["reason"] for row in rows(target, "quarantine"))
     assert {row["broker"] for row in rows(target, "topics")} == {load.broker for load in inputs.loads}
     owners = {row["bundle"]: row["broker"] for row in rows(target, "bundle_loads") if row["loaded_topics"]}
     loaded = {stats.bundle: load.broker for load in inputs.loads for stats in load.stats}

@@ -30,7 +30,7 @@ SMALL = Sizes(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_jobs_and_peers_write_the_same_rows(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    """Each benchmark compares before it tells a time, and leaves no input or result behind."""
+    """Each benchmark compares results before it reports a time, and leaves no input or result behind."""
     lines = list(getattr(Benches(spark, tmp_path, SMALL), name)())
     assert len(lines) >= 2
     for line in lines:

@@ -162,7 +162,7 @@ def rows_of(folder: Path, table: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """The folder of one driver on a cluster, and what it told. Speculation is on for all that it does."""
+    """The folder of one driver on a cluster, and what it printed. Speculation is on for all that it does."""
     folder = tmp_path_factory.mktemp("cluster")
     Fleet(5).write(folder / "in")
     (folder / "marks").mkdir()

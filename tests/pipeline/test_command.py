@@ -1,4 +1,4 @@
-"""``python -m pipeline``: what is typed wrong is told before Spark starts; a job's summary is what stdout has."""
+"""``python -m pipeline``: wrong options are refused before Spark starts; a job's summary is what stdout has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Active consumers that brokers told explain priority levels, which no statistics show, as when answers are opened."""
+"""Reported active consumers explain priority levels, which statistics do not show, as when answers are opened."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_F08_every_active_consumer_that_a_broker_reported_is_predicted_where_lev
 ) -> None:
     folder = RECORDINGS / name
     scenario = json.loads(gzip.decompress((folder / "scenario.json.gz").read_bytes()))
-    assert len({each["priority_level"] for each in scenario["consumers_in_join_order"]}) > 1
+    assert len({row["priority_level"] for row in scenario["consumers_in_join_order"]}) > 1
     steps = sorted({found[0] for path in folder.iterdir() if (found := re.match(r"\d+", path.name))})
     reported = 0
     for step in steps:

@@ -34,7 +34,7 @@ LOST = "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, mo
 
 
 @pytest.mark.parametrize(
-    ("story", "wanted"),
+    ("story", "message"),
     [
         (PYTHON.format("KeyError: 'a'"), "the job x failed: KeyError: 'a'"),
         (PYTHON.format("engine.errors.RingsideError: no way"), "no way"),
@@ -49,10 +49,10 @@ LOST = "Job aborted due to stage failure: Task 0 in stage 0.0 failed 1 times, mo
         ("", "the job x failed: no reason was given"),
     ],
 )  # fmt: skip
-def test_the_sentence_names_the_cause_and_no_class_of_java(story: str, wanted: str) -> None:
+def test_the_sentence_names_the_cause_and_no_class_of_java(story: str, message: str) -> None:
     failure = failure_of("x", story)
     assert isinstance(failure, RingsideError) and not isinstance(failure, InputError)
-    assert wanted in str(failure)
+    assert message in str(failure)
     assert "\n" not in str(failure)
     assert "org.apache" not in str(failure) and "java." not in str(failure)
 

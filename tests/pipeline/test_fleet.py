@@ -253,7 +253,7 @@ def test_a_wrong_option_is_refused_and_the_old_result_stays(spark: SparkSession,
 def test_lists_from_a_file_replace_those_of_the_brokers(
     spark: SparkSession, fleet: tuple[Fleet, Path], tmp_path: Path
 ) -> None:
-    """With priority levels and equal names; what is wrong in the file is told and costs only its line."""
+    """With priority levels and equal names; what is wrong in the file is reported and costs only its line."""
     result, folder = fleet
     lists = tmp_path / "lists.csv"
     lists.write_text(
@@ -366,7 +366,7 @@ def compare_split(
 def test_inferred_levels_and_lists_in_no_brokers_order_are_counted(
     spark: SparkSession, fleet: tuple[Fleet, Path]
 ) -> None:
-    """Each list that is not sorted by name either has levels or is told to be no broker's."""
+    """Each list that is not sorted by name either has levels or is reported as not a broker's."""
     result, folder = fleet
     summary = ran(spark, "assign", folder, policies="flag_off").summary["inferred"]
     lists = [names for _, _, names in units_of(result)]

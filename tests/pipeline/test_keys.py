@@ -187,7 +187,7 @@ def test_words_that_mean_nothing_are_refused_before_anything_is_read(tmp_path: P
 
 
 def imported(folder: Path, lists: dict[str, tuple[str, ...]], subscriptions: Sequence[str] = ("s",)) -> Path:
-    """What an import tells of Key_Shared subscriptions with these consumers at each of their topics."""
+    """What an import writes of Key_Shared subscriptions with these consumers at each of their topics."""
     columns: dict[str, list[object]] = {name: [] for name in SUBSCRIPTIONS.names}
     for subscription, (number, (topic, names)) in product(subscriptions, enumerate(lists.items())):
         row = {
@@ -222,7 +222,7 @@ def test_one_list_of_all_topics_needs_no_note(spark: SparkSession, tmp_path: Pat
 
 
 def run_without_trace(spark: SparkSession, tables: Path, out: Path) -> dict[str, Any]:
-    """What is told of each mode; nothing is folded."""
+    """What is written of each mode; nothing is folded."""
     (nothing := out.with_name("nothing")).mkdir()
     done = run(spark, nothing, out, tables=str(tables))
     modes: dict[str, Any] = done.summary["modes"]  # type: ignore[assignment]
@@ -294,9 +294,9 @@ def test_key_shared_subscriptions_are_looked_for_in_footers_first(
     assert counted == read
 
 
-@pytest.mark.parametrize(("name", "told"), [("events.jsonl", 0), ("events.parquet", 1)])
+@pytest.mark.parametrize(("name", "expected"), [("events.jsonl", 0), ("events.parquet", 1)])
 def test_a_trace_with_nothing_in_it_gives_empty_tables_and_keeps_the_quarantine(
-    name: str, told: int, spark: SparkSession, tmp_path: Path
+    name: str, expected: int, spark: SparkSession, tmp_path: Path
 ) -> None:
     """An empty file has no piece; as Parquet it cannot be opened."""
     source = tmp_path / "in"
@@ -306,7 +306,7 @@ def test_a_trace_with_nothing_in_it_gives_empty_tables_and_keeps_the_quarantine(
     assert (summary["rows_in"], summary["quarantined"], summary["keys"]) == (0, 0, 0)
     for table in (KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE):
         assert rows_of(tmp_path / "out", table) == []
-    assert [row["file"] for row in rows_of(tmp_path / "out", KEY_QUARANTINE)] == [name] * told
+    assert [row["file"] for row in rows_of(tmp_path / "out", KEY_QUARANTINE)] == [name] * expected
 
 
 def test_half_an_import_is_refused_in_a_sentence(spark: SparkSession, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 
 def moment(folder: str, prefix: str, target: Path) -> Path:
-    """The answers of one moment of a recording, with what is told of all moments."""
+    """The answers of one moment of a recording, with what is known at all moments."""
     target.mkdir()
     for path in sorted((RECORDINGS / folder).iterdir()):
         if path.name.startswith(prefix) or "scenario" in path.name:
@@ -92,8 +92,8 @@ def test_a_report_counts_findings_and_says_the_same_bytes_again(spark: SparkSess
     for row in subscriptions:
         same = ("namespace", "subscription", "type")
         mine = [dispatcher for dispatcher in dispatchers if all(dispatcher[name] == row[name] for name in same)]
-        assert row["msg_rate_out"] == pytest.approx(sum(each["msg_rate_out"] for each in mine), abs=1e-6)
-        assert row["msg_backlog_entries"] == sum(each["msg_backlog_entries"] for each in mine)
+        assert row["msg_rate_out"] == pytest.approx(sum(row["msg_rate_out"] for row in mine), abs=1e-6)
+        assert row["msg_backlog_entries"] == sum(row["msg_backlog_entries"] for row in mine)
     assert any(row["msg_rate_out"] for row in subscriptions)
     namespaces = pq.read_table(out / WORST_NAMESPACES.name).to_pylist()
     assert sum(row["topics"] for row in namespaces) == 714

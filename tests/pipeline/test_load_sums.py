@@ -1,4 +1,4 @@
-"""How uneven a subscription is told to be: against what each consumer can get at all."""
+"""How uneven a subscription is: against what each consumer can get at all."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request as it came."""
 
     method: str
@@ -45,7 +45,7 @@ class Asked:
     headers: Mapping[str, str]
 
 
-Fault = Callable[[Asked], Played | None]
+Fault = Callable[[ReceivedRequest], Played | None]
 """What a fault makes of a request; None for "not mine"."""
 
 
@@ -63,9 +63,9 @@ def failing(pattern: str, played: Played, times: int = -1) -> Fault:
     expected = re.compile(pattern)
     left = times
 
-    def fault(asked: Asked) -> Played | None:
+    def fault(request: ReceivedRequest) -> Played | None:
         nonlocal left
-        if left == 0 or expected.search(asked.path) is None:
+        if left == 0 or expected.search(request.path) is None:
             return None
         left -= 1
         return played
@@ -80,7 +80,7 @@ def status(code: int, reason: str = "", **headers: str) -> Played:
 
 
 class PlayingServer(ThreadingHTTPServer):
-    """Plays ``answers``; faults come first. ``asked`` has every request, ``sent_bytes`` what went out."""
+    """Plays ``answers``; faults come first. ``requests`` has every one that came, ``sent_bytes`` what went out."""
 
     daemon_threads = True
 
@@ -88,7 +88,7 @@ class PlayingServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = dict(answers)
         self.faults = faults
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.sent_bytes = 0
         self.over = threading.Event()
         self.lock = threading.Lock()
@@ -107,15 +107,15 @@ class PlayingServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that goes away in the middle is what some tests are about."""
 
-    def play(self, asked: Asked) -> Played:
+    def play(self, request: ReceivedRequest) -> Played:
         """The first fault that is about this request, the recorded answer, or 404 as a broker says it."""
         with self.lock:
-            self.asked.append(asked)
+            self.requests.append(request)
             for fault in self.faults:
-                played = fault(asked)
+                played = fault(request)
                 if played is not None:
                     return played
-        path = unquote(asked.path.replace(self.broker, RECORDED_BROKER)).replace(self.broker, RECORDED_BROKER)
+        path = unquote(request.path.replace(self.broker, RECORDED_BROKER)).replace(self.broker, RECORDED_BROKER)
         answer = self.answers.get(path)
         if answer is None:
             return status(404, f"nothing is recorded for {path}")
@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: PlayingServer
 
     def do_GET(self) -> None:
-        played = self.server.play(Asked(self.command, self.path, dict(self.headers)))
+        played = self.server.play(ReceivedRequest(self.command, self.path, dict(self.headers)))
         if played.hangs:
             self.server.over.wait()
             self.close_connection = True

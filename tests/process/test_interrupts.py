@@ -1,4 +1,4 @@
-"""SIGINT at any moment of a run, from its first import to a dialog that waits: it is heard, and is no traceback."""
+"""SIGINT at any moment of a run, from its first import to a dialog that waits: it ends the run without a traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANG_S
-from tests.playing.server import Asked, Played, playing
+from tests.playing.server import Played, ReceivedRequest, playing
 from tests.process.terminal import ALTERNATE_SCREEN, MAIN_SCREEN, Terminal
 from tests.process.test_screen import SHOWN, restored
 from tests.starting import signals_heard
@@ -40,7 +40,7 @@ command()
 def test_at_any_import_a_run_without_a_screen_is_over_with_130(
     env: dict[str, str], tmp_path: Path, number: int
 ) -> None:
-    """Standard input is a pipe that nobody writes to: what is not heard would wait for ever."""
+    """Standard input is a pipe without a writer: a signal that is ignored would leave it waiting for ever."""
     command = [sys.executable, "-c", INTERRUPTED, str(number), "-", "--once"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with signals_heard():
@@ -97,10 +97,10 @@ def test_while_a_cluster_is_read_it_leaves_whole_moments_only(
     """The n-th reading waits for an answer that never comes."""
     waits, begun = threading.Event(), 0
 
-    def silent(asked: Asked) -> Played | None:
+    def silent(request: ReceivedRequest) -> Played | None:
         nonlocal begun
-        begun += asked.path == VERSION
-        if begun < turn or asked.path != CLUSTERS:
+        begun += request.path == VERSION
+        if begun < turn or request.path != CLUSTERS:
             return None
         waits.set()
         return Played(hangs=True)

@@ -30,8 +30,8 @@ def test_a_token_is_sent_and_is_on_no_screen_and_in_no_file(env: dict[str, str],
             terminal.wait_for("written to", after=seen)
             terminal.send("q")
             assert terminal.wait() == 0
-        assert {asked.headers["Authorization"] for asked in server.asked} == {f"Bearer {TOKEN}"}
-        assert {asked.method for asked in server.asked} == {"GET"}
+        assert {request.headers["Authorization"] for request in server.requests} == {f"Bearer {TOKEN}"}
+        assert {request.method for request in server.requests} == {"GET"}
     assert TOKEN not in terminal.text
     (exported,) = (path for path in tmp_path.rglob("*") if path.name not in ("token", "home"))
     assert str(server.server_port).encode() in exported.read_bytes()

@@ -73,7 +73,7 @@ def test_a_signal_restores_the_terminal_and_gives_its_code(
 
 
 NO_HANG_UPS = ("/bin/sh", "-c", 'trap "" HUP; exec "$0" -m tui "$@"', sys.executable)
-"""As ``nohup`` starts it: its terminal can go, and no signal tells."""
+"""As ``nohup`` starts it: its terminal can go without a signal."""
 
 
 @pytest.mark.parametrize("program", [(sys.executable, "-m", "tui"), NO_HANG_UPS], ids=["heard", "ignored"])

@@ -29,7 +29,7 @@ def owners(selector: Selector) -> list[int | None]:
 
 
 def check_answers(selector: Selector, *, full: bool = True) -> None:
-    """L3 and L4: every slot of a small space has at most one owner, exactly one where ``full``, and it is the told."""
+    """L3 and L4: every slot of a small space has at most one owner, exactly one where ``full``: the reported one."""
     results: dict[int, int] = {}
     for owner, owned in slots_by_consumer(selector).items():
         for piece in owned:

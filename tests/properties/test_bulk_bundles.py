@@ -1,4 +1,4 @@
-"""Bundles in bulk equal the scalar theory: where a topic lies, what a bundle carries, where each algorithm cuts."""
+"""Bundles in bulk equal the scalar theory: the bundle of a topic, the load of a bundle, the cuts of each algorithm."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def namespaces(draw: st.DrawFn) -> list[tuple[int, ...]]:
 
 @st.composite
 def loads(draw: st.DrawFn, *, rates: st.SearchStrategy[float] = RATES) -> list[TopicLoad]:
-    """Topics of one bundle in listing order: few hashes, so that they repeat and stand side by side."""
+    """Topics of one bundle in listing order: few hashes, so that they repeat and are neighbours."""
     hashes = draw(st.lists(st.integers(0, 12) | EDGES, max_size=14))
     return [
         TopicLoad(f"t{at}", value, draw(rates), draw(rates), draw(rates), draw(rates), draw(st.integers(0, 5)) > 0)

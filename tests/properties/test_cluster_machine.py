@@ -261,7 +261,7 @@ class ClusterMachine(RuleBasedStateMachine):
             self.submit(AddTopic(TOPICS[2]))
 
     def connected(self, key: str, place: int) -> int:
-        """The id of a connected consumer, one that nobody has when there is none there."""
+        """The id of a connected consumer; an unused id if none is connected."""
         result = self.model[key]["consumers"] if key != "nobody" else []
         return result[place][0] if place < len(result) else 99
 

@@ -128,7 +128,7 @@ def test_L5_exactly_one_is_active_while_anybody_is_connected(
         assert tuple(connection.consumer for connection in state.connections) == (choice.order if choice else ())
         for effects in (outcome.effects, later.effects):
             reported = [effect for effect in effects if isinstance(effect, Notified)]
-            assert [each.consumer_id for each in reported if each.is_active] in ([], [state.active_id])
+            assert [consumer.consumer_id for consumer in reported if consumer.is_active] in ([], [state.active_id])
             assert len(reported) in (0, 1, len(connected))
 
 

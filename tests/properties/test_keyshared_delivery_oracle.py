@@ -132,7 +132,7 @@ class Both:
 
     def take(self, delivery: Delivery) -> None:
         self.state = delivery.state
-        self.sent += [(each.consumer_id, each.message.position) for each in delivery.sent]
+        self.sent += [(consumer.consumer_id, consumer.message.position) for consumer in delivery.sent]
 
     def toggle(self, number: int) -> None:
         if number in self.oracle.pending:

@@ -262,7 +262,7 @@ class ProducersMachine(RuleBasedStateMachine):
     @invariant()
     def what_pulsar_promises_about_names_and_queues_holds(self) -> None:
         for there in self.state.topic.connected:
-            assert len({each.producer_name for each in there}) == len(there)
+            assert len({producer.producer_name for producer in there}) == len(there)
         for producer in self.state.producers:
             names = {mine.producer_name for mine in producer.started.values()}
             assert len(names) == (1 if producer.settings.client.name == "Java" else len(producer.started))

@@ -106,7 +106,7 @@ RATES = st.lists(st.integers(0, 1000).map(float), max_size=6)
 @settings(max_examples=60, deadline=None)
 @given(st.lists(RATES, max_size=6), st.booleans())
 def test_adding_up_publishers_keeps_the_sum_of_their_rates(partitions: list[list[float]], flag: bool) -> None:
-    """Whole numbers add without rounding; names are distinct in a partition, so nobody is replaced."""
+    """Whole numbers add without rounding; names are distinct in a partition, so no publisher replaces another."""
     groups = [
         grouped(PublisherStats(f"p{number}", flag, rate) for number, rate in enumerate(rates)) for rates in partitions
     ]

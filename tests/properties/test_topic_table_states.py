@@ -1,4 +1,4 @@
-"""The table of topics against the rules told topic by topic, along every walk of commands, undo and redo."""
+"""The table of topics against the rules applied topic by topic, along every walk of commands, undo and redo."""
 
 from __future__ import annotations
 

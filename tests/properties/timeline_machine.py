@@ -17,7 +17,7 @@ from engine.errors import Rejection
 
 
 class TimelineMachine(RuleBasedStateMachine):
-    """Commands of people, refused or not. The first one makes what is looked at, so nobody goes back before it."""
+    """Commands of people, refused or not. The first one creates the state, so no undo goes back before it."""
 
     timeline: Timeline
 
@@ -41,7 +41,7 @@ class TimelineMachine(RuleBasedStateMachine):
         self.timeline = moved
 
     def same_history(self, written: ClusterState) -> None:
-        """What is no field of a state but follows from its events is alike too."""
+        """What follows from the events without being a field of the state is equal too."""
         raise NotImplementedError
 
     @invariant()

@@ -1,4 +1,4 @@
-"""From a state of the engine to an oracle: what happened is told to the oracle, never what the engine made of it."""
+"""From a state of the engine to an oracle: the oracle gets what happened, never what the engine made of it."""
 
 from __future__ import annotations
 

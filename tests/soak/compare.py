@@ -64,14 +64,17 @@ def _compare_keyed(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
     tally.agree("draining hashes", draining, entries, key)
     tally.agree("recently joined", dict(engine.recently_joined.marks), oracle.marks, key)
     tally.agree("next read", (engine.read_due_ms, engine.stopped_at is not None), (oracle.due_ms, oracle.stopped), key)
-    sent = [(each.consumer_id, each.message.position) for each in mine.sent]
+    sent = [(consumer.consumer_id, consumer.message.position) for consumer in mine.sent]
     tally.agree("sent messages", sent, oracle.sent[-SENT_KEPT:], key)
 
 
 def _compare_producers(mine: ProducerTopic, theirs: Producers, tally: Tally) -> None:
     topic, state = mine.topic, mine.producers
     tally.agree("producers' clock", mine.now_ms, theirs.now_ms, topic)
-    there = [[(each.owner, each.producer_name, each.access_mode) for each in at] for at in state.topic.connected]
+    there = [
+        [(producer.owner, producer.producer_name, producer.access_mode) for producer in at]
+        for at in state.topic.connected
+    ]
     tally.agree("producers at brokers", there, theirs.there, topic)
     tally.agree("failing partitions", set(state.topic.failing), theirs.down, topic)
     tally.agree("keys of producers", dict(mine.keys), theirs.keys, topic)

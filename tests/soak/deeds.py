@@ -67,7 +67,7 @@ MANY_CONSUMERS = 9
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What is done, and the number that its details come of."""
+    """The kind of a step, and the number from which its details are derived."""
 
     kind: str
     number: int

@@ -32,7 +32,7 @@ PROBES = 24
 
 
 def compare_actives(state: ClusterState, cluster: Cluster, tally: Tally) -> None:
-    """The active consumer of every partition, and that nobody of another priority level is active."""
+    """The active consumer of every partition, and that no consumer of another priority level is active."""
     for mine, theirs in zip(state.subscriptions, cluster.failover, strict=True):
         consumers = active_consumers(state, mine)
         ids = {name: None if consumer is None else consumer.consumer_id for name, consumer in consumers.items()}
@@ -58,10 +58,10 @@ def compare_owners(mine: KeySubscription, theirs: KeyShared, tally: Tally) -> No
         every = slot_owners(engine).look_up(np.arange(oracle.low, oracle.high + 1)).tolist()
         tally.holds("owner of every slot", every == table, mine.key)
     if isinstance(oracle, (Ring, AutoSplit)):
-        shown = {number: [(each.start, each.end) for each in ranges] for number, ranges in engine.ranges().items()}
+        shown = {number: [(piece.start, piece.end) for piece in ranges] for number, ranges in engine.ranges().items()}
         tally.agree("ranges", shown, _shown(oracle.tiles(), joins=isinstance(oracle, Ring)), mine.key)
     if isinstance(oracle, Sticky):
-        shown = {number: [(each.start, each.end) for each in ranges] for number, ranges in engine.ranges().items()}
+        shown = {number: [(piece.start, piece.end) for piece in ranges] for number, ranges in engine.ranges().items()}
         tiles = [(start, end, number) for number, ranges in oracle.ranges.items() for start, end in sorted(ranges)]
         tally.agree("ranges", shown, _shown(tiles, joins=True), mine.key)
 
@@ -138,7 +138,9 @@ def compare_bundles(state: ClusterState, cluster: Cluster, tally: Tally) -> None
     """Bundles cover every hash once, each topic lies in one of them, and the numbers of topics agree."""
     for namespace, boundaries in cluster.boundaries.items():
         result = bundles_of(state, namespace)
-        tally.agree("ranges of bundles", [(each.lower, each.upper) for each in result], list(pairwise(boundaries)))
+        tally.agree(
+            "ranges of bundles", [(bundle.lower, bundle.upper) for bundle in result], list(pairwise(boundaries))
+        )
         tally.holds("bundles cover all", boundaries[0] == 0 and boundaries[-1] == bundles.TOP, namespace)
         listed, loads = cluster.listed(namespace), topic_loads(state, namespace)
         tally.agree("listing order", [load.name for load in loads], [topic.name for topic in listed], namespace)

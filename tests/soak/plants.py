@@ -95,7 +95,7 @@ def one_consumer_that_is_left_still_waits(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_range_inside_another_is_free(patch: pytest.MonkeyPatch) -> None:
-    """Only end points within a range stand in its way, not a range around it."""
+    """Only end points inside a range conflict with it, not a range around it."""
     patch.setattr(engine.keyshared.sticky.LegacyStickySelector, "_surrounding", lambda self, start, end: None)
 
 

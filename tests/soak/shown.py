@@ -149,7 +149,7 @@ def _judge_keys(document: Any, keyed: KeyShared, was: KeyShared | None, tally: T
 
 
 def _slot_space(keyed: KeyShared) -> tuple[int, int, int]:
-    """The lowest and the highest slot, and the one of the empty key, which tells whether slot 0 occurs."""
+    """The lowest and the highest slot, and the one of the empty key, which shows whether slot 0 occurs."""
     selector = keyed.dispatcher.selector
     return selector.low, selector.high, selector.slot(b"")
 

@@ -57,7 +57,7 @@ def number_before(line: Line, end: int) -> str:
 
 
 def says(text: str, value: float) -> bool:
-    """Whether a number as it is printed stands for a value.
+    """Whether a printed number represents a value.
 
     >>> [says(text, 1234.0) for text in ("1,234", "1.2k", "1k", "1.3k", "12%")]
     [True, True, True, False, False]

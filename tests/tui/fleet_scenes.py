@@ -105,7 +105,7 @@ SUMMARY = FleetSummary(
 
 
 def imported(snapshot: Snapshot, folder: Path) -> Path:
-    """The tables that an import makes of what answers tell, by the import's own rows."""
+    """The tables that an import makes of answers, by the import's own rows."""
     rows = Rows()
     for name, facts in snapshot.topics.items():
         rows.topic(facts, snapshot.bundle_of_topic.get(name), None)

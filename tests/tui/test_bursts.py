@@ -209,7 +209,7 @@ def test_a_consumer_opened_while_another_subscription_comes_to_the_front_opens_n
 
 
 def test_what_waits_is_said_of_the_consumers_it_was_seen_with() -> None:
-    """The row is told between a step and its view: its consumers are not those of the store any more."""
+    """The table reports its row between a step and its view: its consumers are not those of the store any more."""
     app = keys_app(before_a_move(), "add worker-3", *sent())
 
     async def story(pilot: Pilot[int]) -> None:

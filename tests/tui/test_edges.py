@@ -318,7 +318,7 @@ def test_few_words_in_a_small_ring_name_the_rule_in_force(release: str, partitio
 
 
 def test_a_notice_that_comes_with_a_step_stands_behind_what_the_step_did() -> None:
-    """It is told once; later steps tell of themselves, and i still has it."""
+    """It is shown once; later steps show their own result, and i still has it."""
     app = app_of(cluster(("c-1", "c-2")))
 
     async def story(pilot: Pilot[int]) -> None:

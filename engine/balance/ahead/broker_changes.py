@@ -27,6 +27,7 @@ from engine.balance.limits import BundleStats
 from engine.balance.placement.model import Placement
 from engine.balance.top_bundles import is_heartbeat_namespace
 from engine.errors import Rejection
+from engine.text import listed, natural_key
 
 NEW_BROKER = "new-broker-{}:8080"
 
@@ -69,7 +70,8 @@ def broker_dies(start: ShedStart, broker: str) -> BrokerDeath | Rejection:
     """
     dead = next((load for load in start.loads if load.broker == broker), None)
     if dead is None:
-        return Rejection("UnknownBroker", f"{broker!r} is not among the brokers", field="broker")
+        known = listed(sorted((load.broker for load in start.loads), key=natural_key))
+        return Rejection("UnknownBroker", f"{broker!r} is not among the brokers: {known}", field="broker")
     rest = tuple(load for load in start.loads if load.broker != broker)
     if not rest:
         return Rejection("LastBroker", f"{broker} is the only broker, so nobody could take its bundles", field="broker")

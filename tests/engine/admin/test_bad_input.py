@@ -1,4 +1,4 @@
-"""Bad input never loses good input, and every fault is told with its place."""
+"""Bad input never loses good input, and every fault is reported with its place."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def test_a_recording_of_draining_tells_its_story() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_samples_of_two_moments_have_the_changes_that_their_numbers_show(name: str) -> None:
-    """Backlogs by hand from the raw answers; nobody joined or left in any of these recordings but where it is told."""
+    """Backlogs by hand from the raw answers; nobody joined or left in these recordings except where a test says so."""
     result = sorted(sample(name)["moments"].items())
     if len(result) < 2:
         pytest.skip("one moment")

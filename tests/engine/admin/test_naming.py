@@ -1,4 +1,4 @@
-"""Which namespace an answer is about: its file's name tells it, whole names before their last part."""
+"""Which namespace an answer is about: its file's name says it, whole names before their last part."""
 
 from __future__ import annotations
 

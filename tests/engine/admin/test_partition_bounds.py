@@ -1,4 +1,4 @@
-"""A single number in a file makes no more partitions than the model takes, and what it made is told with its place."""
+"""A single number in a file makes no more partitions than the model takes; others are reported with their place."""
 
 from __future__ import annotations
 

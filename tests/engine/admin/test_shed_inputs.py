@@ -293,5 +293,5 @@ def test_answers_that_are_one_value_belong_to_other_questions(tmp_path: Path, an
     assert places(read(tmp_path, a_report=report("a:1"), of_topic=answer)) == []
 
 
-def test_a_text_that_is_no_value_is_told(tmp_path: Path) -> None:
+def test_a_text_that_is_not_a_value_is_reported(tmp_path: Path) -> None:
     assert places(read(tmp_path, a_report=report("a:1"), of_topic="not found")) == [("of-topic.json", "$")]

@@ -319,4 +319,4 @@ def test_what_is_left_to_move_and_a_slack_are_a_sum_of_32_bits(slack: int, outco
     settings = replace(SETTINGS, maxUnloadPercentage=1.0)
     (busy, _) = shed_uniform(MapOrder("hash"), loads, settings, LoadRules(uniform_bytes_slack=slack))[1].verdicts
     assert busy.need == 2**31 - 1
-    assert [each.outcome for each in busy.bundles] == ["too-large", outcome]
+    assert [bundle.outcome for bundle in busy.bundles] == ["too-large", outcome]

@@ -117,10 +117,10 @@ def test_first_rates_are_reported_once_and_the_true_ones_early_since_they_are_fa
     """Halves of 37500, of which the first reports are 28125 and below the limit of 30000."""
     topics = [at((place << 28) + low, 6_250.0) for place in (0, 8) for low in (1, 2, 0x40000000)]
     balance = run(topics, 5, first_rate_factor=1.5)
-    assert [each.early for each in balance.cycles] == [False, True, True, False, False]
-    assert {load.stats.msgs_per_sec for each in balance.cycles[1:] for load in each.loads} == {18_750.0}
+    assert [cycle.early for cycle in balance.cycles] == [False, True, True, False, False]
+    assert {load.stats.msgs_per_sec for cycle in balance.cycles[1:] for load in cycle.loads} == {18_750.0}
     moved = balance.cycles[1].loads[0].bundle
-    averages = [load.msgs_per_sec for each in balance.cycles for load in each.loads if load.bundle == moved]
+    averages = [load.msgs_per_sec for cycle in balance.cycles for load in cycle.loads if load.bundle == moved]
     assert averages[0] == 28_125.0 and averages == sorted(averages, reverse=True) and averages[-1] < 22_500.0
 
 

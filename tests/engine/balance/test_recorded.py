@@ -66,7 +66,7 @@ def event(line: dict[str, Any]) -> ModularEvent | None:
 EVENTS = [found for line in LINES if (found := event(line)) is not None]
 
 
-def test_all_29_attempts_and_drops_of_the_leader_are_foretold() -> None:
+def test_all_29_attempts_and_drops_of_the_leader_are_predicted() -> None:
     steps = replay_modular(EVENTS, settings())
     foretold = Counter(("attempt", bundle) for step in steps for bundle, _ in step.attempted)
     foretold += Counter(("dropped", bundle) for step in steps for bundle in step.dropped)

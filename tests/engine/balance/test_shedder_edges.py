@@ -1,4 +1,4 @@
-"""What shedders decide at the edges of their rules, by hand, and that a leader works by the shedder it is told to."""
+"""What shedders decide at the edges of their rules, by hand, and that a leader uses the shedder of its settings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def test_a_broker_exactly_at_the_lower_boundary_is_not_below_it(below: float, sh
 
 def test_at_the_lower_boundary_half_the_threshold_should_move_and_no_less_than_is_worth_an_unload() -> None:
     """An eighth of 120 MiB/s."""
-    (sheds,) = [each for each in at_lower_boundary({"b:1": 0.2, "b:2": 0.66, "b:3": 0.625}).verdicts if each.unloaded]
+    (sheds,) = [
+        verdict for verdict in at_lower_boundary({"b:1": 0.2, "b:2": 0.66, "b:3": 0.625}).verdicts if verdict.unloaded
+    ]
     assert (sheds.broker, sheds.measure, sheds.need, sheds.least) == ("b:2", "lower-boundary", 15 * MB, 10 * MB)
 
 

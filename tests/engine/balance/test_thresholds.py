@@ -10,10 +10,10 @@ from engine.views.brokers.view import PLACEMENTS, SHEDDERS
 
 EVERY = sorted(
     {
-        each.name
+        threshold.name
         for shedder in SHEDDERS
         for placement in (None, *PLACEMENTS)
-        for each in thresholds_of(shedder, placement)
+        for threshold in thresholds_of(shedder, placement)
     }
 )
 

@@ -42,7 +42,7 @@ def grown() -> Timeline:
 
 
 def contents(timeline: Timeline) -> tuple[object, ...]:
-    """Everything that a timeline tells."""
+    """Everything that a timeline holds."""
     return (
         timeline.seed,
         timeline.source,

@@ -129,7 +129,7 @@ def test_more_than_is_modelled_is_refused_before_it_takes_the_memory() -> None:
 
 
 def test_some_that_are_refused_do_not_keep_the_others_out() -> None:
-    """Two exclusive ones: the broker lets the first in and fences the second, which is told and not kept."""
+    """Two exclusive ones: the broker lets the first in and fences the second, which is reported and not kept."""
     topic = producers_of(timeline_after(f"producer add count 2 access exclusive on {ORDERS}"))
     assert (topic.tally.created, topic.tally.refused) == (1, 1)
     assert "Topic has an existing exclusive producer" in topic.tally.error

@@ -45,7 +45,7 @@ def test_a_subscription_of_fixed_topics_takes_none() -> None:
 
 
 def test_a_regex_over_persistent_topics_does_not_see_a_non_persistent_one() -> None:
-    """``RegexSubscriptionMode.PersistentOnly`` is the default; a subscription that has one was told otherwise."""
+    """``RegexSubscriptionMode.PersistentOnly`` is the default; a subscription that has one was declared otherwise."""
     state = cluster()
     both = replace(state.subscriptions[0], key="all", name="all", topics=(), consumers=())
     there = "non-persistent://shop/eu/there"

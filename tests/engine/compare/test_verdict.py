@@ -68,7 +68,7 @@ def test_messages_count_before_partitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "wanted"),
+    ("before", "after", "expected"),
     [
         ([2, 2], [2, 2, 0], ("even", "nothing")),
         ([2, 2, 0], [2, 2], ("even", "nothing")),
@@ -82,11 +82,11 @@ def test_messages_count_before_partitions() -> None:
         ([], [], ("even", "nothing")),
     ],
 )
-def test_judgement_by_shares(before: list[int], after: list[int], wanted: tuple[str, str]) -> None:
+def test_judgement_by_shares(before: list[int], after: list[int], expected: tuple[str, str]) -> None:
     def side(counts: list[int]) -> Evenness:
         return evenness_of(np.array(counts, dtype=np.int64), np.zeros(len(counts)), 4)
 
-    assert judge(side(before), side(after)) == wanted
+    assert judge(side(before), side(after)) == expected
 
 
 def test_a_newcomer_that_relieves_nobody_is_even_and_a_loss_is_worse() -> None:

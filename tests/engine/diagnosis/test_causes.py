@@ -334,7 +334,7 @@ def test_a_consumer_that_holds_messages_has_keys_whoever_got_the_last_ones() -> 
                      topic={"msgInCounter": 40 + out})  # fmt: skip
 
     assert first(of_stats(at(10, 0), at(60, 0))) == ("keyshared_few_keys", "uneven")
-    assert "keyshared_few_keys" not in [each.id for each in of_stats(at(10, 1), at(60, 1)).causes]
+    assert "keyshared_few_keys" not in [cause.id for cause in of_stats(at(10, 1), at(60, 1)).causes]
 
 
 def test_a_finding_about_several_topics_has_what_waits_in_all_of_them() -> None:

@@ -85,12 +85,14 @@ def test_how_many_slots_differ_is_counted_once() -> None:
     assert difference[0] == end - start + 1
 
 
-@pytest.mark.parametrize(("per_entry", "told"), [(None, False), (1, False), (2, True), (40, True)])
-def test_entries_of_several_messages_are_reported_to_go_by_their_first_key(per_entry: int | None, told: bool) -> None:
+@pytest.mark.parametrize(("per_entry", "expected"), [(None, False), (1, False), (2, True), (40, True)])
+def test_entries_of_several_messages_are_reported_to_go_by_their_first_key(
+    per_entry: int | None, expected: bool
+) -> None:
     members = [consumer("a", keyHashRangeArrays=[[0, 65535]], avgMessagesPerEntry=per_entry), consumer("b")]
     result = of_stats(stats("Key_Shared", members, msgBacklog=3))
-    assert ("keyshared_batches" in [cause.id for cause in result.causes]) is told
-    if told:
+    assert ("keyshared_batches" in [cause.id for cause in result.causes]) is expected
+    if expected:
         cause = next(cause for cause in result.causes if cause.id == "keyshared_batches")
         assert (cause.verdict, cause.number("messages_per_entry")) == (Verdict.BY_DESIGN, per_entry)
 

@@ -151,9 +151,11 @@ def test_statistics_count_more_than_a_later_list_of_loaded_topics() -> None:
 VERSION = "admin/v2/brokers/version"
 
 
-@pytest.mark.parametrize(("told", "knows_ring"), [("4.0.0", False), ("4.2.4", True), ("nightly", True), (None, True)])
-def test_rules_are_those_of_the_release_or_of_the_newest_known(told: str | None, knows_ring: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "knows_ring"), [("4.0.0", False), ("4.2.4", True), ("nightly", True), (None, True)]
+)
+def test_rules_are_those_of_the_release_or_of_the_newest_known(version: str | None, knows_ring: bool) -> None:
     shown = {stats_path(): stats("Failover", [consumer("a")])}
-    result = only({**shown, **({VERSION: told} if told else {})}, shown)
+    result = only({**shown, **({VERSION: version} if version else {})}, shown)
     assert result.behaviour.knows_failover_consistent_hashing is knows_ring
-    assert (result.behaviour is CURRENT) is (told in ("nightly", None))
+    assert (result.behaviour is CURRENT) is (version in ("nightly", None))

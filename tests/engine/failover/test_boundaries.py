@@ -26,7 +26,7 @@ def consumers(names: str, levels: tuple[int, ...] = ()) -> list[Consumer]:
 
 
 def ids(order: tuple[Consumer, ...]) -> list[int]:
-    return [each.consumer_id for each in order]
+    return [consumer.consumer_id for consumer in order]
 
 
 def test_levels_overflow_from_just_one_more_than_the_highest_on() -> None:

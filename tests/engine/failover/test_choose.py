@@ -59,7 +59,7 @@ def test_levels_that_overflow_are_in_the_order_that_a_broker_of_4_2_4_reported(
     """Its list after each join and leave of one recording: -2 less 2147483647 overflows and is positive."""
     consumers = sort_consumers(connected)
     assert " ".join(consumer.name for consumer in consumers) == order
-    names, levels = [each.name for each in connected], [each.priority_level for each in connected]
+    names, levels = [each.name for each in connected], [consumer.priority_level for consumer in connected]
     leading = cohorts_of([names], [levels])
     assert [connected[at].name for at in leading.members.tolist()] == [each.name for each in cohort(consumers)]
 

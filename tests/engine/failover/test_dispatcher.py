@@ -165,17 +165,17 @@ def test_the_last_one_leaves_in_silence() -> None:
     assert outcome.state.active_id is None and outcome.state.connections == ()
 
 
-@pytest.mark.parametrize(("version", "told"), [("4.2.4", []), ("5.0.0", [(0, True), (1, False)])])
+@pytest.mark.parametrize(("version", "expected"), [("4.2.4", []), ("5.0.0", [(0, True), (1, False)])])
 def test_a_change_on_a_non_persistent_topic_is_notified_only_by_later_releases(
-    version: str, told: list[tuple[int, bool]]
+    version: str, expected: list[tuple[int, bool]]
 ) -> None:
     behaviour = behaviour_of(version)
     assert isinstance(behaviour, ReleaseBehaviour)
     state = dispatcher(persistent=False, delay_ms=1000, behaviour=behaviour)
     first = done(connect(state, cons(1)))
-    assert notices(first) == ([(1, True)] if told else [])
+    assert notices(first) == ([(1, True)] if expected else [])
     changed = done(connect(first.state, cons(0)))
-    assert changed.state.active_id == 0 and notices(changed) == told
+    assert changed.state.active_id == 0 and notices(changed) == expected
     assert changed.state.handover_due_ms is None and advance_to(changed.state, 9999).effects == ()
 
 

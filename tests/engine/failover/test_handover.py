@@ -1,4 +1,4 @@
-"""The hand-over on simulated time: what is rewound, told, read and dropped, and when."""
+"""The hand-over on simulated time: what is rewound, announced, read and dropped, and when."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_the_full_space_gives_the_same_ring_as_the_map(consumers: tuple[Consumer
 @settings(max_examples=40, deadline=None)
 @given(cohorts(), narrow_spaces())
 def test_every_look_up_agrees_with_every_other(consumers: tuple[Consumer, ...], space: int) -> None:
-    """One hash, many hashes, hit, arcs, ranges and shares tell one story (law L4)."""
+    """One hash, many hashes, hit, arcs, ranges and shares agree (law L4)."""
     ring = FailoverRing(sorted_names(consumers), space)
     step = max(1, space // 512)
     hashes = np.arange(0, space, step, dtype=np.int64)

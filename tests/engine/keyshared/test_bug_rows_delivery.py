@@ -93,7 +93,7 @@ def published_until_all_starve(terms: DeliveryTerms, keys: list[bytes]) -> tuple
     raise AssertionError("nothing starved")
 
 
-def test_K20_one_stuck_consumer_starves_every_key_after_the_foretold_time() -> None:
+def test_K20_one_stuck_consumer_starves_every_key_after_the_predicted_time() -> None:
     terms = DeliveryTerms(max_unacked=20, look_ahead_per_consumer=30)
     selector = ring(["a", "b"])
     stuck_keys_per_second = sum(owner_of_key(selector, key) == 1 for key in KEYS)

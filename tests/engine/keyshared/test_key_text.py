@@ -51,7 +51,7 @@ def test_a_refused_text_is_shown_up_to_60_characters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("hex:0", "'hex:0' is not hexadecimal"),
         ("hex:zz", "two digits"),
@@ -64,9 +64,9 @@ def test_a_refused_text_is_shown_up_to_60_characters() -> None:
         ("text:\ud800", "not valid text"),
     ],
 )
-def test_a_text_that_stands_for_no_bytes_is_refused_with_the_right_form(text: str, told: str) -> None:
+def test_a_text_that_stands_for_no_bytes_is_refused_with_the_right_form(text: str, message: str) -> None:
     refusal = key_of_text(text)
     assert isinstance(refusal, Rejection)
     assert refusal.field == "key"
-    assert told in refusal.message
+    assert message in refusal.message
     assert len(refusal.message) < 200

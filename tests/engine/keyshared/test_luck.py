@@ -117,7 +117,7 @@ def test_keys_that_all_fall_in_the_middle_are_chosen_and_not_the_selectors_fault
 
 @dataclass(frozen=True)
 class Crooked:
-    """A mutant: it tells the ranges of another selector, and serves every slot from the middle on by consumer 1."""
+    """A mutant: it reports the ranges of another selector, and serves every slot from the middle on by consumer 1."""
 
     true: AutoSplitSelector
 

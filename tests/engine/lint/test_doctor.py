@@ -113,7 +113,7 @@ def test_one_rule_gives_its_part_and_the_worst_come_first(state: ClusterState) -
     for rule in ALL_RULES:
         asked = rule_set([rule.id])
         assert isinstance(asked, RuleSet)
-        assert list(lint(state, rules=asked)) == [each for each in everything if each.rule == rule.id]
+        assert list(lint(state, rules=asked)) == [finding for finding in everything if finding.rule == rule.id]
 
 
 @settings(max_examples=40, deadline=None)
@@ -181,7 +181,7 @@ def test_bundles_that_no_answer_tells_are_not_judged() -> None:
         document = json.dumps(named).encode()
         snapshot = read_answers(document)
         state = open_snapshot(snapshot).state
-        rules[told] = [each.rule for each in lint(state, reported_facts(snapshot, state, client_facts(document)))]
+        rules[told] = [finding.rule for finding in lint(state, reported_facts(snapshot, state, client_facts(document)))]
     assert rules == {True: ["split-in-vain"], False: []}
 
 

@@ -234,7 +234,7 @@ def test_the_one_hash_the_broker_cannot_look_up_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("versions", "partitions", "told"),
+    ("versions", "partitions", "expected"),
     [
         ({"Pulsar-Java-v4.0.7", "Pulsar-CPP-v4.2.0"}, 6, True),
         ({"2.11.0", "Pulsar-CPP-v3.7.0"}, 6, True),
@@ -243,8 +243,10 @@ def test_the_one_hash_the_broker_cannot_look_up_is_an_error() -> None:
         ({"Pulsar-CPP-v4.2.0", "pulsar-rs-v6.4.1"}, 6, False),
     ],
 )
-def test_R01_java_beside_python_sends_a_key_to_two_partitions(versions: set[str], partitions: int, told: bool) -> None:
+def test_R01_java_beside_python_sends_a_key_to_two_partitions(
+    versions: set[str], partitions: int, expected: bool
+) -> None:
     topics = (ProducedTopic("persistent://t/n/x", partitions, frozenset(versions)),)
     findings = findings_by(producers_mixed_key_routing.RULE, namespace([], world(), produced=topics))
-    assert [finding.number("keys_apart_share") for finding in findings] == ([pytest.approx(5 / 6)] if told else [])
+    assert [finding.number("keys_apart_share") for finding in findings] == ([pytest.approx(5 / 6)] if expected else [])
     assert all(finding.severity is Severity.INFO for finding in findings)

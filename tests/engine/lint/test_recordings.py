@@ -184,7 +184,7 @@ def test_B13_what_the_extensible_load_manager_logged_as_too_many_bundles_is_repo
     folder = RECORDINGS / f"g-autosplit-extensible-{algorithm}"
     log = b"".join(gzip.decompress(path.read_bytes()) for path in folder.glob("log-*.txt.gz")).decode()
     logged = set(re.findall(r"Can't split broker:(\S+)\. Namespace:\S+ has too many bundles:16", log))
-    vain = [each for _, found in moments(folder) for each in found if each.rule == VAIN]
+    vain = [finding for _, found in moments(folder) for finding in found if finding.rule == VAIN]
     full = {bundle_of(each) for each in vain if "loadBalancerNamespaceMaximumBundles is 16" in each.what}
     assert logged and logged <= full
     tried = {bundle_of(each) for each in vain if "tried again" in each.what}
@@ -206,7 +206,7 @@ def test_a_folder_as_a_whole_has_the_findings_of_its_last_moment(name: str) -> N
 
 @pytest.mark.parametrize("scene", [scene.name for scene in SCENES])
 def test_the_embedded_scenes_have_no_warning_but_for_the_one_topic_of_pip_169_that_is_too_much(scene: str) -> None:
-    findings = [(each.rule, each.severity) for each in lint(embedded(scene).state)]
+    findings = [(finding.rule, finding.severity) for finding in lint(embedded(scene).state)]
     expected = {
         "pip392": [],
         "flow-split": [(VAIN, Severity.INFO)],

@@ -118,7 +118,7 @@ def test_other_clients_have_another_generated_name_in_each_partition(client: obj
     producer, at = created(settings, round_robin(0, batching=False), topic_of(3))
     assert [each.producer_name for each in producer.started.values()] == [f"standalone-0-{n}" for n in range(3)]
     named, at = created(replace(settings, producer_name="mine"), round_robin(0), at, number=1)
-    assert {each.producer_name for each in named.started.values()} == {"mine"}
+    assert {producer.producer_name for producer in named.started.values()} == {"mine"}
 
 
 def test_if_the_first_partition_fails_no_other_is_tried() -> None:

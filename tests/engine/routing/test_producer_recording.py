@@ -34,7 +34,7 @@ def recorded(step: int) -> Names:
 
 
 def shown(topic: PartitionedTopic) -> Names:
-    return [[each.producer_name for each in there] for there in topic.connected]
+    return [[producer.producer_name for producer in there] for there in topic.connected]
 
 
 def started(step: int) -> int:

@@ -62,7 +62,7 @@ def test_the_average_size_of_an_entry_is_a_mean_of_means_and_the_truth_is_weight
     view = publishers(two_lazy_ones(), period_ms=1000)
     assert [entry.stats.average_msg_size_bytes for entry in view.by_name.entries] == [15.0, 40.0]
     assert [each.average_msg_size_bytes for each in view.truth] == [pytest.approx(50 / 3), 35.0]
-    assert [(each.producer_name, each.partitions) for each in view.truth] == [("alpha", 2), ("beta", 2)]
+    assert [(producer.producer_name, producer.partitions) for producer in view.truth] == [("alpha", 2), ("beta", 2)]
 
 
 def test_the_setting_in_force_decides_what_is_shown() -> None:

@@ -194,7 +194,7 @@ def test_the_same_seed_gives_the_same_producers_and_another_seed_others() -> Non
 
 def test_python_producers_share_no_name_between_partitions() -> None:
     [result] = fleet(3, 1, ProducerSettings(client=PYTHON)).producers
-    assert len({each.producer_name for each in result.started.values()}) == 3
+    assert len({producer.producer_name for producer in result.started.values()}) == 3
 
 
 def refusal(made: ProducersStep | ProducersState | Rejection) -> str:

@@ -17,7 +17,7 @@ def of(names_and_rates: dict[str, float], *, flag: bool = False) -> PublisherGro
 
 
 def rates(group: PublisherGroups) -> list[tuple[str | None, float]]:
-    return [(each.producer_name, each.msg_rate_in_msgs_per_sec) for each in group.listed()]
+    return [(producer.producer_name, producer.msg_rate_in_msgs_per_sec) for producer in group.listed()]
 
 
 def before_18807() -> ReleaseBehaviour:
@@ -58,7 +58,7 @@ def test_names_are_sorted_by_utf16_unit_and_no_name_is_last() -> None:
     """The supplementary character is first although its code point is larger."""
     names = [None, "\uffee", "\U0001f600", "a"]
     group = grouped(PublisherStats(name) for name in names)
-    assert [each.producer_name for each in group.listed()] == ["a", "\U0001f600", "\uffee", None]
+    assert [producer.producer_name for producer in group.listed()] == ["a", "\U0001f600", "\uffee", None]
 
 
 def test_the_average_size_is_a_plain_mean_over_partitions() -> None:

@@ -35,7 +35,7 @@ def test_a_forecast_that_holds_is_silent(expectation: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "expectation", "told"),
+    ("start", "expectation", "message"),
     [
         ("scene flow-split\n", f"next split {FLOW} 0x80000000_0xc0000000", "it is 0x00000000_0x40000000"),
         ("scene flow-split\n", f"next split {FLOW} nothing", "it is 0x00000000_0x40000000"),
@@ -48,9 +48,9 @@ def test_a_forecast_that_holds_is_silent(expectation: str) -> None:
         (SMALL, "forecast public/default over = 1", "it is 0"),
     ],
 )
-def test_a_forecast_that_does_not_hold_says_what_comes_instead(start: str, expectation: str, told: str) -> None:
+def test_a_forecast_that_does_not_hold_says_what_comes_instead(start: str, expectation: str, message: str) -> None:
     (reason,) = failures(f"{start}expect {expectation}")
-    assert told in reason
+    assert message in reason
 
 
 def test_nothing_to_come_can_be_expected() -> None:
@@ -58,7 +58,7 @@ def test_nothing_to_come_can_be_expected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("next split", "write expect next split NAMESPACE RANGE"),
         ("next bundle a/b 0x0_0x1", "'bundle' is not forecast"),
@@ -67,5 +67,5 @@ def test_nothing_to_come_can_be_expected() -> None:
         ("forecast a/b cycle = soon", "'soon' is not a number"),
     ],
 )
-def test_a_forecast_that_cannot_be_read_says_how_it_is_written(text: str, told: str) -> None:
-    assert told in str(parse_expectation(text))
+def test_a_forecast_that_cannot_be_read_says_how_it_is_written(text: str, message: str) -> None:
+    assert message in str(parse_expectation(text))

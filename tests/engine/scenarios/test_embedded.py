@@ -37,7 +37,7 @@ def submitted(timeline: Timeline, *commands: Command) -> Timeline:
 
 
 def shown_actives(timeline: Timeline) -> dict[str, str]:
-    """Partition -> active consumer, as the screen tells it: opened rows of every consumer."""
+    """Partition -> active consumer, as the screen shows it: opened rows of every consumer."""
     view = dashboard_view(timeline)
     return {
         row.name: consumer.name

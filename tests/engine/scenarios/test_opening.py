@@ -1,4 +1,4 @@
-"""Opening what brokers printed: subscriptions put together, and what is inferred is told and right."""
+"""Opening what brokers printed: subscriptions put together, and inferences that are right and reported."""
 
 from __future__ import annotations
 
@@ -168,6 +168,14 @@ def test_unacknowledged_messages_of_a_failover_subscription_are_found_at_its_con
     topic["subscriptions"]["sub"]["consumers"][0]["unackedMessages"] = 7
     result = answers({"persistent://t/n/x": topic})
     assert result.state.loads["persistent://t/n/x"].unacked_messages == 7
+
+
+def test_a_topic_that_has_partitions_of_its_name_beside_it_is_named() -> None:
+    stats = partition(["a", "b"], None)
+    both = answers({"persistent://t/n/x": stats, "persistent://t/n/x-partition-0": stats})
+    assert "hidden-topics" in codes(both)
+    assert [topic.partitions for topic in both.state.topics.values()] == [1]
+    assert "hidden-topics" not in codes(answers({"persistent://t/n/y": stats, "persistent://t/n/x-partition-0": stats}))
 
 
 def test_nothing_usable_is_an_input_error_that_says_what_to_give() -> None:

@@ -33,7 +33,7 @@ def steps(folder: Path) -> dict[str, list[Path]]:
 
 
 def opened(folder: Path, files: list[Path], *, named: bool = True) -> Opened | None:
-    """One step together with the scenario that names its answers; None where it tells no topic.
+    """One step together with the scenario that names its answers; None where it names no topic.
 
     ``named`` False forgets the release.
     """

@@ -45,7 +45,7 @@ def test_as_many_producers_as_wanted_on_one_topic_without_subscriptions(count: i
 
 
 @pytest.mark.parametrize(
-    ("plan", "how", "told"),
+    ("plan", "how", "message"),
     [
         (ProducerPlan(count=-1), {}, "producers is -1: give 0 to"),
         (ProducerPlan(count=10_001), {}, "producers is 10001"),
@@ -60,10 +60,10 @@ def test_as_many_producers_as_wanted_on_one_topic_without_subscriptions(count: i
         (ProducerPlan(), {"seed": -1}, "seed is -1"),
     ],
 )
-def test_numbers_out_of_their_limits_are_named(plan: ProducerPlan, how: dict[str, int], told: str) -> None:
+def test_numbers_out_of_their_limits_are_named(plan: ProducerPlan, how: dict[str, int], message: str) -> None:
     with pytest.raises(InputError) as caught:
         synthetic_producers(plan, **how)  # type: ignore[arg-type]
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_start_says_all_of_a_plan_in_any_order() -> None:

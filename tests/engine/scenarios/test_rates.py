@@ -139,8 +139,8 @@ def test_recorded_rates_of_consumers_are_the_ones_shown() -> None:
     reported: Counter[str] = Counter()
     for topic in json.loads(gzip.decompress(path.read_bytes())).values():
         for partition in topic["partitions"].values():
-            for each in partition["subscriptions"]["billing"]["consumers"]:
-                reported[each["consumerName"]] += each["msgRateOut"]
+            for consumer in partition["subscriptions"]["billing"]["consumers"]:
+                reported[consumer["consumerName"]] += consumer["msgRateOut"]
     timeline = Timeline.start(open_snapshot(read_answers(path, folder / "scenario.json.gz")).state)
     assert sum(reported.values()) > 0
     assert shown(timeline) == pytest.approx(dict(reported))

@@ -1,4 +1,4 @@
-"""Demo scripts: the shipped ones hold, every promise in them can fail, and a bad script tells all that is wrong."""
+"""Demo scripts: the shipped ones hold, every promise in them can fail, and a bad script reports all that is wrong."""
 
 from __future__ import annotations
 

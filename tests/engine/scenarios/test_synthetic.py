@@ -47,7 +47,7 @@ def test_rates_are_uneven_as_real_ones_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"topics": -1}, "topics is -1: give 0 to 1000000"),
         ({"consumers": 10_001}, "consumers is 10001"),
@@ -58,10 +58,10 @@ def test_rates_are_uneven_as_real_ones_are() -> None:
         ({"release": "1.0"}, "Pulsar 1.0 is"),
     ],
 )
-def test_numbers_out_of_their_limits_are_reported(arguments: dict[str, int], told: str) -> None:
+def test_numbers_out_of_their_limits_are_reported(arguments: dict[str, int], message: str) -> None:
     with pytest.raises(InputError) as caught:
         synthetic_state(**arguments)  # type: ignore[arg-type]
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_all_that_is_out_of_limits_is_reported_at_once() -> None:

@@ -150,7 +150,7 @@ def _left(view: BrokersView, cycle: int) -> tuple[LeftAlone, ...]:
 def test_all_shedders_are_compared_and_the_one_in_force_says_what_the_forecast_says() -> None:
     view = answer(embedded())
     compared = compared_shedders(view)
-    assert len({each.shedder for each in compared}) == 5
+    assert len({comparison.shedder for comparison in compared}) == 5
     (own,) = [each for each in compared if each.in_force]
     assert (own.shedder, own.unloads) == (view.shedder, len(view.ahead.moves))
     assert (own.quiet_after, own.after) == (view.ahead.quiet_after, view.ahead.after)

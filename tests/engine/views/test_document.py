@@ -79,10 +79,10 @@ def test_a_member_too_many_or_too_few_is_not_valid() -> None:
 def test_the_document_tells_the_facts_of_the_view_by_name() -> None:
     view = dashboard_view(split_and_changed())
     document = dashboard_document(view, points=True)
-    assert [each["active_partitions"] for each in document["consumers"]] == [
+    assert [row["active_partitions"] for row in document["consumers"]] == [
         row.active_partitions for row in view.consumers
     ]
-    owned = [each["active_consumer"] for each in document["partitions"]]
+    owned = [row["active_consumer"] for row in document["partitions"]]
     assert {row.name: owned.count(row.name) for row in view.consumers} == {
         row.name: row.active_partitions for row in view.consumers
     }

@@ -18,19 +18,19 @@ class Result:
 
 
 @pytest.mark.parametrize(
-    ("found", "fail_on", "wanted"),
+    ("found", "fail_on", "expected"),
     [({"info": 9}, "info", True), ({"info": 9}, "warning", False), ({"error": 1}, "info", True),
      ({"error": 1}, None, False), ({}, "info", False)],
 )  # fmt: skip
 def test_a_run_fails_on_what_its_lint_found_and_only_when_asked(
-    found: dict[str, int], fail_on: str | None, wanted: bool
+    found: dict[str, int], fail_on: str | None, expected: bool
 ) -> None:
     conditions = conditions_of("run", [fail_on] if fail_on else [])
     assert (
         bool(failures_of(figures_of_result(Result("run", {"jobs": {"lint": {"severities": found}}})), conditions))
-        is wanted
+        is expected
     )
-    assert bool(failures_of(figures_of_result(Result("lint", {"severities": found})), conditions)) is wanted
+    assert bool(failures_of(figures_of_result(Result("lint", {"severities": found})), conditions)) is expected
     assert failures_of(figures_of_result(Result("import", {"job": "import"})), conditions) == []
 
 

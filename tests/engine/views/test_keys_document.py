@@ -87,7 +87,7 @@ def test_a_member_too_many_or_too_few_is_not_valid() -> None:
 @pytest.mark.parametrize("name", ["draining", "gaps", "halved", "nodes", "a thousand"])
 def test_the_pieces_of_all_consumers_and_the_gaps_are_the_hash_space_once(name: str) -> None:
     document = document_of(STATES[name]())
-    pieces = [piece for each in document["consumers"] for piece in each["pieces"]]
+    pieces = [piece for row in document["consumers"] for piece in row["pieces"]]
     pieces += [[gap["start"], gap["end"]] for gap in document["gaps"]]
     assert sum(end - start + 1 for start, end in pieces) == document["totals"]["slots"]
     assert len({slot for start, end in pieces for slot in (start, end)} & {0}) == 0
@@ -98,14 +98,14 @@ def test_the_pieces_of_all_consumers_and_the_gaps_are_the_hash_space_once(name: 
 def test_ids_stand_where_the_view_has_positions() -> None:
     timeline = waiting()
     document, view = document_of(timeline), keys_view(timeline, KEY)
-    assert [each["consumer_id"] for each in document["consumers"]] == [1]
-    assert {each["consumer_id"] for each in document["keys"]} == {1}
+    assert [row["consumer_id"] for row in document["consumers"]] == [1]
+    assert {row["consumer_id"] for row in document["keys"]} == {1}
     nobody = document_of(after('send k ""'))
-    assert [(each["key"], each["consumer"], each["consumer_id"]) for each in nobody["keys"]] == [
+    assert [(row["key"], row["consumer"], row["consumer_id"]) for row in nobody["keys"]] == [
         ("", None, None),
         ("k", None, None),
     ]
-    assert [(each["owner"], each["since_ms"], each["reason"]) for each in nobody["waits"]] == [
+    assert [(row["owner"], row["since_ms"], row["reason"]) for row in nobody["waits"]] == [
         (None, None, "no consumer")
     ] * 2
     assert document["totals"]["waiting"] == view.foot.waiting

@@ -45,7 +45,10 @@ def two() -> ClusterState:
 
 def matches(part: str, shown: int = 0, limit: int = 200) -> list[tuple[str, str, int, int]]:
     search_index = SearchIndex(two(), ("billing", "audit"))
-    return [(each.kind, each.name, each.place, each.consumer_id) for each in search_index.find(part, shown, limit)]
+    return [
+        (consumer.kind, consumer.name, consumer.place, consumer.consumer_id)
+        for consumer in search_index.find(part, shown, limit)
+    ]
 
 
 def test_namesakes_are_found_in_each_subscription_with_their_ids() -> None:

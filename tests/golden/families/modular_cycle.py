@@ -40,8 +40,8 @@ def _report(entry: Given) -> BrokerLoad:
 
 def _leader(given: Given) -> Leader:
     isolation = tuple(
-        IsolationPolicy(tuple(each["namespaces"]), tuple(each["primary"]), tuple(each["secondary"]), each["minLimit"])
-        for each in given.get("isolation", {}).values()
+        IsolationPolicy(tuple(row["namespaces"]), tuple(row["primary"]), tuple(row["secondary"]), row["minLimit"])
+        for row in given.get("isolation", {}).values()
     )
     policies = ClusterPolicies(isolation, given.get("antiAffinity", {}), given.get("domains", {}))
     return Leader(settings_of(given["config"]), policies)

@@ -151,7 +151,7 @@ class OwnersComparison:
         self._ledger.compare(StepFact.LOOKUP_OWNER, answer.request.topic, named, owner, rule)
 
     def _named_owner(self, answer: Answer) -> str | None:
-        """The letter of the broker that a look-up names, or redirects to; the address itself if nobody has it."""
+        """The letter of the broker that a look-up names, or redirects to; the address itself if no broker has it."""
         if answer.kind is AnswerKind.LOOKUP and answer.data:
             decoded = _lookup(answer.data, answer.file)
             self._problems += decoded.problems

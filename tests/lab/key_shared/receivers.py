@@ -1,4 +1,4 @@
-"""Receivers of keys: who got each message, and which nobody got; no message is lost, and none comes twice."""
+"""Receivers of keys: who got each message, and which messages nobody got; none is lost, and none comes twice."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from engine.verify.report import Ledger, Rules
 from tests.lab.client_errors import error_stem
 from tests.lab.facts import StepFact
 from tests.lab.folder import shared
-from tests.lab.producers.model import GIVEN_NAME, Listed, ModelledProducers, Seen, Sent
+from tests.lab.producers.model import GIVEN_NAME, Evidence, Listed, ModelledProducers, Sent
 from tests.lab.producers.steps import ACCEPTED, ProducerStep
 from tests.lab.scenario import Answer, Recording, Step
 
@@ -104,9 +104,9 @@ class ProducersComparison:
             model.close_absent(
                 listed, [start.name for start in now.starts if start.name is not None and now.result is None]
             )
-        seen = self._seen(step, now, listed)
+        evidence = self._evidence(step, now, listed)
         for start in now.starts:
-            name, refused = model.start(start, seen)
+            name, refused = model.start(start, evidence)
             self._compare_answer(now, name, refused)
         self._compare_given(model.claim_names(listed))
         if now.producer_name is not None and len(now.starts) == 1 and model.shown_name() is not None:
@@ -114,16 +114,16 @@ class ProducersComparison:
             sides = now.producer_name, model.shown_name()
             self._ledger.compare(StepFact.PRODUCER_NAME, self._recording.topic, *sides, rule)
 
-    def _seen(self, step: Step, now: ProducerStep, listed: Listed) -> Seen:
+    def _evidence(self, step: Step, now: ProducerStep, listed: Listed) -> Evidence:
         """What this step and those up to the next start show of the one producer that starts in it."""
         if len(now.starts) != 1:
-            return Seen(listed)
+            return Evidence(listed)
         following: list[ProducerStep] = []
         for later in self._recording.steps[self._recording.steps.index(step) + 1 :]:
             if later.producers is None or later.producers.starts:
                 break
             following.append(later.producers)
-        return Seen(
+        return Evidence(
             listed,
             now.producer_name,
             tuple(partition for later in following for partition in later.keyless_partitions),

@@ -29,7 +29,7 @@ Listed = Mapping[int, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Evidence:
     """What a recording shows of a producer that starts, to infer what its client drew at random.
 
     ``listed`` are the producers at the end of the step, ``name`` is what the client gave its user. ``keyless`` are the
@@ -44,7 +44,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """Where the model sent messages; the router was inferred from the first ``inferred_from``, which are no facts.
+    """Where the model sent messages; the router was inferred from the first ``inferred_from``, which are not compared.
 
     ``certain``: neither the clock nor an unknown start decided; ``by_keys``: keys are not ignored.
     """
@@ -94,7 +94,7 @@ class ModelledProducers:
         mine = (one for there in self.topic.connected for one in there if one.owner == owner)
         return {self._given.get(one.producer_name, one.producer_name) for one in mine}
 
-    def start(self, start: ProducerStart, seen: Seen) -> tuple[str, Rejection | None]:
+    def start(self, start: ProducerStart, evidence: Evidence) -> tuple[str, Rejection | None]:
         """Start a producer: its name, and why it was refused."""
         self._count += 1
         owner = self._count
@@ -103,7 +103,7 @@ class ModelledProducers:
         settings = ProducerSettings(
             start.name, self._client, start.access_mode, lazy_start_partitioned_producers=start.lazy
         )
-        router, certain, used = self._router(start, settings, seen)
+        router, certain, used = self._router(start, settings, evidence)
         step = create(settings, router, self.topic, 0, number=owner)
         self.topic = step.topic
         if step.error is None:
@@ -121,33 +121,33 @@ class ModelledProducers:
                 return start.name or UNNAMED, given
         return str(given), None
 
-    def _router(self, start: ProducerStart, settings: ProducerSettings, seen: Seen) -> tuple[Router, bool, int]:
+    def _router(self, start: ProducerStart, settings: ProducerSettings, evidence: Evidence) -> tuple[Router, bool, int]:
         """The router, whether it can be predicted, and how many messages it was inferred from."""
         hashing = start.hashing or self._client.hashings[0]
-        opened = self._opened(start, seen) if settings.starts_lazily else None
+        opened = self._opened(start, evidence) if settings.starts_lazily else None
         if start.routing == "PartialRoundRobin":
-            return self._partial_router(start, opened, seen.messages, lazy=settings.starts_lazily)
+            return self._partial_router(start, opened, evidence.messages, lazy=settings.starts_lazily)
         certain = start.routing == "SinglePartition" or self._is_by_turns(start)
         first, used = opened, 0
-        if first is None and certain and seen.keyless:
+        if first is None and certain and evidence.keyless:
             # A lazy round robin has used one turn before its first message.
             turned = settings.starts_lazily and start.routing == "RoundRobinPartition"
-            first, used = sign_safe_mod(seen.keyless[0] - turned, self.topic.partitions), 1
+            first, used = sign_safe_mod(evidence.keyless[0] - turned, self.topic.partitions), 1
         certain = certain and first is not None
         if start.routing == "RoundRobinPartition":
             return round_robin(first or 0, batching=False, hashing=hashing), certain, used
         return SinglePartitionRouter(first or 0, hashing), certain, used
 
-    def _opened(self, start: ProducerStart, seen: Seen) -> int | None:
+    def _opened(self, start: ProducerStart, evidence: Evidence) -> int | None:
         """The partition that a lazy producer opened: where its name is listed, or a name that nobody else explains."""
-        name = start.name or seen.name
+        name = start.name or evidence.name
         if name is not None:
-            return next((at for at, names in seen.listed.items() if name in names), None)
+            return next((at for at, names in evidence.listed.items() if name in names), None)
         known = set(self._given.values())
         return next(
             (
                 at
-                for at, names in seen.listed.items()
+                for at, names in evidence.listed.items()
                 if any(GIVEN_NAME.fullmatch(name) and name not in known for name in names)
             ),
             None,
@@ -158,8 +158,8 @@ class ModelledProducers:
     ) -> tuple[Router, bool, int]:
         """A partial round robin; its list is drawn at random, so the first messages show it."""
         length = min(start.limit, self.topic.partitions)
-        seen = ([opened] if opened is not None else []) + list(messages)
-        chosen = tuple(dict.fromkeys(seen))[:length]
+        sent_to = ([opened] if opened is not None else []) + list(messages)
+        chosen = tuple(dict.fromkeys(sent_to))[:length]
         if lazy and opened is None and len(chosen) == length:
             # The first turn was used at the start, so the list begins with the partition that came last.
             chosen = (chosen[-1], *chosen[:-1])

@@ -1,4 +1,4 @@
-"""Which files are looked into, in which order, and what they are told by their neighbours."""
+"""Which files are read, in which order, and what they learn from their neighbours."""
 
 from __future__ import annotations
 

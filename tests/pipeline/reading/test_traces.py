@@ -1,4 +1,4 @@
-"""Key traces in every form: the key is what the broker would hash, and what is wrong is counted and told."""
+"""Key traces in every form: the key is what the broker would hash, and what is wrong is counted and reported."""
 
 from __future__ import annotations
 

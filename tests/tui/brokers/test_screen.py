@@ -327,7 +327,7 @@ def test_the_title_names_the_placement_whole_at_every_width(width: int) -> None:
     assert len(placements) == 4
 
 
-def test_a_loop_of_many_cycles_is_told_in_a_few_words() -> None:
+def test_a_loop_of_many_cycles_is_described_in_a_few_words() -> None:
     view = brokers_view(brokers_input(broker_scene("heavy-bundle").inputs()), BrokersQuestion(cycles=600))
     assert isinstance(view, BrokersView)
     (loop,) = view.loops

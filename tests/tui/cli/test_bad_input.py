@@ -18,7 +18,7 @@ def partitions(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "empty"),
         (b'{"partitions": {', ":1:17"),
@@ -29,13 +29,13 @@ def partitions(count: int) -> list[str]:
     ids=["empty", "truncated", "wrong JSON", "another kind", "a picture"],
 )
 def test_a_file_that_cannot_be_used_is_reported_with_its_place_and_2(
-    run: Run, tmp_path: Path, content: bytes, told: str
+    run: Run, tmp_path: Path, content: bytes, message: str
 ) -> None:
     (tmp_path / "answers.json").write_bytes(content)
     ran = run("answers.json", "--once")
     assert (ran.code, ran.out) == (2, "")
     assert "answers.json" in ran.err
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -100,7 +100,7 @@ def test_consumers_of_one_name_are_each_shown(run: Run, answers: Answers) -> Non
     answers(["same", "same", "other"], partitions(6))
     ran = run("stats.json", "--json")
     assert ran.code == 0
-    assert sorted(each["name"] for each in json.loads(ran.out)["consumers"]) == ["other", "same", "same"]
+    assert sorted(row["name"] for row in json.loads(ran.out)["consumers"]) == ["other", "same", "same"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_any_name_keeps_the_table_whole(run: Run, answers: Answers, name: str) -
     rows = [line for line in ran.out.splitlines() if line.startswith(("  A ", "  B "))]
     assert len(rows) == 2
     document = json.loads(run("stats.json", "--json").out)
-    assert name in [each["name"] for each in document["consumers"]]
+    assert name in [row["name"] for row in document["consumers"]]
 
 
 def test_half_a_surrogate_pair_is_not_a_text_and_is_reported_with_its_place(run: Run, answers: Answers) -> None:
@@ -172,7 +172,7 @@ def test_answers_without_a_failover_subscription_are_shown_for_their_bundles(run
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--flag", "maybe"], "maybe"),
         (["--set", "noequals"], "NAME=VALUE"),
@@ -203,16 +203,16 @@ def test_answers_without_a_failover_subscription_are_shown_for_their_bundles(run
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_value_is_2_and_says_what_would_be_right(run: Run, words: list[str], told: str) -> None:
+def test_a_wrong_value_is_2_and_says_what_would_be_right(run: Run, words: list[str], message: str) -> None:
     form = [] if {"--once", "--headless"} & set(words) or words[0] in ("split", "explain", "demo") else ["--once"]
     ran = run(*words, *form)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
     assert "unexpected" not in ran.err
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--once"], "9.9 is not known here: it is answered by the rules of 5.0, the newest known"),
         (["explain", "topic-7"], "answered by the rules of 5.0"),
@@ -223,16 +223,16 @@ def test_a_wrong_value_is_2_and_says_what_would_be_right(run: Run, words: list[s
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_rules_that_stand_in_for_those_of_an_unknown_release_are_reported(
-    run: Run, words: list[str], told: str
+    run: Run, words: list[str], message: str
 ) -> None:
     ran = run(*words, "--pulsar", "9.9")
     assert ran.code == 0 and ran.out
-    assert ran.err.startswith("ringside: --pulsar: Pulsar 9.9 ") and told in ran.err
+    assert ran.err.startswith("ringside: --pulsar: Pulsar 9.9 ") and message in ran.err
     assert "Pulsar" not in run(*words, "--pulsar", "4.0.7").err
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["keys", "--consumers", "a,,b"], "--consumers: name 2 of 3 is empty in 'a,,b'"),
         (["keys", "--consumers", "a,b,"], "--consumers: name 3 of 3 is empty"),
@@ -246,14 +246,14 @@ def test_rules_that_stand_in_for_those_of_an_unknown_release_are_reported(
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_an_empty_consumer_name_is_refused_with_its_place(
-    run: Run, tmp_path: Path, words: list[str], told: str
+    run: Run, tmp_path: Path, words: list[str], message: str
 ) -> None:
     (tmp_path / "names.json").write_text('["a", ""]')
     (tmp_path / "objects.json").write_text('[{"name": ""}]')
     (tmp_path / "sticky.txt").write_text("a=0-4\n=5-9\n")
     ran = run(*words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
 
 
 def test_a_failed_expectation_is_1_with_its_line(run: Run, tmp_path: Path) -> None:

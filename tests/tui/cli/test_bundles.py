@@ -104,7 +104,7 @@ def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("forecast", "scene", "--brokers", "0"), "--brokers: 0 brokers own no bundle"),
         (("forecast", "scene", "--cycles", "0"), "--cycles: 0 cycles"),
@@ -130,9 +130,9 @@ def test_bundles_needed_is_the_engines_answer(run: Run) -> None:
         (("bundles-needed", "--topics", "9", "--brokers", "2", "--idle-share=-1"), "--idle-share: -1.0 is not a share"),
     ],
 )
-def test_what_cannot_be_answered_names_the_option(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_answered_names_the_option(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run(*words)
-    assert (ran.code, ran.out) == (2, "") and told in ran.err
+    assert (ran.code, ran.out) == (2, "") and message in ran.err
 
 
 def test_a_bandwidth_limit_that_overflows_is_reported_and_the_forecast_goes_on_as_brokers_do(run: Run) -> None:

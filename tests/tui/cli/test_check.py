@@ -34,7 +34,7 @@ def test_a_missed_goal_is_exit_code_1_and_in_every_report(run: Run, tmp_path: Pa
     ran = run("check", "plan.toml", "--junit", "out.xml", "--sarif", "out.sarif", "--json")
     assert ran.code == 1
     document = json.loads(ran.out)
-    assert [(each["goal"], each["met"], each["line"]) for each in document["goals"]] == [
+    assert [(row["goal"], row["met"], row["line"]) for row in document["goals"]] == [
         ("joins", True, 2),
         ("gaps", False, 7),
         ("overlap", True, 8),

@@ -1,4 +1,4 @@
-"""The user's own settings: what holds, what is told, and that options on the command line go before them."""
+"""The user's own settings: what is accepted, what is reported, and that options of the command line win."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def test_the_list_as_json_has_name_title_and_what_each_shows(run: Run) -> None:
     ran = run("demo", "--json")
     document = json.loads(ran.out)
     assert (ran.code, ran.err) == (0, "")
-    assert [each["name"] for each in document] == list(SHIPPED_SCRIPTS)
-    assert all(each["title"] == shipped_script(each["name"]).title and len(each["about"]) > 20 for each in document)
+    assert [row["name"] for row in document] == list(SHIPPED_SCRIPTS)
+    assert all(row["title"] == shipped_script(row["name"]).title and len(row["about"]) > 20 for row in document)
     assert document[0]["about"].endswith("as a broker recorded them.")
     scripts = run("demo").out.partition("\n\n")[0]
     assert [line.split()[0] for line in scripts.splitlines()] == list(SHIPPED_SCRIPTS)

@@ -36,10 +36,10 @@ def test_what_brokers_reported_otherwise(run: Run, answers: Answers) -> None:
     before = str(answers(["c-a", "c-b", "c-c"], partitions, "monday.json"))
     later = str(answers(["c-b", "c-c", "c-d"], partitions, "tuesday.json"))
     result = document_of(run, before, later)["reported"]
-    assert {(each["kind"], each["before"] or each["after"], each["topics"]) for each in result} >= {
+    assert {(row["kind"], row["before"] or row["after"], row["topics"]) for row in result} >= {
         ("left", "c-a", 6), ("joined", "c-d", 6),
     }  # fmt: skip
-    assert all(each["text"] for each in result)
+    assert all(row["text"] for row in result)
     assert document_of(run, before, later, "--subscription", "absent")["reported"] == []
     assert "as brokers reported: nothing differs" in run("diff", before, before).out
 
@@ -63,12 +63,12 @@ def test_a_change_was_not_reported_by_anybody(run: Run, answers: Answers) -> Non
 def test_a_dump_beside_itself(run: Run) -> None:
     document = document_of(run, DUMP, DUMP)
     assert document["sums"]["moved"] == document["sums"]["worse"] == 0
-    assert all(each["handovers"] == [] for each in document["subscriptions"])
+    assert all(row["handovers"] == [] for row in document["subscriptions"])
 
 
 def test_rules_and_releases_of_one_state(run: Run) -> None:
     rules = document_of(run, "rule:modulo", "rule:ring")
-    assert [each["name"] for each in rules["settings"]] == ["activeConsumerFailoverConsistentHashing"]
+    assert [row["name"] for row in rules["settings"]] == ["activeConsumerFailoverConsistentHashing"]
     assert rules["subscriptions"][0]["verdict"]["judgement"] == "better"
     dump = str(RECORDINGS / "a-failover-8p-hash")
     older = document_of(run, dump, "release:2.10")

@@ -28,13 +28,13 @@ def test_the_filter_that_leaves_a_broker_out_is_named_and_chances_add_up(run: Ru
     brokers = {each["broker"]: each for each in result["brokers"]}
     # The first broker has four bundles of the namespace, the others one or two.
     assert (brokers["broker-1:8080"]["outcome"], brokers["broker-1:8080"]["filter"]) == ("filtered", "fewest-bundles")
-    assert sum(each["chance"] for each in result["brokers"]) == pytest.approx(1)
-    assert all(each["outcome"] == "candidate" for each in result["brokers"] if each["chance"])
+    assert sum(row["chance"] for row in result["brokers"]) == pytest.approx(1)
+    assert all(row["outcome"] == "candidate" for row in result["brokers"] if row["chance"])
 
 
 def test_without_that_filter_the_strategy_compares_all(run: Run) -> None:
     result = document_of(run, BUNDLE, "--set", "loadBalancerDistributeBundlesEvenlyEnabled=false")
-    assert {each["outcome"] for each in result["brokers"]} == {"candidate"}
+    assert {row["outcome"] for row in result["brokers"]} == {"candidate"}
     least = min(result["brokers"], key=lambda each: each["long_term_msgs_per_sec"])
     assert (least["chance"], result["reason"]) == (1.0, "least")
 
@@ -55,7 +55,7 @@ def test_isolation_forbids(run: Run, tmp_path: Path) -> None:
     only = {"namespaces": ["ring/.*"], "primary": ["192.0.2.1"], "secondary": [], "auto_failover_policy": limits}
     (folder / "namespaceIsolationPolicies.json").write_bytes(msgspec.json.encode({"only": only}))
     result = document_of(run, "0x20000000_0x40000000", str(folder))
-    assert [each["outcome"] for each in result["brokers"]] == ["not-permitted"] * 2
+    assert [row["outcome"] for row in result["brokers"]] == ["not-permitted"] * 2
     assert result["reason"] == "no-candidates"
 
 
@@ -75,13 +75,13 @@ UNEVEN = (*EXTENSIBLE, "--set", "loadBalancerBrokerLoadTargetStd=0.1")
 def test_the_extensible_manager_draws_among_the_brokers_clearly_below_the_mean(run: Run) -> None:
     result = document_of(run, BUNDLE, *EXTENSIBLE)
     assert (result["load_manager"], result["strategy"]) == ("extensible", "LeastResourceUsageWithWeight")
-    loads = {each["broker"]: each["compared"] for each in result["brokers"]}
+    loads = {row["broker"]: row["compared"] for row in result["brokers"]}
     assert loads == pytest.approx(
         {"broker-1:8080": 0.775, "broker-2:8080": 0.3, "broker-3:8080": 0.25, "broker-4:8080": 0.1875}
     )
     # The mean is 37.8 %, and ten percent points less is the limit.
     assert result["compared_limit"] == pytest.approx(sum(loads.values()) / 4 - 0.1)
-    chances = [each["chance"] for each in result["brokers"]]
+    chances = [row["chance"] for row in result["brokers"]]
     assert chances == [0.0, 0.0, 0.5, 0.5]
     assert (result["skipped"], result["broker_verdict"], result["destination"]) == ("HitCount", None, None)
 
@@ -120,11 +120,11 @@ def test_a_broker_at_its_maximum_of_topics_is_filtered_for_good(run: Run) -> Non
     """The extensible manager takes nobody back where a filter leaves no broker over; the modular one does."""
     at_most = ("--set", "loadBalancerBrokerMaxTopics=100")
     result = document_of(run, BUNDLE, *EXTENSIBLE, *at_most)
-    by_broker = {each["broker"]: (each["outcome"], each["filter"]) for each in result["brokers"]}
+    by_broker = {row["broker"]: (row["outcome"], row["filter"]) for row in result["brokers"]}
     assert by_broker["broker-1:8080"] == ("filtered", "topics")
-    assert [each["outcome"] for each in result["brokers"]][1:] == ["candidate"] * 3
+    assert [row["outcome"] for row in result["brokers"]][1:] == ["candidate"] * 3
     nobody = document_of(run, BUNDLE, *EXTENSIBLE, "--set", "loadBalancerBrokerMaxTopics=10")
-    assert {(each["outcome"], each["filter"]) for each in nobody["brokers"]} == {("filtered", "topics")}
+    assert {(row["outcome"], row["filter"]) for row in nobody["brokers"]} == {("filtered", "topics")}
     assert nobody["reason"] == "no-candidates"
 
 
@@ -145,7 +145,7 @@ def test_what_is_too_little_to_move_and_what_an_unload_interrupts_is_counted(run
     result = document_of(run, "shop/orders/0x00000000_0x10000000", "--scene", "uniform-never")
     assert (result["measure"], result["figure"], result["limit"]) == ("msgs-difference", 800, 50)
     assert (result["need"], result["need_measure"], result["least"]) == (160, "messages", 1000)
-    assert [each["of_namespace"] for each in result["brokers"]] == [6, 2]
+    assert [row["of_namespace"] for row in result["brokers"]] == [6, 2]
     assert result["interrupts"] == {
         "topics": 5, "producers": 5, "consumers": 5,
         "handovers": None, "draining_slots": None, "unacked_messages": None,

@@ -1,4 +1,4 @@
-"""``ringside explain key`` tells every step from a key to its consumer, and takes keys of every kind."""
+"""``ringside explain key`` shows every step from a key to its consumer, and takes keys of every kind."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_without_spark_one_sentence_says_what_to_install(
 
 
 @pytest.mark.parametrize(
-    ("found", "fail_on", "code", "told"),
+    ("found", "fail_on", "code", "expected"),
     [
         ({"info": 20, "error": 1}, [], 1, "21 findings (1 error, 20 info)"),
         ({"warning": 3}, [], 0, "3 findings (3 warnings)"),
@@ -132,7 +132,7 @@ def test_without_spark_one_sentence_says_what_to_install(
     ids=str,
 )
 def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
-    found: dict[str, int], fail_on: list[str], code: int, told: str, run: Run, monkeypatch: pytest.MonkeyPatch
+    found: dict[str, int], fail_on: list[str], code: int, expected: str, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = {"key-gaps": sum(found.values())} if found else {}
     summary = {"job": "lint", "rules": rules, "severities": found}
@@ -140,7 +140,7 @@ def test_lint_ends_with_1_from_the_severity_that_was_asked_for(
     ran = run("fleet", "lint", "in", "out", *fail_on)
     assert ran.code == code
     first, *rest = ran.out.splitlines()
-    assert first == f"lint: {told}"
+    assert first == f"lint: {expected}"
     assert [line.split() for line in rest] == [[rule, str(count)] for rule, count in rules.items()]
     as_json = run("fleet", "lint", "in", "out", *fail_on, "--json")
     assert (as_json.code, json.loads(as_json.out)["severities"]) == (code, found)

@@ -64,7 +64,7 @@ def test_the_first_word_is_a_command_if_it_names_one_and_a_path_otherwise(
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "expected"),
     [
         ("explian", "explian: no such file, folder or command; did you mean explain?"),
         ("answer.json", "answer.json: no such file, folder or command; did you mean answers.json?"),
@@ -73,12 +73,12 @@ def test_the_first_word_is_a_command_if_it_names_one_and_a_path_otherwise(
     ],
 )
 def test_a_word_that_is_neither_command_nor_path_is_reported_with_the_nearest_names(
-    group: RingsideGroup, tmp_path: Path, word: str, told: str
+    group: RingsideGroup, tmp_path: Path, word: str, expected: str
 ) -> None:
     (tmp_path / "answers.json").touch()
     with pytest.raises(InputError) as refused:
         group.main([word], standalone_mode=False)
-    assert str(refused.value) == told
+    assert str(refused.value) == expected
 
 
 def test_help_shows_both_forms_and_the_options_that_need_no_command(group: RingsideGroup) -> None:

@@ -21,7 +21,7 @@ def test_steps_that_were_applied_are_in_the_journal_and_can_be_replayed(run: Run
     assert again.code == 0
     document = json.loads(again.out)
     assert document["status"]["step"] == 1
-    assert "c-new" in [each["name"] for each in document["consumers"]]
+    assert "c-new" in [row["name"] for row in document["consumers"]]
 
 
 def test_replaying_headless_leaves_the_journal_as_it_is(run: Run, tmp_path: Path) -> None:

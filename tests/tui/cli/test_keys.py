@@ -1,4 +1,4 @@
-"""``ringside keys`` tells exactly what each consumer has, and whether an uneven spread is luck."""
+"""``ringside keys`` shows exactly what each consumer has, and whether an uneven spread is luck."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ KEYS = ("--generated", "500")
 
 def test_the_keys_and_slots_of_all_consumers_are_those_there_are(run: Run) -> None:
     every = [json.loads(run("keys", "--of", name, *ABC, *KEYS, "--json").out) for name in "abc"]
-    keys = [key["key"] for each in every for key in each["keys"]]
+    keys = [key["key"] for row in every for key in row["keys"]]
     assert sorted(keys) == sorted(f"key-{number}" for number in range(500))
-    pieces = [HashRange(*piece["range"]) for each in every for piece in each["pieces"]]
+    pieces = [HashRange(*piece["range"]) for row in every for piece in row["pieces"]]
     assert covers_exactly(pieces, HashRange(1, 65_535))
     owned = slots_by_consumer(ring("abc"))
-    assert [len(each["pieces"]) for each in every] == [len(owned[number]) for number in (1, 2, 3)]
+    assert [len(row["pieces"]) for row in every] == [len(owned[number]) for number in (1, 2, 3)]
     for each in every:
         assert each["slots"] == sum(piece["range"][1] - piece["range"][0] + 1 for piece in each["pieces"])
         for key in each["keys"]:
@@ -145,7 +145,7 @@ def test_a_recorded_subscription_is_read_with_its_ranges(run: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], "--consumers"),
         (["--of", "z", *ABC], "--of: no consumer is named 'z'; there is 'a', 'b', 'c'"),
@@ -186,7 +186,7 @@ def test_a_recorded_subscription_is_read_with_its_ranges(run: Run, tmp_path: Pat
     ids=lambda value: repr(" ".join(value))[:60] if isinstance(value, list) else "",
 )
 def test_a_wrong_value_is_2_and_names_the_option_or_the_place(
-    run: Run, tmp_path: Path, words: list[str], told: str
+    run: Run, tmp_path: Path, words: list[str], message: str
 ) -> None:
     for name, content in {
         "names": b"a\n",
@@ -202,7 +202,7 @@ def test_a_wrong_value_is_2_and_names_the_option_or_the_place(
         (tmp_path / name).write_bytes(content)
     ran = run("keys", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
     assert "unexpected" not in ran.err
 
@@ -222,7 +222,7 @@ def test_statistics_that_do_not_say_whose_they_are_get_their_topic_from_the_opti
     refused = run("keys", path)
     assert (refused.code, "--topic" in refused.err) == (2, True)
     ran = run("keys", path, "--topic", "persistent://t/n/x", "--json")
-    assert [each["name"] for each in json.loads(ran.out)["consumers"]] == ["d-a", "d-b", "d-c"]
+    assert [row["name"] for row in json.loads(ran.out)["consumers"]] == ["d-a", "d-b", "d-c"]
     document = json.loads(run("explain", "key", "a", path, "--topic", "persistent://t/n/x", "--json").out)
     assert document["explanation"]["owner"]["name"] == "d-b"
     assert run("keys", "--consumers", "a,b", "--topic", "persistent://t/n/x").code == 2
@@ -234,9 +234,9 @@ def test_what_brokers_reported_is_said_with_the_shares(run: Run, tmp_path: Path)
     place.mkdir(parents=True)
     (place / "stats.json").write_bytes(gzip.decompress(recorded.read_bytes()))
     reported = json.loads(run("keys", "dump", "--json").out)["reported"]
-    ids = {each["name"]: each["consumer_id"] for each in reported["consumers"]}
+    ids = {row["name"]: row["consumer_id"] for row in reported["consumers"]}
     assert (reported["backlog_entries"], reported["unacked_messages"], reported["draining_slots"]) == (200, 127, 73)
-    assert [(each["owner"], each["holder"], each["slots"]) for each in reported["pairs"]] == [
+    assert [(row["owner"], row["holder"], row["slots"]) for row in reported["pairs"]] == [
         (ids["d-b"], ids["d-a"], 37),
         (ids["d-c"], ids["d-a"], 36),
     ]
@@ -248,7 +248,7 @@ def test_what_brokers_reported_is_said_with_the_shares(run: Run, tmp_path: Path)
 def counts_of(run: Run, *words: str) -> dict[str, int]:
     """The known keys of one consumer that has all of them, each with its messages."""
     document = json.loads(run("keys", "--of", "a", "--consumers", "a", *words, "--json").out)
-    return {each["key"]: each["messages"] for each in document["keys"]}
+    return {row["key"]: row["messages"] for row in document["keys"]}
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def counts_of(run: Run, *words: str) -> dict[str, int]:
         ("t.csv", b"producer_name,sequence_id,key\np,7,\np,8,k\n,,\n", {"p-7": 1, "k": 1, "NONE_KEY": 1}),
         ("t.csv", b"key,count\na,x\nb,-1\nc\n,\nd,4\n", {"NONE_KEY": 1, "d": 4}),
         ("t.txt", b"key\nuser,1\n", {"key": 1, "user,1": 1}),  # keys, one a line
-        ("t.csv", b"a,b\nc\n", {"a,b": 1, "c": 1}),  # no column tells a key
+        ("t.csv", b"a,b\nc\n", {"a,b": 1, "c": 1}),  # no column has a key
     ],
 )
 def test_a_trace_with_a_header_is_read_by_its_columns(

@@ -1,4 +1,4 @@
-"""``ringside lint`` tells what is wrong, ends as asked, and keeps talk apart from data."""
+"""``ringside lint`` reports what is wrong, exits as asked, and keeps messages apart from data."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_one_file_is_reported_and_the_rest_is_judged(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ([], "name a FOLDER or FILE"),
         (["nowhere"], "no such file or folder"),
@@ -235,10 +235,10 @@ def test_what_is_wrong_with_one_file_is_reported_and_the_rest_is_judged(
     ],
     ids=str,
 )
-def test_what_cannot_be_used_ends_with_2_and_a_sentence(run: Run, words: list[str], told: str) -> None:
+def test_what_cannot_be_used_ends_with_2_and_a_sentence(run: Run, words: list[str], message: str) -> None:
     ran = run("lint", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err and "Traceback" not in ran.err
+    assert message in ran.err and "Traceback" not in ran.err
 
 
 def test_an_unknown_namespace_is_refused_with_the_known_ones(run: Run, answers: Answers) -> None:
@@ -255,17 +255,17 @@ def test_an_empty_folder_and_a_folder_of_other_files_are_reported(run: Run, tmp_
 
 
 @pytest.mark.parametrize(
-    ("boundaries", "told"),
+    ("boundaries", "message"),
     [(["0x00000010", "0x00000020"], "must be 0xffffffff"), (["0x00000000"] * 2 + ["0xffffffff"], "an empty range")],
 )
 def test_boundaries_that_make_no_bundles_are_reported_and_all_else_is_judged(
-    run: Run, answers: Answers, tmp_path: Path, boundaries: list[str], told: str
+    run: Run, answers: Answers, tmp_path: Path, boundaries: list[str], message: str
 ) -> None:
     answers(["c", "c"], PARTITIONS)
     (tmp_path / "t-n-bundles.json").write_text(json.dumps({"boundaries": boundaries}))
     ran = run("lint", str(tmp_path), "--flag", "on")
     assert (ran.code, "error failover-duplicate-names" in ran.out) == (1, True)
-    assert told in ran.err and "these bundles are not judged" in ran.err
+    assert message in ran.err and "these bundles are not judged" in ran.err
 
 
 def test_names_with_control_characters_stay_on_one_line(run: Run) -> None:
@@ -307,13 +307,13 @@ def test_what_blocks_in_answers_is_a_finding_with_its_numbers_and_can_be_asked_f
     dump("keyshared-lookahead-a", tmp_path / "dump")
     words = ["lint", "dump", "--json"]
     result = json.loads(run(*words).out)["findings"]
-    assert [(each["rule"], each["severity"]) for each in result] == [
+    assert [(finding["rule"], finding["severity"]) for finding in result] == [
         ("keyshared_lookahead", "error"),
         ("keyshared_no_permits", "error"),
     ]
     assert (result[0]["numbers"]["limit"], result[0]["where"]["consumer"]) == (90, "app-2")
     alone = json.loads(run(*words, "--rule", "keyshared_no_permits").out)["findings"]
-    assert [each["rule"] for each in alone] == ["keyshared_no_permits"]
+    assert [row["rule"] for row in alone] == ["keyshared_no_permits"]
 
 
 @pytest.mark.parametrize("name", HEALTHY)

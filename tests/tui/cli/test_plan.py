@@ -1,4 +1,4 @@
-"""``ringside plan`` tells how another number of nodes is brought about, and what stalls meanwhile."""
+"""``ringside plan`` shows how another number of nodes is reached, and what stalls meanwhile."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def test_the_summary_counts_what_all_lists(run: Run) -> None:
 def test_json_has_what_each_node_declares_before_and_after_and_every_move(run: Run) -> None:
     document = json.loads(run("plan", "--nodes", "4", "--to", "5", "--generated", "50", "--json").out)
     before, after = (accepted(node_ranges(100, nodes, RangeForm.ARTICLE)) for nodes in (4, 5))
-    for each in document["nodes"]:
-        node = each["node"]
-        assert each["ranges_before"] == ([[p.start, p.end] for p in before[node]] if node < 4 else [])
-        assert each["ranges_after"] == [[p.start, p.end] for p in after[node]]
+    for row in document["nodes"]:
+        node = row["node"]
+        assert row["ranges_before"] == ([[p.start, p.end] for p in before[node]] if node < 4 else [])
+        assert row["ranges_after"] == [[p.start, p.end] for p in after[node]]
     assert document["moved_slots"] == sum(move["range"][1] - move["range"][0] + 1 for move in document["moves"])
     assert document["stalls_meanwhile"] == {"slots": 65_536, "known_keys": 50}
     assert [mode["needs_stop"] for mode in document["modes"]] == [True, False, False]
@@ -72,7 +72,7 @@ def test_both_forms_say_what_they_move(run: Run) -> None:
         assert f"moved: {moved[form]:,} slots" in page
         assert f"the form {other.value} would move {moved[other]:,} slots" in page
         assert document["form"] == form.value
-        assert [(each["form"], each["moved_slots"]) for each in document["forms"]] == [
+        assert [(row["form"], row["moved_slots"]) for row in document["forms"]] == [
             (form.value, moved[form]),
             (other.value, moved[other]),
         ]
@@ -109,7 +109,7 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--to", "5"], "--nodes"),
         (["--nodes", "4"], "--to"),
@@ -132,9 +132,9 @@ def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:
     ],
     ids=lambda value: repr(" ".join(value)) if isinstance(value, list) else "",
 )
-def test_a_wrong_value_is_2_and_names_the_option(run: Run, tmp_path: Path, words: list[str], told: str) -> None:
+def test_a_wrong_value_is_2_and_names_the_option(run: Run, tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "blank").write_text("\n\n")
     ran = run("plan", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err

@@ -108,3 +108,9 @@ def test_every_split_warning_has_a_sentence_without_holes() -> None:
     for code in SENTENCES:
         text = warning_text(SplitWarning(code, "0x0_0x1", ("persistent://t/n/x",), (1,), "a_name", 1.0, 1.0))
         assert "{" not in text
+
+
+def test_no_flag_is_weighed_where_it_moves_nothing(run: Run, answers: Answers) -> None:
+    plain = str(answers(["c-a", "c-b"], ["persistent://t/n/plain"], "plain.json"))
+    assert "hint:" not in run(plain, "--once", "--pulsar", "4.2.4").out
+    assert "--flag on" in run("--once").out

@@ -65,7 +65,7 @@ def test_producers_of_an_opened_cluster_are_shown_where_they_are_asked_for(run: 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--producers", "-1"), "producers is -1"),
         (("--producers", "3", "--partitions", "0"), "partitions is 0"),
@@ -82,9 +82,9 @@ def test_producers_of_an_opened_cluster_are_shown_where_they_are_asked_for(run: 
         (("--producers", "3", "--apply", "producer add partial 0"), "numPartitionsLimit should be greater"),
     ],
 )  # fmt: skip
-def test_a_wrong_value_names_the_field(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_a_wrong_value_names_the_field(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run("new", *words, "--once")
-    assert ran.code == 2 and told in ran.err and ran.out == ""
+    assert ran.code == 2 and message in ran.err and ran.out == ""
 
 
 def test_a_limit_above_the_partitions_is_taken_where_it_is_meant(run: Run) -> None:
@@ -120,7 +120,7 @@ def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "which key?"),
         (("k", "--no-key"), "which key?"),
@@ -129,9 +129,9 @@ def test_a_route_without_a_key_is_the_routers(run: Run) -> None:
         (("k", "--client", "python", "--hashing", "Murmur3_32Hash"), "--hashing: the Python client does not hash"),
     ],
 )
-def test_a_route_that_cannot_be_asked_says_why(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_a_route_that_cannot_be_asked_says_why(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run("explain", "route", *words, "--partitions", "6")
-    assert ran.code == 2 and told in ran.err
+    assert ran.code == 2 and message in ran.err
     none = run("explain", "route", "k", "--partitions", "0")
     assert none.code == 2 and "partitions: " in none.err
 
@@ -144,9 +144,9 @@ def test_a_growth_tells_what_moves_for_whom(run: Run) -> None:
         assert (
             by_name[name]["moved"]
             == moved
-            == sum(each["before"][name] != each["after"][name] for each in document["keys"])
+            == sum(row["before"][name] != row["after"][name] for row in document["keys"])
         )
-    assert document["disagreeing"] == sum(each["clients_disagree"] for each in document["keys"])
+    assert document["disagreeing"] == sum(row["clients_disagree"] for row in document["keys"])
     page = run("partitions", "--from", "6", "--to", "12", "--key", "key-0", "--key", "hex:00ff").out
     assert "from 6 to 12 partitions, 2 keys" in page and "AP8=" in page
 
@@ -158,16 +158,16 @@ def test_without_a_growth_only_the_clients_are_compared(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--from", "6", "--to", "5"), "--to: partitions cannot be taken away: from 6 to 5"),
         (("--from", "0", "--to", "5"), "--from: 0 is below 1"),
         (("--from", "-3"), "--from: -3 is below 1"),
     ],
 )
-def test_partitions_that_cannot_be_name_the_option(run: Run, words: tuple[str, ...], told: str) -> None:
+def test_partitions_that_cannot_be_name_the_option(run: Run, words: tuple[str, ...], message: str) -> None:
     ran = run("partitions", *words)
-    assert ran.code == 2 and told in ran.err
+    assert ran.code == 2 and message in ran.err
 
 
 @pytest.mark.parametrize("name", ["producers-lazy", "producers-partial"])

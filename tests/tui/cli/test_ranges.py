@@ -28,8 +28,8 @@ def test_json_is_a_list_of_nodes_with_their_ranges_that_cover_all_slots_once(run
     assert (ran.code, ran.err) == (0, "")
     document = json.loads(ran.out)
     assert [set(each) for each in document] == [{"node", "ranges"}] * 4
-    assert [each["node"] for each in document] == [0, 1, 2, 3]
-    pieces = [HashRange(start, end) for each in document for start, end in each["ranges"]]
+    assert [row["node"] for row in document] == [0, 1, 2, 3]
+    pieces = [HashRange(start, end) for row in document for start, end in row["ranges"]]
     assert covers_exactly(pieces, HashRange(0, 65_535))
     for each in document:
         assert policy_problem(tuple((start, end) for start, end in each["ranges"])) is None
@@ -56,7 +56,7 @@ def test_text_says_that_it_is_a_technique_of_clients_and_how_even_it_is(run: Run
 def test_the_form_of_simulated_subscriptions_is_there_by_name(run: Run) -> None:
     document = json.loads(run("ranges", "--points", "4", "--nodes", "4", "--form", "ringside", "--json").out)
     every = accepted(node_ranges(4, 4, RangeForm.RINGSIDE))
-    assert [each["ranges"] for each in document] == [[[p.start, p.end] for p in pieces] for pieces in every]
+    assert [row["ranges"] for row in document] == [[[p.start, p.end] for p in pieces] for pieces in every]
     page = run("ranges", "--points", "4", "--nodes", "4", "--form", "ringside").out
     assert "10 ranges, largest over mean 1.66 (node 3)" in page
     assert max(map(len, page.splitlines())) < 80
@@ -70,17 +70,17 @@ def test_it_is_said_what_one_node_more_moves_in_each_form(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "told"),
+    ("language", "message"),
     [
         ("java", "KeySharedPolicy node1 = KeySharedPolicy.stickyHashRange().ranges("),
         ("python", "node_1 = pulsar.ConsumerKeySharedPolicy("),
         ("go", "node1 := &pulsar.KeySharedPolicy{"),
     ],
 )
-def test_code_has_a_policy_for_each_node_that_is_wanted(run: Run, language: str, told: str) -> None:
+def test_code_has_a_policy_for_each_node_that_is_wanted(run: Run, language: str, message: str) -> None:
     every = run("ranges", "--nodes", "4", "--code", language).out
     alone = run("ranges", "--nodes", "4", "--node", "1", "--code", language).out
-    assert told in every
+    assert message in every
     assert alone.rstrip("\n") in every
     assert every.count("of 4, 100 points each") == 4
 
@@ -102,7 +102,7 @@ def test_each_node_declares_the_slots_of_its_share_of_known_keys(run: Run, tmp_p
     assert (page.code, page.err) == (0, "")
     assert "52727=Berlin 55100=Hyderabad 11889=SF" in page.out
     assert max(map(len, page.out.splitlines())) < 80
-    assert [each["keys"] for each in document] == [list(REGIONS[at : at + 3]) for at in range(0, 12, 3)]
+    assert [row["keys"] for row in document] == [list(REGIONS[at : at + 3]) for at in range(0, 12, 3)]
     assert document[2]["ranges"] == [[6006, 6006], [56951, 56951], [11314, 11314]]
     assert json.loads(run(*words, "--node", "2", "--json").out) == [document[2]]
     code = run(*words, "--code", "python", "--node", "2").out
@@ -128,7 +128,7 @@ def test_nodes_that_no_key_is_left_for_and_keys_that_meet_are_named(run: Run) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--nodes", "4", "--points", "0"], "--points"),
         (["--nodes", "4", "--points", "-5"], "--points"),
@@ -153,8 +153,8 @@ def test_nodes_that_no_key_is_left_for_and_keys_that_meet_are_named(run: Run) ->
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_wrong_value_is_2_and_names_the_option(run: Run, words: list[str], told: str) -> None:
+def test_a_wrong_value_is_2_and_names_the_option(run: Run, words: list[str], message: str) -> None:
     ran = run("ranges", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err

@@ -60,7 +60,7 @@ def test_a_series_of_reports_gives_averages(run: Run) -> None:
 
 
 def test_every_shedder_is_compared(run: Run, reports: Path) -> None:
-    compared = {each["shedder"]: each["unloads"] for each in shown(run, str(reports), "--compare")["compared"]}
+    compared = {row["shedder"]: row["unloads"] for row in shown(run, str(reports), "--compare")["compared"]}
     assert list(compared) == [
         "ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder", "TransferShedder",
     ]  # fmt: skip
@@ -71,7 +71,7 @@ def test_every_shedder_is_compared(run: Run, reports: Path) -> None:
 
 def test_a_release_without_a_shedder_leaves_it_out(run: Run, reports: Path) -> None:
     compared = shown(run, str(reports), "--compare", "--pulsar", "2.11.0")["compared"]
-    assert [each["shedder"] for each in compared] == ["ThresholdShedder", "OverloadShedder", "UniformLoadShedder"]
+    assert [row["shedder"] for row in compared] == ["ThresholdShedder", "OverloadShedder", "UniformLoadShedder"]
     refused = run("shed", str(reports), "--shedder", "AvgShedder", "--pulsar", "2.11.0")
     assert refused.code == 2
     assert "--shedder" in refused.err
@@ -80,7 +80,7 @@ def test_a_release_without_a_shedder_leaves_it_out(run: Run, reports: Path) -> N
 def test_thresholds_can_be_tried(run: Run, reports: Path) -> None:
     document = shown(run, str(reports), "--set", "minUnloadMessage=1000000")
     assert document["unloads"] == 0
-    outcomes = {each["broker"]: each["outcome"] for each in document["cycles"][0]["brokers"]}
+    outcomes = {row["broker"]: row["outcome"] for row in document["cycles"][0]["brokers"]}
     assert outcomes == {A: "not-the-busiest", B: "below-minimum-traffic"}
 
 
@@ -88,7 +88,7 @@ def test_one_broker_sheds_nothing(run: Run, reports: Path) -> None:
     (reports / "05-load-report-a.json").unlink()
     document = shown(run, str(reports), "--cycles", "2", "--compare")
     assert [cycle["skipped"] for cycle in document["cycles"]] == ["one-broker", "one-broker"]
-    assert {each["unloads"] for each in document["compared"]} == {0}
+    assert {row["unloads"] for row in document["compared"]} == {0}
 
 
 def test_isolation_policies_bar_the_way(run: Run, reports: Path) -> None:
@@ -101,7 +101,7 @@ def test_isolation_policies_bar_the_way(run: Run, reports: Path) -> None:
     (reports / "namespaceIsolationPolicies.json").write_text(json.dumps(policy))
     document = shown(run, str(reports))
     assert document["unloads"] == 0
-    assert {each["why"] for each in document["cycles"][0]["left_alone"]} == {"no-other-broker"}
+    assert {row["why"] for row in document["cycles"][0]["left_alone"]} == {"no-other-broker"}
     assert "policies-unknown" not in document["assumptions"]
 
 
@@ -126,7 +126,7 @@ def test_an_anti_affinity_group_keeps_a_namespace_off_the_broker_that_has_anothe
     document = shown(run, str(reports), "--cycles", "1")
     assert before["unloads"] == 3
     assert document["unloads"] == 0
-    assert [each["why"] for each in document["cycles"][0]["left_alone"]] == ["anti-affinity"] * 3
+    assert [row["why"] for row in document["cycles"][0]["left_alone"]] == ["anti-affinity"] * 3
     assert "isolation-unknown" in document["assumptions"]
     assert "groups-unknown" not in document["assumptions"]
     assert "policies-unknown" not in document["assumptions"]
@@ -195,7 +195,7 @@ def test_the_seed_decides_a_draw_and_nothing_else(run: Run, reports: Path) -> No
     for seed in range(6):
         document = shown(run, str(reports), *settings, "--seed", str(seed), "--cycles", "1")
         for move in document["cycles"][0]["moves"]:
-            candidates = {each["broker"]: each["chance"] for each in move["candidates"]}
+            candidates = {row["broker"]: row["chance"] for row in move["candidates"]}
             assert move["to"] in candidates
             assert sum(candidates.values()) == pytest.approx(1.0)
         picks.add(json.dumps(document["cycles"][0]["moves"]))
@@ -240,7 +240,7 @@ def saved(folder: Path, changes: dict[str, Any], settings: dict[str, str] | None
     ],
     ids=["NaN", "infinity", "bundle names", "clock", "interval", "manager", "shedder"],
 )
-def test_bad_input_is_told_with_its_place_and_the_rest_is_kept(
+def test_bad_input_is_reported_with_its_place_and_the_rest_is_kept(
     run: Run, tmp_path: Path, changes: dict[str, Any], settings: dict[str, str], said: str
 ) -> None:
     folder = tmp_path / "reports"
@@ -284,3 +284,9 @@ def test_a_scene_is_shown_for_as_many_cycles_as_it_takes_to_be_seen(run: Run) ->
 
     assert [cycles("--scene", "endless"), cycles("--scene", "uneven")] == [60, 20]
     assert cycles("--scene", "endless", "--cycles", "7") == 7
+
+
+def test_a_broker_that_is_not_there_is_refused_with_those_that_are(run: Run) -> None:
+    refused = run("brokers", "--scene", "uneven", "--kill", "broker-1", "--once")
+    assert refused.code == 2
+    assert "broker-1:8080" in refused.err and "1 more" in refused.err

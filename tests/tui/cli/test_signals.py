@@ -1,4 +1,4 @@
-"""A request to end is heard once it was sent, whatever Python did at that moment."""
+"""A request to end is default_signals once it was sent, whatever Python did at that moment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CODES = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 
 
 @pytest.fixture(autouse=True)
-def heard() -> Iterator[None]:
+def default_signals() -> Iterator[None]:
     """Signals as a terminal's shell leaves them, however these tests were started."""
     before = {number: signal.getsignal(number) for number in ENDING}
     for number in ENDING:
@@ -81,7 +81,7 @@ def test_a_signal_whose_exception_python_forgets_is_heard_again(
     with ending.installed():
         forgets(once)
         threading.Event().wait(HANG_S)
-        pytest.fail("nothing was heard")
+        pytest.fail("nothing was default_signals")
     assert ending.code == code
     assert capsys.readouterr() == ("", "")
 
@@ -95,7 +95,7 @@ def test_a_signal_that_another_thread_takes_ends_a_wait_of_this_one(number: sign
     with ending.installed():
         other.start()
         os.read(reader, 1)
-        pytest.fail("nothing was heard")
+        pytest.fail("nothing was default_signals")
     other.join()
     os.close(reader)
     os.close(writer)

@@ -23,7 +23,7 @@ def test_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("explain", "route", "k", "--partitions", "10", "--partial", "100"), "give 1 to 10, or add --limit-above"),
         (("explain", "route", "k", "--partitions", "10", "--partial", "0"), "--partial: numPartitionsLimit should be"),
@@ -48,11 +48,11 @@ def test_examples() -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_refusal_names_the_option(run: Run, tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+def test_a_refusal_names_the_option(run: Run, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     (tmp_path / "stats.json").write_bytes(gzip.decompress(STATS.read_bytes()))
     ran = run(*words)
     assert (ran.code, ran.out) == (2, "")
-    assert told in " ".join(ran.err.split())
+    assert message in " ".join(ran.err.split())
 
 
 def test_limit_above_lets_a_limit_be_above_the_partitions(run: Run) -> None:

@@ -37,7 +37,7 @@ def document_of(run: Run, *words: str) -> Any:
 
 def test_the_defaults_of_5_0_and_what_keeps_the_old_ones(run: Run) -> None:
     document = document_of(run, DUMP, "--pulsar", "4.2.4", "--to", "5.0")
-    assert {each["name"]: (each["before"], each["after"].rpartition(".")[2]) for each in document["defaults"]} == {
+    assert {row["name"]: (row["before"], row["after"].rpartition(".")[2]) for row in document["defaults"]} == {
         "keySharedLookAheadMsgInReplayThresholdPerConsumer": ("2000", "4000"),
         "keySharedLookAheadMsgInReplayThresholdPerSubscription": ("20000", "40000"),
         "defaultNumberOfNamespaceBundles": ("4", "32"),
@@ -50,13 +50,13 @@ def test_the_defaults_of_5_0_and_what_keeps_the_old_ones(run: Run) -> None:
             "AvgShedder",
         ),
     }
-    assert all(each["keep"] == f"{each['name']}={each['before']}" for each in document["defaults"])
+    assert all(row["keep"] == f"{row['name']}={row['before']}" for row in document["defaults"])
     assert document["difference"]["sums"]["moved"] == 0
 
 
 def test_a_setting_that_is_not_the_default_stays(run: Run) -> None:
     document = document_of(run, DUMP, "--set", "defaultNumberOfNamespaceBundles=16", "--to", "5.0")
-    follows = {each["name"]: each["follows"] for each in document["defaults"]}
+    follows = {row["name"]: row["follows"] for row in document["defaults"]}
     assert follows["defaultNumberOfNamespaceBundles"] is False
     assert follows["keySharedLookAheadMsgInReplayThresholdPerConsumer"] is True
 
@@ -71,13 +71,13 @@ def test_a_flag_that_was_ignored_begins_to_count(run: Run) -> None:
 def test_gaps_that_are_no_longer_served_have_their_slots_counted(run: Run) -> None:
     steps = [word for line in GAPPY for word in ("--apply", line)]
     document = document_of(run, "--pulsar", "4.0.0", "--to", "5.0", *steps)
-    assert "sticky_gaps" in {each["name"] for each in document["rules"]}
+    assert "sticky_gaps" in {row["name"] for row in document["rules"]}
     [gap] = document["gaps"]
     assert gap["after"] - gap["before"] == 10_000
     back = document_of(run, "--pulsar", "5.0", "--to", "4.0.0", *steps)
     [gap_back] = back["gaps"]
     assert (gap_back["before"], gap_back["after"]) == (gap["after"], gap["before"])
-    assert all(each["keep"] == "" for each in back["rules"])
+    assert all(row["keep"] == "" for row in back["rules"])
 
 
 def test_a_release_beside_itself_changes_nothing(run: Run) -> None:

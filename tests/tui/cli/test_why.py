@@ -32,7 +32,7 @@ def test_a_subscription_a_topic_and_a_consumer_can_be_named(run: Run, folder: st
     document = json.loads(run("why", folder, name, "--json").out)
     assert (document["format"], document["moments"], document["subscription"]) == ("ringside.why/1", 2, "fan-out")
     assert document["causes"][0]["id"] == "keyshared_draining"
-    assert {"topic_not_loaded", "no_consumers", "keyshared_lookahead"} <= {each["id"] for each in document["ruled_out"]}
+    assert {"topic_not_loaded", "no_consumers", "keyshared_lookahead"} <= {row["id"] for row in document["ruled_out"]}
 
 
 def test_what_is_not_there_is_refused(run: Run, folder: str, tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_all_lists_every_subscription_the_worst_first(run: Run, tmp_path: Path) 
         (place / "stats.json").write_text(json.dumps(shown))
     ran = run("why", str(tmp_path), "--all", "--json")
     result = [
-        (each["subscription"], [cause["id"] for cause in each["causes"]][:1])
-        for each in json.loads(ran.out)["subscriptions"]
+        (row["subscription"], [cause["id"] for cause in row["causes"]][:1])
+        for row in json.loads(ran.out)["subscriptions"]
     ]
     assert result == [("of-z", ["no_consumers"]), ("of-x", ["no_consumers"]), ("of-y", ["fine_idle"])]
     assert ran.code == 1

@@ -1,4 +1,4 @@
-"""The matrix of producers: every pair lies on one cell at every size, and what is told stands inside the picture."""
+"""The matrix of producers: every pair has one cell at every size, and all marks are inside the picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ring: every cell tells the owner of the hashes it stands for, in every size, depth and mode."""
+"""The ring: every cell shows the owner of its hashes, in every size, depth and mode."""
 
 from __future__ import annotations
 

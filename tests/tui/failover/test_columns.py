@@ -75,13 +75,13 @@ def test_who_has_how_many_changes_no_width() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gained", "lost", "told"),
+    ("gained", "lost", "expected"),
     [(12, 0, "+12"), (0, 999_999, "-1.0M"), (10, 20, "+10 -20"), (123, 120, "+123 -…"), (100_000, 20, "+100k …")],
 )
-def test_a_move_that_is_too_long_is_shortened_and_says_so(gained: int, lost: int, told: str) -> None:
+def test_a_move_that_is_too_long_is_shortened_and_says_so(gained: int, lost: int, expected: str) -> None:
     row = replace(rows()[0], gained=gained, lost=lost)
     change = {column.key: column for column in consumer_columns((row,), 80)}["change"]
-    assert Cells(palette(), 1.0).text(row, change).plain == f"{told:>7} "
+    assert Cells(palette(), 1.0).text(row, change).plain == f"{expected:>7} "
 
 
 def test_the_longest_bar_fills_its_column() -> None:

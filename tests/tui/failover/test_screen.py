@@ -375,7 +375,7 @@ def test_every_algorithm_that_cuts_can_be_applied(card: int) -> None:
 
 
 def test_a_refused_algorithm_tells_the_refusal_and_no_answer_it_never_gets() -> None:
-    """flow_or_qps_equally_divide is refused by name, so what a broker would answer otherwise is not told."""
+    """flow_or_qps_equally_divide is refused by name, so what a broker would answer otherwise is not shown."""
     app = app_of()
 
     async def story(pilot: Pilot[int]) -> None:

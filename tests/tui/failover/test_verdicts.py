@@ -1,4 +1,4 @@
-"""Verdicts on the screen: advised only where it helps, coloured by what it does, told before it is done; and heirs."""
+"""Verdicts on the screen: advised only where it helps, coloured by its effect, shown before the change; and heirs."""
 
 from __future__ import annotations
 

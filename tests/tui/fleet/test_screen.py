@@ -248,7 +248,7 @@ def test_the_loop_comes_back_with_escape_and_ends_with_q(folder: Path, monkeypat
 def test_an_export_is_written_where_it_says_and_a_refusal_stays_in_the_prompt(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With filter and order; the whole path is told."""
+    """With filter and order; the whole path is shown."""
     monkeypatch.chdir(tmp_path)
     result = play(app_on(folder), "S", "slash", *"orders", "enter", "e", "enter", size=(200, 60))
     assert f"2 rows written to {tmp_path / 'subscriptions.csv'}" in result

@@ -105,7 +105,7 @@ def test_a_wide_table_tells_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gained", "lost", "width", "told"),
+    ("gained", "lost", "width", "expected"),
     [
         (5, 2, 60, ["+5", "-2"]),
         (15_490, 25_000, 60, ["+15.5k", "-25.0k"]),
@@ -114,11 +114,13 @@ def test_a_wide_table_tells_everything() -> None:
         (20_000, 0, 50, ["+20.0k"]),
     ],
 )
-def test_what_came_and_went_is_shown_or_that_there_is_more(gained: int, lost: int, width: int, told: list[str]) -> None:
+def test_what_came_and_went_is_shown_or_that_there_is_more(
+    gained: int, lost: int, width: int, expected: list[str]
+) -> None:
     """Both where there is room for both; else the larger one, with a mark that the other one is missing."""
     row = replace(ROW, gained_slots=gained, lost_slots=lost)
     column = next(column for column in key_columns([row], width) if column.key == "change")
-    assert KeyCells(DARK, 1.0).text(row, column).plain.split() == told
+    assert KeyCells(DARK, 1.0).text(row, column).plain.split() == expected
 
 
 waits = st.builds(

@@ -98,7 +98,7 @@ def test_a_caption_after_a_failed_expectation_still_tells_of_it() -> None:
 
 
 def test_a_caption_is_about_the_state_that_the_script_made() -> None:
-    """After a step of one's own the line above tells of that step; the script's next line speaks again."""
+    """After a step of one's own the line above shows that step, until the script's next line."""
     app = app_for(script_of(STORY.replace("expect consumers = 7\n", "")))
 
     async def story(pilot: Pilot[int]) -> None:

@@ -144,7 +144,7 @@ def test_the_hint_tells_what_the_last_step_did_and_what_to_try() -> None:
 
 
 def test_a_flag_that_moves_nothing_says_why() -> None:
-    """With one consumer of the highest level flag on and off are the same, and the notice about the others tells so."""
+    """With one consumer of the highest level flag on and off are the same, and the notice about the others says so."""
     assert "nothing moved. 1 consumer stands by" in after(FLAG_ON, names=("a", "b"), priorities=(0, 1))
 
 

@@ -49,7 +49,7 @@ def test_a_day_of_refreshes_takes_no_more_memory_once_caches_are_full(monkeypatc
         tracemalloc.start()
         try:
             for turn in range(REFRESHES):
-                server.asked.clear()
+                server.requests.clear()
                 clock.waits.clear()
                 rate = b'"msgRateOut":%d.5' % (turn * 7919 % 1000)
                 changed = recorded()[ORDERS].replace(b'"msgRateOut":0.0', rate)

@@ -29,7 +29,7 @@ def wrong(second: int) -> ClusterReading:
         if answer.path.endswith(ORDERS):
             stats = json.loads(data)
             billing = stats["partitions"]["persistent://public/default/orders-partition-0"]["subscriptions"]["billing"]
-            others = [each["consumerName"] for each in billing["consumers"]]
+            others = [consumer["consumerName"] for consumer in billing["consumers"]]
             others.remove(billing["activeConsumerName"])
             billing["activeConsumerName"] = others[0]
             data = json.dumps(stats).encode()

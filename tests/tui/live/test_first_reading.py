@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from tests.patience import HANG_S
 from tests.playing.clock import CountingClock
-from tests.playing.server import Asked, Played, PlayingServer, failing, playing
+from tests.playing.server import Played, PlayingServer, ReceivedRequest, failing, playing
 from tests.tui.screens_under_test import run, text_of
 from tui.app import OpeningScreen, RingsideApp
 from tui.cli.pictures import STOPPED, Pictures
@@ -43,8 +43,8 @@ class Held:
         self.reached = threading.Event()
         self.is_over = False
 
-    def __call__(self, asked: Asked) -> Played | None:
-        if self.is_over or not asked.path.partition("?")[0].endswith(self.ending):
+    def __call__(self, request: ReceivedRequest) -> Played | None:
+        if self.is_over or not request.path.partition("?")[0].endswith(self.ending):
             return None
         self.nth -= 1
         if self.nth > 0:
@@ -99,7 +99,7 @@ def test_esc_keeps_what_was_read_and_the_next_refresh_reads_the_rest() -> None:
             await until(pilot, lambda: isinstance(app.screen, DashboardScreen))
             assert "9 of 10 topics; the next" in text_of(app)
             assert STOPPED in opened.codes()
-            server.asked.clear()
+            server.requests.clear()
             held.is_over = True
             (scene,) = await asyncio.to_thread(opened.refresh)
             app.store.arrive(scene)
@@ -107,7 +107,7 @@ def test_esc_keeps_what_was_read_and_the_next_refresh_reads_the_rest() -> None:
             assert "of 10 topics" not in text_of(app)
             assert STOPPED not in opened.codes()
             assert app.store.moment == (1, 1)
-            assert any(asked.path.endswith(held.ending) for asked in server.asked)
+            assert any(request.path.endswith(held.ending) for request in server.requests)
 
         run(app, story)
     assert app.failure is None
@@ -127,7 +127,7 @@ def test_nothing_is_asked_after_esc() -> None:
         with pytest.raises(StoppedError):
             opened.first.read()
         stopping.join()
-        assert server.asked[-1].path.endswith(STATISTICS)
+        assert server.requests[-1].path.endswith(STATISTICS)
 
 
 def test_esc_before_there_is_anything_to_show_ends_with_a_sentence() -> None:

@@ -56,7 +56,7 @@ def test_a_creates_producers_and_selects_the_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "typed", "told"),
+    ("field", "typed", "message"),
     [
         ("count", "many", "'many' is not a number of producers"),
         ("count", "0", "0 is not a number of producers"),
@@ -71,7 +71,7 @@ def test_a_creates_producers_and_selects_the_last() -> None:
         ("producer-name", "standalone-0-1", "is already connected to topic"),
     ],
 )
-def test_a_names_the_field_of_what_cannot_be_and_keeps_what_was_typed(field: str, typed: str, told: str) -> None:
+def test_a_names_the_field_of_what_cannot_be_and_keeps_what_was_typed(field: str, typed: str, message: str) -> None:
     app = producers_app(4, 12, "producer send all times 12")
 
     async def story(pilot: Pilot[int]) -> None:
@@ -81,7 +81,7 @@ def test_a_names_the_field_of_what_cannot_be_and_keeps_what_was_typed(field: str
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, AddProducersScreen)
-        assert told in str(app.screen.query_one(".dialog--error", Label).render())
+        assert message in str(app.screen.query_one(".dialog--error", Label).render())
         assert app.focused is not None and app.focused.id == field
         assert app.screen.query_one(f"#{field}", Input).value == typed
         await pilot.press("escape")

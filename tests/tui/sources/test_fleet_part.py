@@ -108,7 +108,7 @@ def test_a_namespace_is_opened_with_all_its_subscriptions(tmp_path: Path) -> Non
 
 
 def test_the_flag_of_the_lists_counts_where_nothing_was_recorded(tmp_path: Path) -> None:
-    """And is told; where the recorded active consumers speak against it, that is told and they count."""
+    """It is reported; where the recorded active consumers contradict it, that is reported and they count."""
     folder = small_result(tmp_path / "out")
     for flag in (True, False):
         opened = open_fleet_part(part_of(folder, NAMESPACE, "billing", listed_flag=flag))

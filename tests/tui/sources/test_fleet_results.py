@@ -142,7 +142,7 @@ def test_words_of_a_filter_must_all_fit(tmp_path: Path, text: str, found: list[s
 
 
 def test_a_histogram_grows_by_factors_where_numbers_are_far_apart() -> None:
-    """Every number lies in the bar that is told for it; what is not above 0 lies in the first one."""
+    """``bar_of`` names the bar that counts a number; numbers of 0 or less are counted in the first one."""
     values = [0.0, 0.5, 1.0, 30.0, 4_000.0, None]
     spread = whole(Columns(pa.table({"v": pa.array(values)}), ())).histogram("v", 10)
     assert spread.by_factors and spread.without_number == 1 and spread.counts.sum() == 5

@@ -94,7 +94,7 @@ def _hint(view: DashboardView) -> str:
 def _flag_change(view: DashboardView) -> str:
     """What the other setting of the flag would do here."""
     verdict = view.flag_change
-    if verdict is None or view.foot.consumers < 2:
+    if verdict is None or not verdict.moved or view.foot.consumers < 2:
         return ""
     other = "off" if view.status.consistent_hashing else "on"
     return f"--flag {other} would be {verdict_text(verdict)}"

@@ -26,7 +26,7 @@ def gap(outcome: Answer | Gap) -> Gap:
 def test_an_answer_comes_as_it_is(get: Get) -> None:
     with playing() as server:
         assert get(server, PATH) == Answer(PATH, b'["standalone"]')
-        assert [asked.method for asked in server.asked] == ["GET"]
+        assert [request.method for request in server.requests] == ["GET"]
 
 
 @pytest.mark.parametrize(
@@ -49,21 +49,21 @@ def test_a_status_has_its_code_and_what_passes_is_tried_again(get: Get, code: in
         result = gap(get(server, PATH))
         assert (result.fault, result.status, result.reason, result.path) == (fault, code, "this is why", PATH)
         assert result.advice
-        assert len(server.asked) == tries
+        assert len(server.requests) == tries
 
 
 def test_what_passed_is_read_at_the_next_try(get: Get, clock: CountingClock) -> None:
     with playing(failing("clusters", status(503), times=2)) as server:
         assert isinstance(get(server, PATH), Answer)
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
     assert [0 <= wait <= bound for wait, bound in zip(clock.waits, (0.25, 0.5), strict=False)] == [True, True]
 
 
-@pytest.mark.parametrize(("told", "waited"), [("7", 7.0), ("3600", 20.0)])
+@pytest.mark.parametrize(("expected", "waited"), [("7", 7.0), ("3600", 20.0)])
 def test_who_says_when_to_come_back_is_left_alone_until_then(
-    get: Get, clock: CountingClock, told: str, waited: float
+    get: Get, clock: CountingClock, expected: str, waited: float
 ) -> None:
-    with playing(failing("clusters", status(429, Retry_After=told), times=1)) as server:
+    with playing(failing("clusters", status(429, Retry_After=expected), times=1)) as server:
         assert isinstance(get(server, PATH), Answer)
     assert clock.now == pytest.approx(waited, abs=0.01)
 
@@ -71,14 +71,14 @@ def test_who_says_when_to_come_back_is_left_alone_until_then(
 def test_a_cut_body_is_no_answer(get: Get) -> None:
     with playing(failing("clusters", Played(b'["stand', length=1000))) as server:
         assert gap(get(server, PATH)).fault is Fault.CUT
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
 
 def test_a_body_without_end_is_left_after_the_limit(get: Get) -> None:
     endless = Played(b" " * (1 << 20), endless=200)
     with playing(failing("clusters", endless)) as server:
         assert gap(get(server, PATH, max_answer_bytes=2 * 10**6)).fault is Fault.TOO_LARGE
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         server.over.set()
     assert server.sent_bytes < 100 * 10**6
 
@@ -107,8 +107,8 @@ def test_a_redirect_inside_the_cluster_is_followed_without_the_right_to_own(get:
         with playing(failing("clusters", status(307, Location=target))) as server:
             secret = Access(server.url, Secret("Bearer t", ("t",)))
             assert get(server, PATH, secret, trusts=("localhost:1",)) == Answer(PATH, b"[1]")
-        assert [asked.path for asked in owner.asked] == [f"{PATH}?x=1"]
-        assert owner.asked[0].headers["Authorization"] == "Bearer t"
+        assert [request.path for request in owner.requests] == [f"{PATH}?x=1"]
+        assert owner.requests[0].headers["Authorization"] == "Bearer t"
 
 
 @pytest.mark.parametrize("target", ["http://localhost:{port}/admin/v2/clusters", "/other/clusters", "ftp://127.0.0.1/"])
@@ -117,7 +117,7 @@ def test_a_redirect_out_of_the_cluster_is_not_followed(get: Get, target: str) ->
         where = target.format(port=other.server_address[1])
         with playing(failing("clusters", status(307, Location=where))) as server:
             assert gap(get(server, PATH)).fault is Fault.REDIRECT_REFUSED
-        assert other.asked == []
+        assert other.requests == []
 
 
 @pytest.mark.parametrize("loads", [False, True])
@@ -129,7 +129,7 @@ def test_what_nobody_owns_is_taken_only_where_it_may_be_loaded(get: Get, loads: 
         leader.faults = (failing("clusters", status(307, Location=back)),)
         server.answers[f"{PATH}?authoritative=true"] = b"[]"
         outcome = get(server, PATH, loads=loads)
-        assert [asked.path for asked in server.asked][1:] == [f"{PATH}?authoritative=true"][: int(loads)]
+        assert [request.path for request in server.requests][1:] == [f"{PATH}?authoritative=true"][: int(loads)]
     if loads:
         assert isinstance(outcome, Answer)
     else:
@@ -141,12 +141,12 @@ def test_redirects_in_a_circle_end(get: Get) -> None:
     with playing() as server:
         server.faults = (failing("clusters", status(307, Location=f"{server.url}{PATH}")),)
         assert gap(get(server, PATH)).fault is Fault.REDIRECT_LOOP
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
         server.faults = tuple(
             failing(f"n={number}$", status(307, Location=f"{server.url}{PATH}?n={number + 1}")) for number in range(50)
         )
         assert gap(get(server, f"{PATH}?n=0")).fault is Fault.REDIRECT_LOOP
-        assert len(server.asked) == 7
+        assert len(server.requests) == 7
 
 
 def server_side(name: str, ca: bool = False) -> ssl.SSLContext:
@@ -183,7 +183,7 @@ def test_a_redirect_does_not_lead_out_of_encryption(get: Get) -> None:
         with playing(leads, tls=server_side("here")) as server:
             access = Access(server.url, token_secret(TOKEN, "test"), Tls(ca_file=str(TLS / "ca.pem")))
             assert gap(get(server, PATH, access)).fault is Fault.REDIRECT_REFUSED
-        assert plain.asked == []
+        assert plain.requests == []
 
 
 @pytest.mark.parametrize("code", [200, 401, 500])
@@ -194,7 +194,7 @@ def test_a_token_is_sent_and_never_comes_back(get: Get, code: int) -> None:
     with playing(failing("clusters", echoing(f'{{"reason": "bad {TOKEN} here"}}'.encode()))) as server:
         access = Access(server.url, token_secret(TOKEN, "test"))
         outcome = get(server, PATH, access)
-        assert server.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
+        assert server.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
     data = outcome.data.decode() if isinstance(outcome, Answer) else ""
     assert TOKEN not in f"{outcome!r} {outcome} {access!r} {access} {data}"
     assert "***" in f"{outcome!r} {data}"

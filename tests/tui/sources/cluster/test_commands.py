@@ -74,7 +74,7 @@ def test_a_difference_is_found_in_a_running_cluster(run: Run) -> None:
     with playing(answers=answers) as server:
         ran = run("verify", server.url, "--json")
     assert ran.code == 1
-    result = {each["kind"]: each["subject"] for each in json.loads(ran.out)["differences"]}
+    result = {row["kind"]: row["subject"] for row in json.loads(ran.out)["differences"]}
     assert "orders-partition-" in result["active consumer of a partition"]
 
 
@@ -120,9 +120,9 @@ def test_a_recording_goes_on_when_the_cluster_was_away_for_a_moment(run: Run, mo
     with playing() as server:
         seen = 0
 
-        def away(asked: object) -> Played | None:
+        def away(request: object) -> Played | None:
             nonlocal seen
-            seen += getattr(asked, "path", "").endswith("/version")
+            seen += getattr(request, "path", "").endswith("/version")
             return status(503) if 1 < seen <= 4 else None
 
         server.faults = (away,)
@@ -137,9 +137,9 @@ def test_a_recording_ends_when_another_cluster_is_behind_the_address(run: Run, m
     with playing() as server:
         first = True
 
-        def swapped(asked: object) -> Played | None:
+        def swapped(request: object) -> Played | None:
             nonlocal first
-            if getattr(asked, "path", "") != RUNTIME:
+            if getattr(request, "path", "") != RUNTIME:
                 return None
             first, was = False, first
             return None if was else Played(json.dumps(other).encode())
@@ -158,7 +158,7 @@ def test_out_of_reach_has_its_exit_code_and_shows_no_token(
     words = ["dump"] if command == ["record"] else []
     with playing(failing("", status(401, f"bad token {TOKEN}"))) as server:
         ran = run(*command, server.url, *words)
-        assert server.asked[0].headers["Authorization"] == f"Bearer {TOKEN}"
+        assert server.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
     assert (ran.code, ran.out) == (3, "")
     assert "--token-file" in ran.err
     assert run(*command, server.url, *words).code == 3
@@ -192,7 +192,7 @@ def test_a_folder_with_other_things_is_left_alone(run: Run) -> None:
     with playing() as server:
         assert run("record", server.url, "mine").code == 2
         assert run("record", server.url, "mine/letter.txt").code == 2
-        assert server.asked == []
+        assert server.requests == []
     assert [path.name for path in Path("mine").iterdir()] == ["letter.txt"]
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from engine.admin.files import moment_ms
-from tests.playing.server import Asked, Played, PlayingServer, failing, playing, recorded, status
 from tests.playing.server import Fault as PlayedFault
+from tests.playing.server import Played, PlayingServer, ReceivedRequest, failing, playing, recorded, status
 from tests.tui.cli.conftest import Run, run
 from tui.sources.cluster.outcomes import Fault
 
@@ -65,7 +65,7 @@ CASES = {
 @pytest.mark.parametrize("command", [("live", "--json"), ("record",)], ids=lambda words: words[0])
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_nobody_can_be_asked(run: Run, case: Case, command: tuple[str, ...]) -> None:
-    with playing(lambda asked: case.played(asked.path)) as server:
+    with playing(lambda request: case.played(request.path)) as server:
         target = ("dump",) if command == ("record",) else ()
         ran = run(*command, server.url, *target, *case.options)
     assert (ran.code, ran.out) == (3, "")
@@ -115,8 +115,8 @@ class Vanishing:
     def __init__(self, pattern: str) -> None:
         self.pattern = re.compile(pattern)
 
-    def __call__(self, asked: Asked) -> Played | None:
-        return status(404, "Topic not found") if self.pattern.search(asked.path) else None
+    def __call__(self, request: ReceivedRequest) -> Played | None:
+        return status(404, "Topic not found") if self.pattern.search(request.path) else None
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def other_cluster(server: PlayingServer) -> PlayedFault:
     other = {**json.loads(server.answers[path]), "clusterName": "elsewhere"}
     times = 0
 
-    def fault(asked: Asked) -> Played | None:
+    def fault(request: ReceivedRequest) -> Played | None:
         nonlocal times
-        if asked.path != path:
+        if request.path != path:
             return None
         times += 1
         return None if times == 1 else Played(json.dumps(other).encode())

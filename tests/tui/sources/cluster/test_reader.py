@@ -52,10 +52,10 @@ def without_loaded(names: str) -> bytes:
 def test_a_reading_is_what_was_recorded_and_only_reads(read: Read) -> None:
     with playing() as server:
         reading = read(server)
-        assert {asked.method for asked in server.asked} == {"GET"}
-        assert all(asked.path.startswith("/admin/v2/") for asked in server.asked)
-        assert all("Authorization" not in asked.headers for asked in server.asked)
-        assert len(server.asked) == reading.requests == EVERYTHING
+        assert {request.method for request in server.requests} == {"GET"}
+        assert all(request.path.startswith("/admin/v2/") for request in server.requests)
+        assert all("Authorization" not in request.headers for request in server.requests)
+        assert len(server.requests) == reading.requests == EVERYTHING
     assert (reading.cluster, reading.release, reading.brokers) == ("standalone", "4.2.4", (server.broker,))
     assert (reading.topics, reading.not_loaded, reading.gaps, reading.assumed) == (10, 0, (), ())
     snapshot = combined(moments_read([reading], limit_bytes=10**9))
@@ -70,10 +70,10 @@ def test_topics_that_are_not_loaded_are_not_asked_for(read: Read) -> None:
     answers = {**recorded(), LOADED: without_loaded("idle")}
     with playing(answers=answers) as server:
         reading = read(server)
-        assert not [asked for asked in server.asked if "idle" in asked.path and "stats" in asked.path]
+        assert not [request for request in server.requests if "idle" in request.path and "stats" in request.path]
         assert (reading.topics, reading.not_loaded, reading.knows_loaded) == (7, 3, True)
         assert (read(server, Scope(loads_topics=True)).topics) == 10
-        assert [asked for asked in server.asked if "idle/partitioned-stats" in asked.path]
+        assert [request for request in server.requests if "idle/partitioned-stats" in request.path]
 
 
 def test_partitions_are_read_one_by_one_where_not_all_are_loaded(read: Read) -> None:
@@ -85,16 +85,16 @@ def test_partitions_are_read_one_by_one_where_not_all_are_loaded(read: Read) -> 
         answers[partition.format(index)] = json.dumps(stats).encode()
     with playing(answers=answers) as server:
         reading = read(server)
-        asked = [each.path for each in server.asked]
-        assert ORDERS not in asked
-        assert [partition.format(index) in asked for index in range(6)] == [True, True, True, False, True, True]
+        paths = [request.path for request in server.requests]
+        assert ORDERS not in paths
+        assert [partition.format(index) in paths for index in range(6)] == [True, True, True, False, True, True]
     assert (reading.topics, reading.not_loaded, reading.gaps) == (9, 1, ())
 
 
 def test_without_the_right_to_see_what_is_loaded_nothing_is_asked_that_could_load_it(read: Read) -> None:
     with playing(failing("broker-stats|configuration", status(403, "not a super-user"))) as server:
         reading = read(server)
-        assert not [asked for asked in server.asked if asked.path.endswith("stats")]
+        assert not [request for request in server.requests if request.path.endswith("stats")]
     assert (reading.topics, reading.not_loaded, reading.knows_loaded) == (0, 10, False)
     assert reading.assumed == ("settings",)
     assert faults(reading) == {"forbidden": 4}
@@ -103,7 +103,7 @@ def test_without_the_right_to_see_what_is_loaded_nothing_is_asked_that_could_loa
 def test_a_scope_narrows_what_is_asked(read: Read) -> None:
     with playing() as server:
         reading = read(server, Scope(("public/default",), "keys*"))
-        assert not [asked for asked in server.asked if "tenants" in asked.path or "orders" in asked.path]
+        assert not [request for request in server.requests if "tenants" in request.path or "orders" in request.path]
     assert (reading.topics, reading.gaps) == (1, ())
 
 
@@ -155,7 +155,7 @@ def test_half_of_the_brokers_are_away(read: Read) -> None:
         second.answers[LOADED] = b"{}"
         reading = read(server)
         own = [file.name.partition("/")[2] for file in reading.files() if "/broker-stats/" in file.name]
-        assert second.asked[0].path == LOADED
+        assert second.requests[0].path == LOADED
         assert own == sorted(
             f"brokers/{each.broker}/admin/v2/broker-stats/{what}"
             for each in (server, second)
@@ -189,7 +189,7 @@ def test_a_cluster_that_lets_nothing_be_read_is_out_of_reach(read: Read, fault: 
 def test_a_silent_broker_is_given_up_before_every_topic_waits_for_it(read: Read) -> None:
     with playing(failing("persistent|namespaces", Played(hangs=True))) as server:
         reading = read(server, Scope(("public/default",)), timeout_s=0.05, at_once=1)
-        others = [asked.path for asked in server.asked if not re.search("persistent|namespaces", asked.path)]
+        others = [request.path for request in server.requests if not re.search("persistent|namespaces", request.path)]
     # The server does not see a request that is given up before it is connected.
     assert reading.requests - len(others) == 9
     assert {gap.fault for gap in reading.gaps} == {Fault.TIMEOUT}
@@ -212,7 +212,7 @@ def test_names_of_a_cluster_never_lead_out_of_its_folder(read: Read) -> None:
     answers = {**recorded(), "/admin/v2/tenants": b'["..", "public"]', "/admin/v2/brokers/standalone": b'["../../x"]'}
     with playing(answers=answers) as server:
         reading = read(server)
-        assert not [asked for asked in server.asked if "/../" in asked.path]
+        assert not [request for request in server.requests if "/../" in request.path]
     assert not [file for file in reading.files() if ".." in file.name.split("/")]
     assert reading.brokers == ()
 
@@ -243,10 +243,10 @@ def test_a_refresh_leaves_out_what_the_lists_of_loaded_topics_say(read: Read) ->
                     stats["subscriptions"] = {}
     with playing(answers={**recorded(), LOADED: json.dumps(loaded).encode()}) as server:
         reading = read(server, Scope(skips_idle=True, details=1))
-        asked = [each.path for each in server.asked]
-    assert not [path for path in asked if "idle" in path and path.endswith("stats")]
-    assert ORDERS in asked
-    assert sum(path.endswith("internalStats") for path in asked) == 1
+        paths = [request.path for request in server.requests]
+    assert not [path for path in paths if "idle" in path and path.endswith("stats")]
+    assert ORDERS in paths
+    assert sum(path.endswith("internalStats") for path in paths) == 1
     assert (reading.topics, reading.not_loaded) == (10, 0)
     assert len(combined(moments_read([reading], limit_bytes=10**9)).topics) == 11
 
@@ -262,9 +262,9 @@ USAGE = [
 def paths_asked(server: PlayingServer) -> list[str]:
     """What was asked about load since the last call."""
     with server.lock:
-        asked = [request.path for request in server.asked]
-        server.asked.clear()
-    return [path for path in asked if path in (REPORT, METRICS)]
+        paths = [request.path for request in server.requests]
+        server.requests.clear()
+    return [path for path in paths if path in (REPORT, METRICS)]
 
 
 def test_a_broker_that_refuses_to_report_its_load_is_asked_for_its_metrics(clock: CountingClock) -> None:

@@ -61,12 +61,12 @@ def refresh(
     server: PlayingServer, follower: Follower, clock: CountingClock, *names: str, view_only: bool = False
 ) -> tuple[ClusterReading, list[str]]:
     """A refresh with these topics in view, and the topics whose statistics were asked for."""
-    server.asked.clear()
+    server.requests.clear()
     clock.now += EVERY_S
     view = InView(frozenset(PREFIX + name for name in names))
     reading = follower.read(view=view, view_only=view_only)
-    asked = [asked.path.split("/")[-2] for asked in server.asked if asked.path.endswith("/stats")]
-    return reading, asked
+    read_topics = [request.path.split("/")[-2] for request in server.requests if request.path.endswith("/stats")]
+    return reading, read_topics
 
 
 def test_what_is_in_view_is_read_each_time_and_all_of_it_in_a_round(clock: CountingClock) -> None:
@@ -74,13 +74,13 @@ def test_what_is_in_view_is_read_each_time_and_all_of_it_in_a_round(clock: Count
         assert follower.read().older == {}
         seen: set[str] = set()
         for _ in range(5):
-            reading, asked = refresh(server, follower, clock, "t-07")
-            assert "t-07" in asked
-            assert len(asked) == 1 + 4  # a fifth of the other 19
-            assert set(reading.older) == {PREFIX + name for name in NAMES} - {PREFIX + name for name in asked}
+            reading, read_topics = refresh(server, follower, clock, "t-07")
+            assert "t-07" in read_topics
+            assert len(read_topics) == 1 + 4  # a fifth of the other 19
+            assert set(reading.older) == {PREFIX + name for name in NAMES} - {PREFIX + name for name in read_topics}
             assert (reading.topics, reading.topics_read, reading.gaps) == (20, 20, ())
             assert sum(answer.path.endswith("/stats") for answer in reading.answers) == 20
-            seen.update(asked)
+            seen.update(read_topics)
         assert seen == set(NAMES)
         reading, _ = refresh(server, follower, clock)
         assert reading.at_ms - min(reading.older.values()) <= 5 * EVERY_S * 1000
@@ -89,9 +89,9 @@ def test_what_is_in_view_is_read_each_time_and_all_of_it_in_a_round(clock: Count
 def test_another_screen_is_read_at_once_and_alone(clock: CountingClock) -> None:
     with following(clock) as (server, follower):
         follower.read()
-        reading, asked = refresh(server, follower, clock, "t-03", "t-04", view_only=True)
-        assert sorted(asked) == ["t-03", "t-04"]
-        assert len(server.asked) == 3  # and the list of brokers
+        reading, read_topics = refresh(server, follower, clock, "t-03", "t-04", view_only=True)
+        assert sorted(read_topics) == ["t-03", "t-04"]
+        assert len(server.requests) == 3  # and the list of brokers
         assert len(reading.older) == 18
 
 
@@ -101,7 +101,7 @@ def test_lists_are_read_again_within_a_round(clock: CountingClock) -> None:
         paths: set[str] = set()
         for _ in range(6):
             refresh(server, follower, clock)
-            paths.update(asked.path for asked in server.asked)
+            paths.update(request.path for request in server.requests)
         assert {LOADED, "/admin/v2/tenants", "/admin/v2/persistent/public/default"} <= paths
 
 
@@ -117,9 +117,9 @@ def test_numbers_of_partitions_are_read_a_share_at_each_refresh(clock: CountingC
         seen: list[str] = []
         for _ in range(6):
             refresh(server, follower, clock)
-            asked = [asked.path for asked in server.asked if asked.path in paths]
-            assert len(asked) < len(names) / 2
-            seen += asked
+            read_paths = [request.path for request in server.requests if request.path in paths]
+            assert len(read_paths) < len(names) / 2
+            seen += read_paths
         assert set(seen) == paths
 
 
@@ -127,11 +127,11 @@ def test_topics_that_come_and_go_between_two_rounds(clock: CountingClock) -> Non
     with following(clock) as (server, follower):
         follower.read()
         server.answers = cluster((*NAMES[1:], "new"))
-        asked: list[str] = []
+        read_topics: list[str] = []
         for _ in range(6):
             reading, more = refresh(server, follower, clock)
-            asked += more
-        assert "new" in asked
+            read_topics += more
+        assert "new" in read_topics
         listed = [answer.path.split("/")[-2] for answer in reading.answers if answer.path.endswith("/stats")]
         assert sorted(listed) == sorted((*NAMES[1:], "new"))
         assert reading.gaps == ()
@@ -142,8 +142,8 @@ def test_a_gap_stays_counted_until_its_topic_is_read_again(clock: CountingClock)
         follower.read()
         server.faults = (failing("t-05/stats", status(404, "gone")),)
         refresh(server, follower, clock, "t-05")
-        reading, asked = refresh(server, follower, clock, view_only=True)
-        assert (asked, [gap.path.split("/")[-2] for gap in reading.gaps]) == ([], ["t-05"])
+        reading, read_topics = refresh(server, follower, clock, view_only=True)
+        assert (read_topics, [gap.path.split("/")[-2] for gap in reading.gaps]) == ([], ["t-05"])
         assert reading.topics_read == 19
         server.faults = ()
         reading, _ = refresh(server, follower, clock, "t-05")
@@ -154,8 +154,8 @@ def test_a_small_cluster_is_read_whole(clock: CountingClock, monkeypatch: pytest
     monkeypatch.setattr(rounds, "WHOLE_TOPICS", 20)
     with following(clock) as (server, follower):
         follower.read()
-        reading, asked = refresh(server, follower, clock, "t-01")
-        assert (len(asked), reading.older) == (20, {})
+        reading, read_topics = refresh(server, follower, clock, "t-01")
+        assert (len(read_topics), reading.older) == (20, {})
 
 
 def test_no_topic_waits_longer_than_a_round_however_often_others_change() -> None:
@@ -200,5 +200,5 @@ def test_what_comes_into_view_wakes_the_feed_where_it_is_old() -> None:
 def test_everything_is_read_where_no_rounds_are_asked_for(clock: CountingClock) -> None:
     with playing(answers=cluster()) as server, closing(Source(Access(server.url)).follower(clock)) as follower:
         for _ in range(source.EVERYTHING_EVERY + 1):
-            _, asked = refresh(server, follower, clock)
-            assert len(asked) == 20
+            _, read_topics = refresh(server, follower, clock)
+            assert len(read_topics) == 20
