@@ -77,7 +77,7 @@ def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
     what = cause.what
     if cause.topics > 1 and cause.waiting:
         # The sentence is about the worst topic alone, and the place of the finding about all of them.
-        what += f" in the worst topic, {cause.waiting:,} in all"
+        what += f" (the worst of {cause.topics:,} topics; waiting in all of them together: {cause.waiting:,})"
     return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, cause.fix)
 
 

@@ -129,7 +129,7 @@ def choose(
 ) -> Choice | None:
     """The active consumer of one topic among ``consumers`` (in connect order); None when there is none.
 
-    ``listed``: they are the dispatcher's list as it was after its last choice, with who joined since then at its end.
+    ``listed``: they are the dispatcher's list as it was after its last choice, followed by those that joined since.
 
     ``topic`` is the full name, with scheme and ``-partition-N``; the ring hashes its UTF-8 bytes. O(n log n) for n
     consumers.
@@ -161,7 +161,9 @@ def choose_many(
     if not consumers:
         return []
     connected = tuple(consumers)
-    order = sort_once(connected) if listed else sort_consumers(connected)
+    # Only a cyclic order depends on how the list came about, and comparing pairs takes longer.
+    overflow = listed and levels_overflow([consumer.priority_level for consumer in connected])
+    order = sort_once(connected) if overflow else sort_consumers(connected)
     leading = cohort(order)
     size = len(leading)
     ring: FailoverRing | None = None

@@ -150,11 +150,14 @@ def _hidden_topics(snapshot: Snapshot, topics: Sequence[Topic]) -> list[Notice]:
     hidden = [topic.name for topic in topics if topic.partitions and topic.name in snapshot.topics]
     if not hidden:
         return []
-    more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
-    text = (
-        f"{hidden[0]}{more} exists without partitions beside partitions of the same name; the topic without is counted "
-        "in what was reported, but nothing is computed for it"
+    names, those = (
+        f"{hidden[0]} exists",
+        "the one without is counted in what was reported, but nothing is computed for it",
     )
+    if len(hidden) > 1:
+        names = f"{hidden[0]} and {len(hidden) - 1} more exist"
+        those = "those without are counted in what was reported, but nothing is computed for them"
+    text = f"{names} both with and without partitions; {those}"
     return [Notice(HIDDEN_TOPICS, text)]
 
 

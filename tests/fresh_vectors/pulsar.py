@@ -54,6 +54,9 @@ class Pulsar:
         self.has_clusters_in_names = version is not None and tuple(map(int, version.split(".")[:2])) < (4, 2)
         self.lacking: set[str] = set()
         (folder / "log4j2.xml").write_text(QUIET)
+        # A compiler takes seconds to start, so it is asked for all sources at once where all fit the release.
+        if not self._compiled(dict.fromkeys([*COMMON, *" ".join(APART).split()])):
+            return
         printed = self._compiled(COMMON)
         if printed:
             raise NoBrokerError(f"the classes of {version or 'the current release'} do not fit: {printed[-2000:]}")

@@ -134,6 +134,8 @@ def _takeover(answer: TopicExplanation, *, moments: bool) -> list[Remark]:
     label, text = ("moved", f"from {previous} in the last step") if answer.happened else ("how", f"to {active} {taken}")
     if not moments and again:
         text += f"; {counted(again, 'message')} will be sent again"
+    elif not moments and answer.sent_again_at_most:
+        text += f"; up to {counted(answer.sent_again_at_most, 'message')} may be sent again"
     remarks = [Remark(label, text)]
     if moments:
         by_time = groupby(takeover.steps, lambda step: step.at_ms)

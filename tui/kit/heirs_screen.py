@@ -159,7 +159,7 @@ def handover_columns(rows: Sequence[HandoverRow], width: int, noun: str, sides: 
     always = (Column("to", sides[1], 16, left=True, most=40), Column("rate", messages, 9))
     others = (
         Column("from", sides[0], 16, left=True, most=40),
-        *([Column("unacked", "unacked", 9)] if noun != SLOT else []),
+        *([Column("unacked", "unacked", 9)] if noun != SLOT and any(row.unacked for row in rows) else []),
     )
     return fitting(width, name, always, others, ("name", "from", "to", "rate", "unacked"))
 
@@ -171,7 +171,9 @@ def handover_cell(row: HandoverRow, column: Column) -> Text:
             return Text(fit(short_topic(row.name), column.width - 1) + " ", no_wrap=True)
         case "from" | "to":
             who = row.before if column.key == "from" else row.after
-            return Text(fit(NOBODY if who is None else safe_name(who), column.width - 1) + " ", no_wrap=True)
+            another = "another " if column.key == "to" and row.is_between_namesakes else ""
+            name = NOBODY if who is None else another + safe_name(who)
+            return Text(fit(name, column.width - 1) + " ", no_wrap=True)
     value = row.msgs_per_sec if column.key == "rate" else row.unacked
     return Text(quantity(value).rjust(column.width - 1) + " ", no_wrap=True)
 

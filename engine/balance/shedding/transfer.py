@@ -185,8 +185,9 @@ def shed_transfer(
     decisions = tuple(dict.fromkeys(run.decisions))
     if decisions:
         memory = replace(memory, hits=0)
+    skip = None if decisions else run.why_nothing
     return memory, TransferCycle(
-        decisions, None if decisions else run.why_nothing, tuple(run.pairs), None, hits, deviation, sign
+        decisions, skip=skip, pairs=tuple(run.pairs), hits=hits, deviation=deviation, sign=sign
     )
 
 

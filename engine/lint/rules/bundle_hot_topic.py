@@ -40,16 +40,16 @@ def check(case: NamespaceCase) -> Iterator[Finding]:
     hot = above(case.topics, most_msgs, most_bytes)
     if not hot:
         return
-    inside = {str(each.bundle): traffic_of(each.topics) for each in case.by_bundle}
+    by_bundle = {str(inside.bundle): traffic_of(inside.topics) for inside in case.by_bundle}
     for topic in hot:
         bundle = case.bundle_text(topic.hash)
-        beside = inside.get(bundle) or traffic_of((topic,))
+        traffic = by_bundle.get(bundle) or traffic_of((topic,))
         # Of what it is above the limit with; it is more than 0, and so is the sum.
         if topic.msgs_per_sec > most_msgs:
-            share = topic.msgs_per_sec / beside.msgs_per_sec
+            share = topic.msgs_per_sec / traffic.msgs_per_sec
         else:
-            share = topic.bytes_per_sec / beside.bytes_per_sec
-        others = beside.topics - 1
+            share = topic.bytes_per_sec / traffic.bytes_per_sec
+        others = traffic.topics - 1
         if others:
             company = f"its bundle, with {counted(others, 'other topic')}, is due because of it however it is split"
         elif bundle:

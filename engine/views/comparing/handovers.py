@@ -47,6 +47,11 @@ class HandoverRow:
     bytes_per_sec: float
     unacked: int
 
+    @property
+    def is_between_namesakes(self) -> bool:
+        """Whether it goes to another consumer of the same name."""
+        return self.kind == "moved" and self.before == self.after
+
 
 def handovers(
     before: ClusterState, mine: Subscription, after: ClusterState, theirs: Subscription

@@ -28,6 +28,9 @@ class TopicExplanation:
     ``bundle_hash`` is the CRC-32 of the name, by which its bundle is found; ``bundle`` is "" where none holds it.
     ``takeover`` is the hand-over of the last step where that moved the partition to another consumer (``happened``),
     else the one that follows if the active consumer leaves; None where nobody could take over, or the broker restarted.
+    ``sent_again_at_most`` is how many messages it may deliver a second time. Brokers count no unacknowledged messages
+    of Failover consumers and print 0; what was sent and is not acknowledged is part of the backlog then, which is the
+    bound.
     """
 
     topic: str
@@ -46,20 +49,12 @@ class TopicExplanation:
     backlog_entries: int
     takeover: Takeover | None = None
     happened: bool = False
+    sent_again_at_most: int = 0
 
     @property
     def active_consumer(self) -> str:
         """The name of the active consumer, "" for nobody (and for a consumer without a name)."""
         return self.why.active.name if self.why else ""
-
-    @property
-    def sent_again_at_most(self) -> int:
-        """Messages that a hand-over may deliver a second time.
-
-        Brokers count no unacknowledged messages of Failover consumers and print 0. What was sent and is not
-        acknowledged is part of the backlog then, so the backlog is the bound.
-        """
-        return self.unacked_messages or self.backlog_entries
 
 
 CANDIDATES_SHOWN = 4
@@ -84,6 +79,7 @@ def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicE
     bundle_hash = crc32_hash(name)
     flag = now.state.settings.activeConsumerFailoverConsistentHashing
     past = _last_takeover(earlier, now, name)
+    handed_over = own if past is None or earlier is None else dispatched_load(earlier.state, earlier.subscription, name)
     return TopicExplanation(
         topic=name,
         matched=matched,
@@ -101,6 +97,7 @@ def explain_topic(now: Slice, text: str, earlier: Slice | None = None) -> TopicE
         backlog_entries=own.backlog_entries,
         takeover=past or _next_takeover(now, name, own.unacked_messages),
         happened=past is not None,
+        sent_again_at_most=handed_over.unacked_messages or handed_over.backlog_entries,
     )
 
 

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -34,19 +33,12 @@ final class Json {
     static ServiceConfiguration settings(JsonNode in) {
         var made = new ServiceConfiguration();
         for (Field field : ServiceConfiguration.class.getDeclaredFields()) {
-            String name = field.getName();
-            String spelled = name.replace("Bandwith", "Bandwidth");
-            boolean isOld = !spelled.equals(name) && !has(spelled); // the only spelling that this release knows
-            JsonNode value = in.path("config").path(isOld ? spelled : name);
+            JsonNode value = in.path("config").path(field.getName());
             if (!value.isMissingNode()) { // a setting of another release is unknown to this one
-                set(made, name, MAPPER.convertValue(value, field.getType()));
+                set(made, field.getName(), MAPPER.convertValue(value, field.getType()));
             }
         }
         return made;
-    }
-
-    private static boolean has(String setting) {
-        return Arrays.stream(ServiceConfiguration.class.getDeclaredFields()).anyMatch(each -> each.getName().equals(setting));
     }
 
     static double number(JsonNode entry, String name) {

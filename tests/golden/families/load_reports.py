@@ -38,7 +38,9 @@ def broker_load_update(line: Line) -> None:
     settings, average, answers = settings_of(line["in"]["config"]), BrokerLoadAverage(), []
     for step in line["in"]["steps"]:
         average = (
-            BrokerLoadAverage() if step.get("clear") else average.updated(load_of({"broker": "b:1", **step}), settings)
+            BrokerLoadAverage()
+            if step.get("clear")
+            else average.updated(load_of({"broker": "b:1", **step}), settings, rules_in_force())
         )
         answers.append(
             {

@@ -22,3 +22,5 @@ def test_what_may_come_twice_is_bounded_by_the_backlog_where_brokers_count_nothi
     assert isinstance(explanation, TopicExplanation)
     [moment] = [remark.text for remark in remarks_of(explanation, others=False) if remark.text.startswith("+1,000 ms")]
     assert number in moment.split()
+    [short] = [remark.text for remark in remarks_of(explanation, others=True) if remark.label == "how"]
+    assert number in short.split()

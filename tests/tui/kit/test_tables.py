@@ -223,7 +223,7 @@ def test_very_many_rows_are_arranged_beside_the_screen_and_the_cursor_stays_on_i
 
 def test_a_dialog_exports_what_it_lists_and_keeps_its_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    app = app_of(cluster(NAMES))
+    app = app_of(cluster(NAMES, unacked=1))
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("h")

@@ -165,7 +165,7 @@ def cause_lines(cause: Cause) -> Iterator[str]:
     yield from wrapped(safe_name(f"{verdict_word(cause.verdict)}: {cause.what}"), first="  ", rest="    ")
     yield f"    cause     {cause.id}"
     if cause.topic:
-        waiting = f"; {cause.waiting:,} wait in all of them" if cause.waiting else ""
+        waiting = f"; {cause.waiting:,} wait in all of them together" if cause.waiting else ""
         more = f" (worst of {cause.topics:,}{waiting})" if cause.topics > 1 else ""
         yield f"    topic     {safe_name(cause.topic)}{more}"
     if cause.blocked:

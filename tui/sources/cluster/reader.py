@@ -277,7 +277,7 @@ class _Reading:
         return names[0] if len(names) == 1 else ""
 
     async def _ownership(self, cluster: str) -> None:
-        """Ask who may own what. One that never had a policy or a domain answers 404, which is kept."""
+        """Ask who may own what. A cluster that never had a policy or a domain answers 404, which is kept."""
         if not cluster:
             return
         for path in (paths.isolation_policies_of(cluster), paths.failure_domains_of(cluster)):
@@ -392,15 +392,15 @@ class _Reading:
             self._earlier.statistics = known
         requests = known[1]
         gaps, earlier = {}, self._earlier
-        now = self._kept(requests) if self._in_rounds else requests
+        due_now = self._kept(requests) if self._in_rounds else requests
         outcomes = await asyncio.gather(
-            *(self._ask(request.path, broker=request.broker, loads=request.loads) for request in now)
+            *(self._ask(request.path, broker=request.broker, loads=request.loads) for request in due_now)
         )
-        for request, outcome in zip(now, outcomes, strict=True):
+        for request, outcome in zip(due_now, outcomes, strict=True):
             earlier.changed.discard(request.topic)
             if isinstance(outcome, Gap):
                 gaps[request.key] = outcome
-        asked = {request.key for request in now}
+        asked = {request.key for request in due_now}
         gaps |= {
             request.key: earlier.gaps[request.key]
             for request in requests
@@ -414,19 +414,19 @@ class _Reading:
         earlier = self._earlier
         read_ms = earlier.read_ms
         chosen = due(requests, read_ms, self._turn, earlier.changed)
-        now = []
+        due_now = []
         for request in requests:
             key = request.key
             answer, gap = earlier.answers.get(key), earlier.gaps.get(key)
             if key in chosen or (answer is None and gap is None):
-                now.append(request)
+                due_now.append(request)
                 continue
             self._older[request.topic] = min(self._older.get(request.topic, read_ms[key]), read_ms[key])
             if answer is not None:
                 self._answers.append(answer)
             elif gap is not None:
                 self._gaps.append(gap)
-        return now
+        return due_now
 
     def _requests(self, detailed: Sequence[str], plan: Plan) -> Iterator[StatisticsRequest]:
         """All partitions in one request where all of them are loaded, else one by one."""

@@ -119,7 +119,7 @@ class StoppedError(RingsideError):
 
 
 class FirstReading:
-    """The reading that a screen waits for, in a thread of its own; the screen's sees its progress and can stop it."""
+    """The reading that a screen waits for, in a thread of its own; the screen sees its progress and can stop it."""
 
     def __init__(self, source: Source, clock: Clock | None = None) -> None:
         self._source = source
