@@ -257,8 +257,7 @@ class _Collector:
             return
         data, problems = plain_json(file.data, file.name)
         if what == METRICS:
-            if not self.measured.take_metrics(file.name, data) and data.lstrip()[:1] != b"{":  # no refusal either
-                self.problems += raw_list(quoted_numbers(data), file.name)[1]
+            self._take_metrics(file.name, data)
             return
         data = quoted_numbers(data)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER
@@ -283,6 +282,11 @@ class _Collector:
             owned = decode_owned(data, file.name)
             self.problems += owned.problems
             self.measured.take_owned(file.name, request.broker, owned.good)
+
+    def _take_metrics(self, name: str, data: bytes) -> None:
+        # Without a usage they are of the modular manager, a refusal, or damaged before they come to it.
+        if not self.measured.take_metrics(name, data) and data.lstrip()[:1] != b"{":
+            self.problems += raw_list(quoted_numbers(data), name)[1]
 
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):
