@@ -115,9 +115,7 @@ def _brokers(
     return brokers
 
 
-def _broker_of_mirrored(
-    name: str, reported: str, owners: Mapping[str, Collection[str]]
-) -> tuple[str, bool] | None:
+def _broker_of_mirrored(name: str, reported: str, owners: Mapping[str, Collection[str]]) -> tuple[str, bool] | None:
     """The broker of a file that one broker answered in a mirror of the admin API; None for other files.
 
     The only broker of a cluster has no address in its place: it is the one that said what it owns. Without that the
