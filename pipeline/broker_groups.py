@@ -7,11 +7,14 @@ such reports, every folder right in it is a group of its own, for which all thes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from engine.admin.clusters import Grouping, clusters_of, root_of, single_brokers
+from engine.admin.measured_loads import OWNED, dump_and_broker
+from engine.admin.namespaces import decode_owned
+from engine.admin.requests import request_of_path
 from engine.config import DEFAULTS, FLAG, BrokerSettings
 from engine.errors import InputError, Rejection
 from pipeline.schemas import BROKERS, BUNDLE_REPORTS, LOAD_ANSWERS, SETTINGS
@@ -88,16 +91,37 @@ def settings_of(source: Place, given: Mapping[str, str]) -> BrokerSettings:
     return settings
 
 
-def clusters_of_reports(tables: Place, grouping: Grouping = "by-bundles") -> dict[str, str]:
-    """The cluster of every folder with load reports in an import; reads bundles only where they decide it."""
-    reports = [(broker, file) for broker, file in rows_of(tables / LOAD_ANSWERS.name, "broker", "file") if broker]
+def clusters_of_loads(tables: Place, grouping: Grouping = "by-bundles") -> dict[str, str]:
+    """The cluster of every folder with load reports, or metrics in place of them, in an import.
+
+    Reads bundles only where they decide it: those of reports, and those that a broker with metrics owns.
+    """
+    answers = [(str(broker), str(file)) for broker, file in rows_of(tables / LOAD_ANSWERS.name, "broker", "file")]
+    reports = [(broker, file) for broker, file in answers if broker]
     deciding = {file: root for root, file in single_brokers(reports).items()} if grouping == "by-bundles" else {}
     bundles: dict[str, set[str]] = {root: set() for root in deciding.values()}
     chosen = [("file", "in", list(deciding))]
     for bundle, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "file", filters=chosen) if deciding else ():
         bundles[deciding[file]].add(bundle)
+    of_owners = _files_of_owners(answers, deciding)
+    chosen = [("file", "in", list(of_owners))]
+    for body, file in rows_of(tables / LOAD_ANSWERS.name, "body", "file", filters=chosen) if of_owners else ():
+        bundles[of_owners[file]].update(decode_owned(body, file).good)
     roots = {root_of(file) for _, file in reports}
     return clusters_of(roots, {root: frozenset(own) for root, own in bundles.items()}, grouping)
+
+
+def _files_of_owners(answers: Iterable[tuple[str, str]], deciding: Mapping[str, str]) -> dict[str, str]:
+    """File -> folder, for lists of the bundles that a broker owns, each in the dump of the metrics that decide."""
+    folders = {(dump_and_broker(file)[0], broker): deciding[file] for broker, file in answers if file in deciding}
+    files: dict[str, str] = {}
+    for broker, file in answers:
+        request = request_of_path(file) if not broker else None
+        if request is not None and request.what == OWNED:
+            folder = folders.get((dump_and_broker(file)[0], request.broker))
+            if folder is not None:
+                files[file] = folder
+    return files
 
 
 def _add(by_folder: dict[str, set[_T]], file: str, value: _T) -> None:

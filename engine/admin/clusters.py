@@ -1,4 +1,4 @@
-"""Group load reports by cluster, from their folders and bundles: no report names its cluster.
+"""Group the loads of brokers by cluster, from their folders and bundles: no load report and no metrics name a cluster.
 
 The dumps of a cluster are in one folder, by moment. If the answers of each broker were saved in a folder of its own,
 sibling folders are one cluster when their brokers share namespaces but no bundle: within a cluster a bundle has one
@@ -38,9 +38,10 @@ def root_of(name: str) -> str:
 
 
 def single_brokers(reports: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Folder -> its last file, for folders with the reports of one broker that have sibling folders of that kind.
+    """Folder -> its last file, for folders with the loads of one broker that have sibling folders of that kind.
 
-    ``reports``: broker and file. Only for these folders do bundles decide the cluster.
+    ``reports``: broker and file, of a load report or of metrics in place of one. Only for these folders do bundles
+    decide the cluster.
     """
     brokers: dict[str, set[str]] = {}
     last: dict[str, str] = {}
@@ -56,7 +57,7 @@ def single_brokers(reports: Iterable[tuple[str, str]]) -> dict[str, str]:
 def clusters_of(
     roots: Iterable[str], bundles: Mapping[str, frozenset[str]], grouping: Grouping = "by-bundles"
 ) -> dict[str, str]:
-    """The cluster of each folder (``root_of``) with load reports, both without a slash at the end of a cluster's name.
+    """The cluster of each folder (``root_of``) with loads of brokers; a cluster's name has no slash at its end.
 
     ``bundles``: for each folder in :func:`single_brokers`, the bundles of its broker. O(pairs of sibling folders).
 

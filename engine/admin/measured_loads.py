@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import unquote
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 METRICS: Final = "metrics"
 """The resource of broker-stats that has a broker's usage."""
 TOPICS: Final = "broker-stats-topics"
+OWNED: Final = "ownedNamespaces"
+"""The resource of a broker that has the bundles it owns."""
 _OWN_ADDRESS: Final = re.compile(r"(?:^|/)brokers/([^/]+)/admin/v2/")
 _FULL_PERCENT: Final = 100.0
 _Percent = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
@@ -147,38 +149,38 @@ class MeasuredLoads:
         data = quoted_numbers(data)
         if not names_usage(data):
             return False
-        self._answers[moment_and_broker(name)].metrics = (name, data)
+        self._answers[dump_and_broker(name)].metrics = (name, data)
         return True
 
     def take_loaded(self, name: str, loaded: Callable[[], Decoded[BrokerStats]]) -> None:
         """Take a list of loaded topics, decoded only where metrics go with it."""
         request = request_of_path(name)
         if request is not None and request.what == TOPICS:
-            self._answers[moment_and_broker(name)].loaded = loaded
+            self._answers[dump_and_broker(name)].loaded = loaded
 
     def take_owned(self, name: str, broker: str, bundles: Iterable[str]) -> None:
         """Take the bundles that a broker said it owns, with or without a loaded topic."""
-        self._owned[moment_and_broker(name)[0]][broker] = tuple(bundles)
+        self._owned[dump_and_broker(name)[0]][broker] = tuple(bundles)
 
     def written(self, reports: Iterable[tuple[str, WrittenLoad]]) -> Decoded[tuple[tuple[str, WrittenLoad], ...]]:
         """The loads with the files of the metrics, in the order of the answers. O(topics).
 
-        ``reports``: load reports with their files; a broker that has one of the same moment is not measured. The time
+        ``reports``: load reports with their files; a broker that has one in the same dump is not measured. The time
         is that of the moment's folder, 0 without one. The only broker of a cluster may be without a name in its place;
         it is the one that said what it owns.
         """
         problems: list[Problem] = []
-        reported = {(moment_and_broker(name)[0], report.load.broker) for name, report in reports}
+        reported = {(dump_and_broker(name)[0], report.load.broker) for name, report in reports}
         loads = [
-            (moment, load)
-            for (moment, broker), answers in self._answers.items()
-            if (load := self._load_of(moment, broker, answers, problems)) is not None
+            (dump, load)
+            for (dump, broker), answers in self._answers.items()
+            if (load := self._load_of(dump, broker, answers, problems)) is not None
         ]
-        good = tuple(load for moment, load in loads if (moment, load[1].load.broker) not in reported)
+        good = tuple(load for dump, load in loads if (dump, load[1].load.broker) not in reported)
         return Decoded(good, tuple(problems))
 
     def _load_of(
-        self, moment: str, place: str, answers: _Answers, problems: list[Problem]
+        self, dump: str, place: str, answers: _Answers, problems: list[Problem]
     ) -> tuple[str, WrittenLoad] | None:
         if answers.metrics is None:
             return None
@@ -191,8 +193,8 @@ class MeasuredLoads:
         problems += usage.problems
         if usage.good is None:
             return None
-        owned = self._owned.get(moment, {})
-        broker = broker_id(place) if place else next(iter(owned)) if len(owned) == 1 else ""
+        owned = self._owned.get(dump, {})
+        broker = broker_id(place or only_owner(owned))
         if not broker:
             reason = "no broker is named for these metrics"
             advice = "keep them below brokers/HOST:PORT/, as ringside record does"
@@ -217,16 +219,26 @@ class MeasuredLoads:
             load_average=measured.load_average,
         )
         bundles = tuple(dict.fromkeys((*load.bundles, *owned.get(broker, ()))))
-        return name, WrittenLoad(replace(load, bundles=bundles), moment_ms(moment) or 0)
+        return name, WrittenLoad(replace(load, bundles=bundles), moment_of_dump(dump) or 0)
 
 
-def moment_and_broker(name: str) -> tuple[str, str]:
-    """The folder of the moment, and the broker whose answers are below its own address; "" for either that is not
+def dump_and_broker(name: str) -> tuple[str, str]:
+    """The folder of the dump, and the broker whose answers are below its own address; "" for either that is not
     there.
 
-    >>> moment_and_broker("2026-11-22T09-48-07Z/brokers/b-1%3A8080/admin/v2/broker-stats/metrics.json")
-    ('2026-11-22T09-48-07Z', 'b-1:8080')
+    >>> dump_and_broker("eu/2026-11-22T09-48-07Z/brokers/b-1%3A8080/admin/v2/broker-stats/metrics.json")
+    ('eu/2026-11-22T09-48-07Z', 'b-1:8080')
     """
     match = _OWN_ADDRESS.search(name)
     before = name[: match.start()] if match else name.partition("admin/v2/")[0].strip("/")
-    return before.strip("/").rpartition("/")[2], unquote(match[1]) if match else ""
+    return before.strip("/"), unquote(match[1]) if match else ""
+
+
+def only_owner(owners: Collection[str]) -> str:
+    """The broker of answers without an address: the only one in the dump that said what it owns, or ""."""
+    return next(iter(owners)) if len(owners) == 1 else ""
+
+
+def moment_of_dump(dump: str) -> int | None:
+    """The moment in the name of a dump's folder, in epoch milliseconds; None without one."""
+    return moment_ms(dump.rpartition("/")[2])

@@ -16,13 +16,13 @@ from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
 from engine.admin.kinds import AnswerKind, is_scalar, recognise
 from engine.admin.load_reports import decode_broker_load
-from engine.admin.measured_loads import METRICS, TOPICS, MeasuredLoads
+from engine.admin.measured_loads import METRICS, OWNED, TOPICS, MeasuredLoads
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import decode_owned, living_brokers
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import release_text, request_of_path
-from engine.admin.text import plain_json, raw_object
+from engine.admin.text import plain_json, raw_list, raw_object
 from engine.admin.topics import decode_broker_stats_topics
 from engine.balance.brokers import BrokerLoad
 from engine.balance.leadership.policies import ClusterPolicies
@@ -48,7 +48,7 @@ EXTENSIBLE_REPORTS_NOTHING: Final = (
 )
 _EXTENSIBLE_REFUSAL: Final = b"ExtensibleLoadManagerWrapper.generateLoadReport"
 _INTERVAL: Final = "loadBalancerSheddingIntervalMinutes"
-_READ_HERE: Final = ("", "load-report", TOPICS, "ownedNamespaces", "runtime-configuration")
+_READ_HERE: Final = ("", "load-report", TOPICS, OWNED, "runtime-configuration")
 """Requests whose answers have to be JSON here; others may be a bare number or empty, and are of no use here."""
 
 
@@ -257,7 +257,7 @@ class _Collector:
             return
         data, problems = plain_json(file.data, file.name)
         if what == METRICS:
-            self.measured.take_metrics(file.name, data)
+            self._take_metrics(file.name, data)
             return
         data = quoted_numbers(data)
         kind = recognise(file.name, data) if data else AnswerKind.OTHER
@@ -282,6 +282,11 @@ class _Collector:
             owned = decode_owned(data, file.name)
             self.problems += owned.problems
             self.measured.take_owned(file.name, request.broker, owned.good)
+
+    def _take_metrics(self, name: str, data: bytes) -> None:
+        # Without a usage they are of the modular manager, a refusal, or damaged before they come to it.
+        if not self.measured.take_metrics(name, data) and data.lstrip()[:1] != b"{":
+            self.problems += raw_list(quoted_numbers(data), name)[1]
 
     def _take_settings(self, members: object) -> None:
         if isinstance(members, dict):

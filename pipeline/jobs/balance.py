@@ -14,7 +14,7 @@ from engine.admin.shed_inputs import without_reports
 from engine.balance.settings import LOAD_SETTING_DEFAULTS
 from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
-from pipeline.broker_groups import clusters_of_reports
+from pipeline.broker_groups import clusters_of_loads
 from pipeline.jobs import importing
 from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by_cluster
 from pipeline.jobs.options import MAX_INPUT, check_options
@@ -79,15 +79,15 @@ def read_options(given: Mapping[str, str]) -> BalanceOptions:
     return BalanceOptions(question, given.get("pulsar"), grouping)
 
 
-def has_load_reports(source: Place) -> bool:
+def has_loads(source: Place) -> bool:
     """Whether an import under ``source`` has a load report, or metrics in place of one."""
     return any(broker for (broker,) in rows_of(source / LOAD_ANSWERS.name, "broker"))
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """Forecast from the load reports of an import under ``source``, or from raw answers at or below ``source``.
+    """Forecast from the loads of brokers in an import under ``source``, or from raw answers at or below ``source``.
 
-    Raises ``InputError`` without a load report, or for a bad option.
+    Raises ``InputError`` with neither a load report nor metrics in place of one, or for a bad option.
     """
     asked = read_options(options.settings)
     from_tables = has_table(source / FILES.name)
@@ -102,10 +102,10 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
         if not from_tables:
             tables = draft.aside("imported")
             importing.run(spark, source, tables, _of_import(options))
-        if not has_load_reports(tables):
+        if not has_loads(tables):
             settings = dict(rows_of(tables / SETTINGS.name, "name", "value"))
-            raise InputError(f"{source}: no answer is a load report; {without_reports(settings)}")
-        clusters = clusters_of_reports(tables, asked.grouping)
+            raise InputError(f"{source}: no answer has the load of a broker; {without_reports(settings)}")
+        clusters = clusters_of_loads(tables, asked.grouping)
         options.say(f"balance: {len(set(clusters.values())):,} clusters")
         summary = _forecast(spark, tables, draft, clusters, asked)
         write_json(draft.folder, f"{JOB}.json", summary)

@@ -143,7 +143,7 @@ def forecast_rows(
     )
     answer: BrokersView | Rejection
     if not given.inputs.written:
-        answer = Rejection("NoBrokers", "no answer of this folder is a load report that can be read")
+        answer = Rejection("NoBrokers", "no load of a broker can be read in this folder")
     else:
         answer = brokers_view(given, question)
     tables: dict[Table, list[Row]] = {BALANCE_QUARANTINE: [_problem_row(cluster, one) for one in given.problems]}

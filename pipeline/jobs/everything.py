@@ -14,7 +14,7 @@ from engine.errors import RingsideError
 from engine.text import shell_line
 from pipeline.history import keep_run
 from pipeline.jobs import importing
-from pipeline.jobs.balance import has_load_reports
+from pipeline.jobs.balance import has_loads
 from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, SETTINGS_OF, TAKE_RELEASE, check_names
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.progress import Watch
@@ -106,8 +106,8 @@ class _Run:
             missing = ""
             if job == "keys" and not has_traces(self.source) and not has_key_shared(self.target):
                 missing = "neither a trace nor a Key_Shared subscription"
-            elif job == "balance" and not has_load_reports(self.target):
-                missing = "no load report"
+            elif job == "balance" and not has_loads(self.target):
+                missing = "neither a load report nor metrics in place of one"
             if missing:
                 self.options.say(f"{job}: left out, there is {missing}")
                 withdraw(self.target, job)  # what an earlier run found belongs to another input

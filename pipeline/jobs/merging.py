@@ -13,7 +13,7 @@ from engine.bundles.boundaries import (
     parse_range,
 )
 from engine.errors import Problem
-from pipeline.broker_groups import clusters_of_reports
+from pipeline.broker_groups import clusters_of_loads
 from pipeline.jobs.import_reading import place_of_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import BAD, SUPERSEDED, Row, quarantine_row
@@ -95,7 +95,7 @@ def notices(tables: Place, listed: Place) -> list[Row]:
     reported: dict[str, dict[str, list[str]]] = {}
     for bundle, broker, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "broker", "file"):
         reported.setdefault(str(bundle), {}).setdefault(str(broker), []).append(str(file))
-    clusters = clusters_of_reports(tables)
+    clusters = clusters_of_loads(tables)
     for bundle, brokers in sorted(reported.items()):
         for names, files in _in_one_cluster([(name, file) for name in brokers for file in brokers[name]], clusters):
             notes.append(_claim(bundle, names, f"load reports ({', '.join(files)})"))

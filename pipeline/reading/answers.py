@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_load_report
-from engine.admin.measured_loads import METRICS, decode_usage, moment_and_broker
+from engine.admin.measured_loads import METRICS, decode_usage, dump_and_broker, moment_of_dump
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import (
     decode_bundles,
@@ -139,7 +138,7 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
         return _take_nameless(rows, kind, data, name, context)
     request = context.requests.get(name.rpartition("/")[2])
     if request is not None and request.what == METRICS:
-        return _take_metrics(rows, data, name, context)
+        return _take_metrics(rows, kind, data, name, context)
     match kind:
         case AnswerKind.BROKER_STATS_TOPICS:
             take_broker_stats(rows, data, name, context.broker, by_name=context.broker_by_name)
@@ -285,11 +284,14 @@ def _take_load_report(rows: Rows, data: bytes, name: str) -> None:
     ]  # fmt: skip
 
 
-def _take_metrics(rows: Rows, data: bytes, name: str, context: FileContext) -> str:
+def _take_metrics(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileContext) -> str:
     """Keep the metrics of a broker that gives no load report; its traffic is that of its loaded topics."""
+    data = quoted_numbers(data)
     decoded = decode_usage(data, name)
     if decoded.good is None and not decoded.problems:
-        return OF_NO_USE
+        # They are of another load manager, or a text that names no usage because it is cut or is something else.
+        is_cut = data.lstrip()[:1] == b"[" and raw_list(data, name)[1]
+        return QUARANTINED if is_cut or kind is AnswerKind.NO_JSON else OF_NO_USE
     rows.counts["brokers"] += 1
     if decoded.good is None:
         rows.set_aside("brokers", decoded.problems, 1, name)
@@ -297,7 +299,7 @@ def _take_metrics(rows: Rows, data: bytes, name: str, context: FileContext) -> s
     broker = context.broker or name
     rows.load_answers.append((broker, data, name))
     rows.answer_bytes += len(data)
-    rows.brokers.append((broker, "", moment_ms(moment_and_broker(name)[0]) or 0, 0, name))
+    rows.brokers.append((broker, "", moment_of_dump(dump_and_broker(name)[0]) or 0, 0, name))
     return READ
 
 

@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
+from engine.admin.clusters import root_of
 from engine.admin.files import moment_ms
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import broker_id, decode_load_report
-from engine.admin.measured_loads import METRICS, moment_and_broker
+from engine.admin.measured_loads import METRICS, OWNED, TOPICS, dump_and_broker, only_owner
 from engine.admin.requests import AdminRequest, Naming, request_of_path, scenario_facts
 from pipeline.reading.answers import FileContext, naming_of_kind
 from pipeline.reading.files import FoundFile, read_answer
@@ -35,25 +36,20 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
     folders: dict[str, list[FoundFile]] = defaultdict(list)
     for file in files:
         folders[file.folder].append(file)
-    measured = {moment_and_broker(file.name)[0] for file in files if _is_metrics(file.name)}
+    measured, owners = _measured_and_owners(files)
     contexts: dict[str, FileContext] = {}
     for folder, inside in folders.items():
         requests = _requests(inside)
         naming = Naming(requests, ())
-        brokers = _brokers(folder, inside)
+        brokers = _brokers(folder, inside, owners)
         for file in inside:
             base, (broker, by_name) = _base(file.name), brokers[file.name]
             mirrored = request_of_path(file.name)
             if mirrored is not None:
                 about = mirrored.topic if mirrored.what not in _NAMESPACE_REQUESTS else mirrored.namespace
-                moment, address = moment_and_broker(file.name)
-                own = broker_id(address) if address else ""
+                with_metrics = dump_and_broker(file.name)[0] in measured
                 contexts[file.name] = FileContext(
-                    own or broker,
-                    about,
-                    {base: mirrored},
-                    broker_by_name=by_name and not own,
-                    with_metrics=moment in measured,
+                    broker, about, {base: mirrored}, broker_by_name=by_name, with_metrics=with_metrics
                 )
                 continue
             # A recording whose files were compressed later still lists them under their old names.
@@ -66,9 +62,17 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
     return contexts
 
 
-def _is_metrics(name: str) -> bool:
-    request = request_of_path(name)
-    return request is not None and request.what == METRICS
+def _measured_and_owners(files: Iterable[FoundFile]) -> tuple[set[str], Mapping[str, set[str]]]:
+    """The dumps with metrics, and the brokers of each dump that said what they own."""
+    measured: set[str] = set()
+    owners: dict[str, set[str]] = defaultdict(set)
+    for file in files:
+        request = request_of_path(file.name)
+        if request is not None and request.what == METRICS:
+            measured.add(dump_and_broker(file.name)[0])
+        elif request is not None and request.what == OWNED and request.broker:
+            owners[dump_and_broker(file.name)[0]].add(request.broker)
+    return measured, owners
 
 
 def _base(name: str) -> str:
@@ -83,12 +87,14 @@ def _requests(inside: Iterable[FoundFile]) -> Mapping[str, AdminRequest]:
     return {}
 
 
-def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, tuple[str, bool]]:
+def _brokers(
+    folder: str, inside: Sequence[FoundFile], owners: Mapping[str, Collection[str]]
+) -> dict[str, tuple[str, bool]]:
     """Map each file name to its broker: by the load report beside it, else by its folder or (then True) its own name.
 
     Broker-stats do not name their broker. It is taken from the load report of the same name (``…-load-report-a`` for
     ``…-broker-stats-topics-a``), else from the only load report of the folder, else from the name of a folder that
-    holds one broker.
+    holds one broker. In a mirror of the admin API the address in its path names it, too, and ``owners`` do.
     """
     reports = {_base(file.name): _report_broker(file) for file in inside if _LOAD_REPORT in _base(file.name)}
     known = {_stem(name): broker for name, broker in reversed(reports.items()) if broker}
@@ -100,9 +106,26 @@ def _brokers(folder: str, inside: Sequence[FoundFile]) -> dict[str, tuple[str, b
         twins = [_stem(base.replace(word, _LOAD_REPORT)) for word in _BROKER_STATS if word in base]
         twin = next((known[name] for name in twins if name in known), "")
         reported = twin or only_broker
+        mirrored = _broker_of_mirrored(file.name, reported, owners)
+        if mirrored is not None:
+            brokers[file.name] = mirrored
+            continue
         by_name = not reported and (len(stats) != 1 or not folder)
         brokers[file.name] = reported or _broker_by_name(file.name, alone=len(stats) == 1), by_name
     return brokers
+
+
+def _broker_of_mirrored(name: str, reported: str, owners: Mapping[str, Collection[str]]) -> tuple[str, bool] | None:
+    """The broker of a file that one broker answered in a mirror of the admin API; None for other files.
+
+    The only broker of a cluster has no address in its place: it is the one that said what it owns. Without that the
+    folder of the dump stands for it (then True).
+    """
+    request, (dump, address) = request_of_path(name), dump_and_broker(name)
+    if request is None or not (address or request.what in (METRICS, TOPICS)):
+        return None
+    broker = broker_id(address) or reported or broker_id("" if address else only_owner(owners.get(dump, ())))
+    return broker or root_of(name).rstrip("/") or name.rpartition("/")[0].rpartition("/")[2], not broker
 
 
 def without_moments(name: str) -> str:

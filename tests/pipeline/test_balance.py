@@ -200,7 +200,7 @@ def test_a_run_without_load_reports_goes_without_the_forecast(spark: SparkSessio
     run(spark, "run", tmp_path / "in", tmp_path / "out")
     summary = read_summary((tmp_path / "out" / "summary.json").read_bytes())
     assert "balance" not in summary.jobs and summary.failed == {} and summary.worst_brokers == ()
-    with pytest.raises(InputError, match="load report"):
+    with pytest.raises(InputError, match="load-report"):
         run(spark, "balance", tmp_path / "out", tmp_path / "other")
     assert not (tmp_path / "other" / "balance_clusters").exists()
 
@@ -258,6 +258,34 @@ def test_clusters_that_give_metrics_in_place_of_load_reports_are_forecast_each_f
     owners = {row["bundle"]: row["broker"] for row in rows(target, "bundle_loads") if row["loaded_topics"]}
     loaded = {stats.bundle: load.broker for load in inputs.loads for stats in load.stats}
     assert owners.items() <= loaded.items() and owners
+
+
+def save_single(target: Path, broker: str) -> None:
+    """The answers of the pair as they are saved with one broker in a folder: what it says of itself has no address."""
+    (moment,) = PAIR.iterdir()
+    copy = target / moment.name
+    shutil.copytree(moment, copy)
+    shutil.move(copy / "brokers" / broker / "admin/v2/broker-stats", copy / "admin/v2/broker-stats")
+    shutil.rmtree(copy / "brokers")
+    for owned in (copy / "admin/v2/brokers/pair").iterdir():
+        if owned.name != broker.replace(":", "%3A"):
+            shutil.rmtree(owned)
+
+
+def test_brokers_with_metrics_in_folders_of_their_own_are_one_cluster_unless_they_own_the_same(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    inputs = read_shed_inputs(PAIR)
+    first, second = (load.broker for load in inputs.loads)
+    save_single(source / "eu" / "b1", first)
+    save_single(source / "eu" / "b2", second)
+    save_single(source / "us" / "b1", first)
+    save_single(source / "us" / "b2", first)
+    run(spark, "balance", source, target, cycles=str(CYCLES))
+    brokers = {row["cluster"]: row["brokers"] for row in rows(target, "balance_clusters")}
+    assert brokers == {"eu": 2, "us/b1": 1, "us/b2": 1}
+    check(target, "eu", forecast(inputs, CYCLES))
 
 
 def test_without_loads_the_reason_is_the_load_manager_where_settings_name_it(

@@ -1,4 +1,4 @@
-"""The brokers of one cluster of a fleet: the load reports of its forecast, and the options of the forecast."""
+"""The brokers of one cluster of a fleet: the loads of its forecast, and the options of the forecast."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def brokers_of(folder: ResultFolder, cluster: str) -> tuple[BrokersInput, Broker
     answers.sort(key=lambda answer: natural_key(answer.name))
     inputs = shed_inputs_of_answers(answers)
     if not inputs.written:
-        raise InputError(f"{folder}: no load report of {cluster or 'the top folder'} can be read")
+        raise InputError(f"{folder}: no load of a broker of {cluster or 'the top folder'} can be read")
     options = _options(folder)
     question = BrokersQuestion(
         shedder=options.shedder,

@@ -136,9 +136,9 @@ def _consumer_sets(folder: ResultFolder, numbers: Any) -> dict[int, tuple[str, .
 def _consumers(
     folder: ResultFolder, namespace: str, sources: set[_Key], keyed: set[_Key]
 ) -> tuple[dict[_Key, tuple[ConsumerFacts, ...]], dict[_Key, int]]:
-    """The consumers of some dispatchers, and the unacknowledged messages of all of them.
+    """The consumers of some dispatchers, and the unacknowledged messages of every dispatcher of their subscriptions.
 
-    ``keyed`` are those of type Key_Shared.
+    ``keyed``: the dispatchers of type Key_Shared among them.
     """
     if not sources or not parts_of(folder, "consumers"):
         return {}, {}

@@ -243,3 +243,19 @@ def test_a_load_report_of_nobody_is_named_in_the_dashboard_as_well(tmp_path: Pat
     assert list(snapshot.broker_loads) == [LEADER]
     (problem,) = snapshot.problems
     assert (problem.source.rpartition("/")[2], problem.path) == ("load-report.json", "$")
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("not json at all <html>", 1),
+        ('[{"metrics":{"brk_lb_cpu_usage":1.0},"dimensions":{"metric":"load', 1),
+        ('[{"metrics":{"brk_lb_cpu_usage":NaN},"dimensions":{}}]', 0),
+        ('{"reason":"not here"}', 0),
+    ],
+)
+def test_metrics_cut_before_they_name_a_usage_are_a_problem(pair: Path, text: str, problems: int) -> None:
+    metrics_file(pair, LEADER).write_text(text)
+    inputs = read_shed_inputs(pair)
+    assert [load.broker for load in inputs.loads] == [OTHER]
+    assert [problem.source.rpartition("/")[2] for problem in inputs.problems] == ["metrics.json"] * problems

@@ -336,3 +336,93 @@ def test_a_mirror_of_the_admin_api_names_what_its_answers_are_about(tmp_path: Pa
     assert [(row[0], row[3]) for row in rows.listed] == [("persistent://t/n/x", True)]
     assert aside(rows) == {}
     assert adds_up(rows)
+
+
+METRICS_FILE = "admin/v2/broker-stats/metrics.json"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not json at all <html>",
+        '[{"metrics":{"brk_lb_cpu_usage":1.0},"dimensions":{"metric":"load',
+        '[{"metrics":{"brk_ml_count":NaN},"dimensions":{"topic":"persistent://t/n/x"',
+    ],
+)
+def test_metrics_cut_before_they_name_a_usage_are_set_aside(tmp_path: Path, text: str) -> None:
+    put_all(tmp_path, {METRICS_FILE: text})
+    rows, outcomes = taken_below(tmp_path)
+    assert outcomes == {METRICS_FILE: QUARANTINED}
+    assert (aside(rows), rows.load_answers) == ({"files": 1}, [])
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", '{"reason":"no"}', '[{"metrics":{"brk_lb_cpu_usage":NaN},"dimensions":{"metric":"loadBalancing"}}]']
+)
+def test_metrics_without_the_usage_of_the_extensible_manager_are_of_no_use(tmp_path: Path, text: str) -> None:
+    put_all(tmp_path, {METRICS_FILE: text})
+    rows, outcomes = taken_below(tmp_path)
+    assert outcomes == {METRICS_FILE: OF_NO_USE}
+    assert (aside(rows), rows.brokers, rows.load_answers) == ({}, [], [])
+
+
+def test_metrics_about_other_things_may_lack_a_number(tmp_path: Path) -> None:
+    (name, text), *_ = single_broker("", "b-1%3A8080").items()
+    odd = '[{"metrics":{"brk_ml_count":NaN},"dimensions":{}},'
+    put_all(tmp_path, single_broker("", "b-1%3A8080") | {name: odd + text[1:]})
+    rows, _ = taken_below(tmp_path)
+    assert ([row[0] for row in rows.brokers], rows.quarantine) == (["b-1:8080"], [])
+
+
+def single_broker(cluster: str, owner: str) -> dict[str, str]:
+    """A dump of a cluster with one broker, which has no address in its place, as ``ringside record`` saves it."""
+    dump_folder = f"{cluster}2026-11-26T17-40-24Z/"
+    usage = {"metrics": {"brk_lb_cpu_usage": 5.0}, "dimensions": {"metric": "loadBalancing"}}
+    average = {"metrics": {"brk_lb_resource_usage": 0.25}, "dimensions": {"feature": "max_ema"}}
+    owned = {f"{dump_folder}admin/v2/brokers/c/{owner}/ownedNamespaces.json": "{}"} if owner else {}
+    return {
+        f"{dump_folder}{METRICS_FILE}": json.dumps([usage, average]),
+        f"{dump_folder}admin/v2/broker-stats/topics.json": json.dumps(broker_stats(x=TOPIC)),
+        **owned,
+    }
+
+
+def put_all(folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def taken_below(folder: Path) -> tuple[Rows, dict[str, str]]:
+    """The rows of all files below a folder, and what became of each."""
+    rows, files = Rows(), find_answers(folder).files
+    contexts = contexts_of(files)
+    outcomes = {file.name: take_file(rows, file.path, file.name, contexts[file.name]).outcome for file in files}
+    assert adds_up(rows)
+    return rows, outcomes
+
+
+def test_the_only_broker_of_a_cluster_is_named_by_what_it_owns(tmp_path: Path) -> None:
+    put_all(tmp_path, single_broker("eu/", "eu-1%3A8080") | single_broker("us/", "us-1%3A8080"))
+    rows, _ = taken_below(tmp_path)
+    assert sorted(row[0] for row in rows.brokers) == ["eu-1:8080", "us-1:8080"]
+    assert sorted(broker for broker, *_ in rows.load_answers if broker) == ["eu-1:8080", "us-1:8080"]
+    assert sorted(row[TOPICS.names.index("broker")] for row in rows.topics) == ["eu-1:8080", "us-1:8080"]
+
+
+@pytest.mark.parametrize("owner", ["", "%1b%5b2J"])
+def test_a_broker_that_nothing_names_is_called_like_its_folder_and_only_by_name(tmp_path: Path, owner: str) -> None:
+    put_all(tmp_path, single_broker("eu/", owner) | single_broker("us/", owner))
+    contexts = contexts_of(find_answers(tmp_path).files)
+    named = {name: (one.broker, one.broker_by_name) for name, one in contexts.items() if "broker-stats" in name}
+    assert {(name[:2], broker) for name, broker in named.items()} == {("eu", ("eu", True)), ("us", ("us", True))}
+    assert len(named) == 4
+
+
+def test_owners_of_another_dump_name_no_broker(tmp_path: Path) -> None:
+    both = {name: text for name, text in single_broker("eu/", "b-2%3A8080").items() if "owned" in name}
+    put_all(tmp_path, single_broker("eu/", "b-1%3A8080") | both | single_broker("us/", "b-3%3A8080"))
+    contexts = contexts_of(find_answers(tmp_path).files)
+    named = {one.broker for name, one in contexts.items() if "broker-stats" in name}
+    assert named == {"eu", "b-3:8080"}
