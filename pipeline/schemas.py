@@ -280,7 +280,7 @@ BALANCE_ANSWERS: Final = Table("balance_answers", ("cluster string", *LOAD_ANSWE
 """The answers that each forecast was computed from, so that its screen opens from the result alone."""
 
 BALANCE_QUARANTINE: Final = Table("balance_quarantine", QUARANTINE.columns)
-"""What was wrong with load reports and the answers about shedding."""
+"""What was wrong with load reports and the answers about shedding; of raw answers, every damaged file as well."""
 
 _KEY_SPACE: Final = ("namespace string", "subscription string")
 

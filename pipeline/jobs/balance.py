@@ -26,10 +26,13 @@ from pipeline.schemas import (
     BALANCE_BROKERS,
     BALANCE_CLUSTERS,
     BALANCE_LOOPS,
+    BALANCE_QUARANTINE,
     BALANCE_UNLOADS,
+    BROKERS,
     BUNDLE_REPORTS,
     FILES,
     LOAD_ANSWERS,
+    QUARANTINE,
     SETTINGS,
     Table,
 )
@@ -37,7 +40,7 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import load, need_tables, rows_of
-from pipeline.writing import Draft, move_part, replacing, write_json
+from pipeline.writing import Draft, move_part, replacing, write_json, write_part
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,6 +110,8 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
             raise InputError(f"{source}: no answer has the load of a broker; {without_reports(settings)}")
         clusters = clusters_of_loads(tables, asked.grouping)
         options.say(f"balance: {len(set(clusters.values())):,} clusters")
+        if not from_tables:
+            _keep_what_was_set_aside(tables, draft)
         summary = _forecast(spark, tables, draft, clusters, asked)
         write_json(draft.folder, f"{JOB}.json", summary)
     totals: Any = summary["totals"]
@@ -120,6 +125,14 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
 def _of_import(options: JobOptions) -> JobOptions:
     limit = {name: text for name, text in options.settings.items() if name == MAX_INPUT}
     return JobOptions(limit, options.say, run_id=options.run_id, watch=options.watch)
+
+
+def _keep_what_was_set_aside(imported: Place, draft: Draft) -> None:
+    """Add to the quarantine what the import, whose tables are not kept, lost as a whole: damaged files and loads."""
+    whole = [("table", "in", [BROKERS.name, FILES.name]), ("rows", ">", 0)]
+    rows = list(rows_of(imported / QUARANTINE.name, *QUARANTINE.names, filters=whole))
+    table = BALANCE_QUARANTINE
+    write_part(table, draft.table(table), [table.columns_of(rows)], stamp=draft.stamp)
 
 
 def _forecast(

@@ -288,6 +288,23 @@ def test_brokers_with_metrics_in_folders_of_their_own_are_one_cluster_unless_the
     check(target, "eu", forecast(inputs, CYCLES))
 
 
+@pytest.mark.parametrize("length", [30, 10_000])
+def test_metrics_that_are_cut_are_named_in_the_forecast_of_raw_answers(
+    spark: SparkSession, tmp_path: Path, length: int
+) -> None:
+    """Before they name a usage, and after."""
+    source, target = tmp_path / "in", tmp_path / "out"
+    shutil.copytree(PAIR, source / "eu")
+    broker = read_shed_inputs(PAIR).loads[0].broker
+    (metrics,) = source.rglob(f"brokers/{broker}/admin/v2/broker-stats/metrics.json")
+    metrics.write_bytes(metrics.read_bytes()[:length])
+    result = run(spark, "balance", source, target, cycles="1")
+    damaged = [row["file"] for row in rows(target, "balance_quarantine") if row["rows"]]
+    assert damaged == [str(metrics.relative_to(source))]
+    assert result.summary["tables"]["balance_quarantine"] == 1  # type: ignore[index]
+    assert broker not in {row["broker"] for row in rows(target, "balance_brokers")}
+
+
 def test_without_loads_the_reason_is_the_load_manager_where_settings_name_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
