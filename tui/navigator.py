@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tui.brokers.screen import BrokersScreen
     from tui.bundles.screen import BundlesScreen
 
-NOTHING_KNOWN = "no load report was read, so nothing is known of brokers: "
+NOTHING_KNOWN = "no load of a broker was read, so nothing is known of brokers: "
 PREVIEWED_AT_ONCE: Final = 100_000
 """Topics; what each algorithm would make of a bundle among more takes longer than a key may."""
 EMBEDDED = f"scene {DEFAULT_SCENE}"

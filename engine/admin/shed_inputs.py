@@ -151,7 +151,7 @@ def read_shed_inputs(path: str | Path, limit_bytes: int = MAX_INPUT_BYTES) -> Sh
     inputs = shed_inputs_of_answers(read.files, read.problems, limit_bytes=limit_bytes)
     if not inputs.written:
         why = without_reports(inputs.settings, refused=inputs.refused)
-        raise InputError(f"{path}: no answer is a load report; {why}", inputs.problems)
+        raise InputError(f"{path}: no answer has the load of a broker; {why}", inputs.problems)
     return inputs
 
 
