@@ -190,7 +190,7 @@ BROKERS: Final = FleetList(
         FleetColumn("shedder", "shedder", "word", 19, 10, "the shedder of its cluster"),
     ),
     "usage",
-    "Fullest first, by the usage that brokers report. enter opens the brokers of its cluster.",
+    "Fullest first, by reported usage. enter opens the brokers of its cluster.",
     first="the fullest first",
     hot=(0.5, 1.0),
     filter_example="next>0",
