@@ -54,7 +54,7 @@ class StickySelector:
         return {owner: join_neighbours(pieces) for owner, pieces in by_id.items()}
 
     def join(self, consumer: Consumer) -> StickySelector | Rejection:
-        """Take the ranges a consumer declares, all or none; O((n + r) log(n + r)) for r of them.
+        """Take the ranges a consumer declares, all or none; O(n + r log(n + r)) for r of them.
 
         Refusals, as ``ConsumerAssign`` in Pulsar's order and words: no key-shared data, no range, a start behind its
         end, two of its own that overlap, one that overlaps another consumer's (a ``RangeConflict``, which names it).
@@ -76,14 +76,17 @@ class StickySelector:
             for near in (at if same_start else at - 1, at):
                 if 0 <= near < len(self.pieces) and self.pieces[near].overlaps(HashRange(start, end)):
                     return conflict_with(self.consumers, self.owners[near])
-        added = [(HashRange(start, end), consumer.consumer_id) for start, end in declared]
-        merged = sorted([*zip(self.pieces, self.owners, strict=True), *added])
-        return StickySelector(
-            self.slots,
-            (*self.consumers, consumer),
-            tuple(piece for piece, _ in merged),
-            tuple(owner for _, owner in merged),
-        )
+        pieces: list[HashRange] = []
+        owners: list[int] = []
+        taken = 0
+        for start, end in sorted(declared):
+            at = bisect_left(self.pieces, start, key=_start)
+            pieces += (*self.pieces[taken:at], HashRange(start, end))
+            owners += (*self.owners[taken:at], consumer.consumer_id)
+            taken = at
+        pieces += self.pieces[taken:]
+        owners += self.owners[taken:]
+        return StickySelector(self.slots, (*self.consumers, consumer), tuple(pieces), tuple(owners))
 
     def leave(self, consumer_id: int) -> StickySelector:
         """Drop all ranges of a consumer; nobody inherits them."""
