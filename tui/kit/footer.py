@@ -78,6 +78,12 @@ def key_hints(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
     return (*own, KeyHint("?", "Help", "app.help", always=True), KeyHint("q", "Quit", "app.quit", always=True))
 
 
+def before_always(hints: Sequence[KeyHint], hint: KeyHint) -> tuple[KeyHint, ...]:
+    """Put a hint before those that are always shown."""
+    others = (known for known in hints if not known.always)
+    return (*others, hint, *(known for known in hints if known.always))
+
+
 def key_hints_with_back(bindings: Sequence[Binding]) -> tuple[KeyHint, ...]:
     """Make hints of a screen that was opened from another one: as ``key_hints``, but back takes the place of quit."""
     own = [binding for binding in bindings if binding.action not in ("close", "help")]

@@ -24,7 +24,7 @@ from themes.palettes import Palette, palette
 from tui.kit.bindings import Groups
 from tui.kit.command_line import COMMAND_LINES, PLACEHOLDER, CommandLine
 from tui.kit.diagnosing import Diagnosing
-from tui.kit.footer import KeyFooter, key_hints
+from tui.kit.footer import KeyFooter, KeyHint, before_always, key_hints
 from tui.kit.help import Group
 from tui.kit.layouts import arrange, name_panels
 from tui.kit.line_table import RowsTable
@@ -108,6 +108,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
     """Opens the screen of brokers; returns why it cannot be opened, "" where it was."""
     on_chosen: Callable[[Match], object] | None = None
     """Called with what was found and chosen; the navigator knows which screen shows it."""
+    way_back: KeyHint | None = None
+    """The key that goes back to the list that this screen was opened from; set before it is mounted."""
     ready = False
     """Whether there are panels that can show something."""
     _shown: AnyView | None = None
@@ -211,7 +213,8 @@ class DashboardScreen(RingsideScreen[None], Generic[AnyView]):
         explanation = self.query_one(ExplainPanel)
         set_title(explanation, self.explanation_title)
         set_subtitle(explanation, "escape closes")
-        self.query_one(KeyFooter).keys = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)])
+        own = key_hints([key for key in self.BINDINGS if isinstance(key, Binding)])
+        self.query_one(KeyFooter).keys = own if self.way_back is None else before_always(own, self.way_back)
         self.set_class(self.colours.mono, "-mono")
         self.ready = True
         self.show_first()

@@ -14,7 +14,7 @@ from tui.app import RingsideApp
 from tui.cli.exits import FINE
 from tui.cli.options import Output
 from tui.cli.output import speaks_unicode
-from tui.kit.footer import KeyFooter, KeyHint
+from tui.kit.footer import KeyHint
 from tui.kit.screen import DashboardScreen
 
 if TYPE_CHECKING:
@@ -47,14 +47,7 @@ class FleetPartApp(RingsideApp):
         """Each screen of the simulator names the way back among its keys."""
         super().install_screen(screen, name)
         if isinstance(screen, DashboardScreen):
-            screen.call_after_refresh(_name_way_back, screen)
-
-
-def _name_way_back(screen: DashboardScreen[Any]) -> None:
-    footer = screen.query_one(KeyFooter)
-    always = [hint for hint in footer.keys if hint.always]
-    others = [hint for hint in footer.keys if not hint.always]
-    footer.keys = (*others, KeyHint("esc", "Fleet", "app.to_fleet", always=True), *always)
+            screen.way_back = KeyHint("esc", "Fleet", "app.to_fleet", always=True)
 
 
 def open_fleet_screen(target: ResultFolder, output: Output) -> int:
