@@ -9,6 +9,7 @@ from functools import cached_property
 
 from engine.admin.facts import Snapshot, TopicFacts
 from engine.bundles.boundaries import BundleRange, NamespaceBundles, namespace_bundles, parse_range
+from engine.bundles.loads import bundle_of_topic
 from engine.hashing import crc32_hash
 
 _ONE_ACTIVE = ("Failover", "Exclusive")
@@ -84,14 +85,13 @@ class Interruptions:
         lists = {name: namespace_bundles(name, listed.boundaries) for name, listed in snapshot.bundles.items()}
         for name, facts in snapshot.topics.items():
             text, bundles = snapshot.bundle_of_topic.get(name), lists.get(facts.namespace)
-            position = crc32_hash(name)
             if text is None and isinstance(bundles, NamespaceBundles):
-                bundle = bundles.find(position)
-                text = str(bundle) if isinstance(bundle, BundleRange) else None
+                bundle = bundle_of_topic(bundles, name)
+                text = None if bundle is None else str(bundle)
             if text is not None:
                 topics.by_bundle[f"{facts.namespace}/{text}"].append(facts)
             else:
-                topics.without_bundle[facts.namespace].append((position, facts))
+                topics.without_bundle[facts.namespace].append((crc32_hash(name), facts))
         return topics
 
 

@@ -11,6 +11,7 @@ from engine.diagnosis.model import Cause, Diagnosis, Setting, Verdict
 from engine.diagnosis.seen import parent_of
 from engine.diagnosis.why import DECIDERS
 from engine.lint.model import Finding, Severity, Where, in_order
+from engine.text import counted
 
 SEVERITIES: Final[Mapping[Verdict, Severity]] = {
     Verdict.BLOCKS: Severity.ERROR,
@@ -77,7 +78,7 @@ def _finding(diagnosis: Diagnosis, cause: Cause) -> Finding:
     what = cause.what
     if cause.topics > 1 and cause.waiting:
         # The sentence is about the worst topic alone, and the place of the finding about all of them.
-        what += f" (the worst of {cause.topics:,} topics; waiting in all of them together: {cause.waiting:,})"
+        what += f" (the worst of {cause.topics:,} topics, with {counted(cause.waiting, 'waiting message')} in all)"
     return Finding(cause.id, SEVERITIES[cause.verdict], what, where, numbers, cause.fix)
 
 

@@ -231,8 +231,8 @@ class LegacyStickySelector:
         """Take the end points of a consumer's ranges, all or none.
 
         Refusals as in the current form, with two differences: the order error names no range, and **own ranges that
-        overlap are accepted**. Of a range that ends before it starts and one that conflicts, the one listed first is
-        said; 3.0 to 4.0.6 look for the former in all ranges first. O((r + n) log(r + n)) for r of them.
+        overlap are accepted**. If one range ends before it starts and another conflicts, the refusal is about the one
+        listed first; in releases 3.0 to 4.0.6 it is always about the former. O((r + n) log(r + n)) for r of them.
         """
         assert not is_connected(self.consumers, consumer.consumer_id), f"{consumer} has joined already"
         refusal = declared_problem(consumer.declared)

@@ -150,14 +150,16 @@ def _hidden_topics(snapshot: Snapshot, topics: Sequence[Topic]) -> list[Notice]:
     hidden = [topic.name for topic in topics if topic.partitions and topic.name in snapshot.topics]
     if not hidden:
         return []
-    names, those = (
-        f"{hidden[0]} exists",
-        "the one without is counted in what was reported, but nothing is computed for it",
-    )
-    if len(hidden) > 1:
-        names = f"{hidden[0]} and {len(hidden) - 1} more exist"
-        those = "those without are counted in what was reported, but nothing is computed for them"
-    text = f"{names} both with and without partitions; {those}"
+    if len(hidden) == 1:
+        text = (
+            f"{hidden[0]} exists both with and without partitions; the one without is counted in what was reported, but"
+            " nothing is computed for it"
+        )
+    else:
+        text = (
+            f"{hidden[0]} and {len(hidden) - 1} more exist both with and without partitions; those without are counted"
+            " in what was reported, but nothing is computed for them"
+        )
     return [Notice(HIDDEN_TOPICS, text)]
 
 

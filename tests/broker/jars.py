@@ -56,12 +56,12 @@ class NoBrokerError(Exception):
 
 def release() -> Release:
     """The release to start. Raises ``NoBrokerError`` for one whose jars nobody has tried."""
-    expected = os.environ.get(RELEASE_VARIABLE) or RELEASES[0].version
+    version = os.environ.get(RELEASE_VARIABLE) or RELEASES[0].version
     for known in RELEASES:
-        if known.version == expected:
+        if known.version == version:
             return known
     versions = ", ".join(known.version for known in RELEASES)
-    raise NoBrokerError(f"{RELEASE_VARIABLE} is {expected}; there are {versions}")
+    raise NoBrokerError(f"{RELEASE_VARIABLE} is {version}; there are {versions}")
 
 
 def more_jars(limit_s: float = LIMIT_S) -> Path:

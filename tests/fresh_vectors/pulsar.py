@@ -16,7 +16,7 @@ from tests.fresh_vectors.inputs import Case
 
 HERE: Final = Path(__file__).parent
 QUIET: Final = '<Configuration status="ERROR"><Loggers><Root level="OFF"/></Loggers></Configuration>'
-COMMON: Final = ("Json", "Leader", "MapOrders", "Shedders", "Placements", "Vectors")
+COMMON: Final = ("Json", "Stand", "Leader", "MapOrders", "Shedders", "Placements", "Vectors")
 POLICIES: Final = "transfers with policies"
 APART: Final = {
     "Average": ("shed_avg", "place_avg"),
@@ -33,8 +33,8 @@ APART: Final = {
     "Service Cluster TopBundles LargestBundles": ("top_bundles",),
     "Service Cluster Context TransferPolicies": (POLICIES,),
     "LoadAverages": ("broker_load_update", "report_extensible"),
-    "PositionImpl Stand Consumers Selectors": ("keyshared_consistent", "keyshared_autosplit", "keyshared_sticky"),
-    "PositionImpl Stand Consumers Dispatcher": ("failover_sequences",),
+    "PositionImpl Consumers Selectors": ("keyshared_consistent", "keyshared_autosplit", "keyshared_sticky"),
+    "PositionImpl Consumers Dispatcher": ("failover_sequences",),
     "Splits": ("split_range", "split_topic_count", "split_specified"),
     "Splits FlowSplits": ("split_flow_qps",),
 }

@@ -342,6 +342,6 @@ def test_a_finding_about_several_topics_has_what_waits_in_all_of_them() -> None:
     (finding,) = findings_of([diagnosed(answers)])
     assert (finding.rule, finding.where.topics) == ("no_consumers", 3)
     assert "502" in finding.what.split()
-    assert finding.what.endswith("(the worst of 3 topics; waiting in all of them together: 1,503)")
+    assert finding.what.endswith("(the worst of 3 topics, with 1,503 waiting messages in all)")
     (alone,) = findings_of([of_stats(stats("Failover", [], msgBacklog=500))])
     assert [word for word in alone.what.split() if word[0].isdigit()] == ["500"]

@@ -282,14 +282,14 @@ def test_a_hand_over_lasts_as_long_as_its_delay(delay: str, found: str) -> None:
 
 def test_one_moment_of_a_hand_over_counts_where_the_delay_is_longer_than_usual() -> None:
     shown = stats("Failover", [consumer("a")], activeConsumerName="a", msgBacklog=5)
-    for delay, result in (("1000", False), ("1001", True), ("0", False)):
+    for delay, hands_over in (("1000", False), ("1001", True), ("0", False)):
         ids = [
             cause.id
             for cause in diagnosed(
                 {stats_path(): shown, RUNTIME: {"activeConsumerFailoverDelayTimeMillis": delay}}
             ).causes
         ]
-        assert ("failover_handover" in ids) is result
+        assert ("failover_handover" in ids) is hands_over
 
 
 def actives(text: str, names: str = "ab", **more: Any) -> Diagnosis:

@@ -39,15 +39,15 @@ def topics(draw: st.DrawFn) -> tuple[str, int]:
 @st.composite
 def states(draw: st.DrawFn) -> ClusterState:
     """Several namespaces with Failover subscriptions of colliding and equal names, and tight limits."""
-    result = {name: Topic(name, partitions) for name, partitions in draw(st.lists(topics(), min_size=1, max_size=12))}
+    drawn = {name: Topic(name, partitions) for name, partitions in draw(st.lists(topics(), min_size=1, max_size=12))}
     loads = {
         partition: Load(msg_rate_in=draw(rates))
-        for topic in result.values()
+        for topic in drawn.values()
         for partition in topic.partition_names()
         if draw(st.integers(0, 4))
     }
     subscriptions = []
-    for at, name in enumerate(result):
+    for at, name in enumerate(drawn):
         consumers = tuple(Consumer(100 * at + i, each) for i, each in enumerate(draw(st.lists(names, max_size=5))))
         space = "/".join(name.partition("://")[2].split("/")[:2])
         subscriptions.append(Subscription(f"s#{at}", draw(st.sampled_from("sr")), space, (name,), consumers))
@@ -62,7 +62,7 @@ def states(draw: st.DrawFn) -> ClusterState:
     return ClusterState(
         release=draw(st.sampled_from(["2.11.0", "4.0.0", "4.2.4"])),
         settings=chosen,
-        topics=result,
+        topics=drawn,
         loads=loads,
         subscriptions=tuple(subscriptions),
         namespaces={space: Namespace(space, BUNDLES) for space in SPACES},
@@ -74,9 +74,9 @@ def shuffled(state: ClusterState, seed: int) -> ClusterState:
     dice = random.Random(seed)
 
     def mixed(items: Any) -> list[Any]:
-        result = list(items)
-        dice.shuffle(result)
-        return result
+        shuffled_items = list(items)
+        dice.shuffle(shuffled_items)
+        return shuffled_items
 
     return replace(
         state,
@@ -126,12 +126,12 @@ def test_the_topics_of_a_namespace_are_those_a_split_looks_at(state: ClusterStat
 
 def test_F09_the_answers_of_brokers_give_the_same_in_any_order_of_files_and_topics() -> None:
     first, second = (_answer(space, ["c-1", "c-11"]) for space in ("t/a", "t/b"))
-    result = []
+    findings = []
     for answers in ([first, second], [second, first]):
         snapshot = read_answers(*(json.dumps(answer).encode() for answer in answers))
-        result.append(lint(open_snapshot(snapshot, consistent_hashing=True).state))
-    assert result[0] == result[1]
-    assert [each.where.namespace for each in result[0]] == ["t/a", "t/b"]
+        findings.append(lint(open_snapshot(snapshot, consistent_hashing=True).state))
+    assert findings[0] == findings[1]
+    assert [finding.where.namespace for finding in findings[0]] == ["t/a", "t/b"]
 
 
 def _answer(space: str, consumers: list[str], client: str | None = None) -> dict[str, Any]:
@@ -194,8 +194,9 @@ def test_K10_ranges_of_two_consumers_that_overlap_in_an_answer_are_an_error_wher
     answer = {"persistent://t/a/x": {"msgRateIn": 0.0, "publishers": [], "subscriptions": {"s": shared}}}
     document = json.dumps(answer).encode()
     snapshot = read_answers(document)
-    for release, result in (("4.2.4", 1), ("3.0.2", 0)):
+    for release, expected in (("4.2.4", 1), ("3.0.2", 0)):
         state = open_snapshot(snapshot, release=release).state
         findings = lint(state, reported_facts(snapshot, state, client_facts(document)))
         overlaps = [finding for finding in findings if finding.rule == "key-overlaps"]
-        assert [(overlap.severity, overlap.number("slots")) for overlap in overlaps] == [(Severity.ERROR, 1.0)] * result
+        shown = [(overlap.severity, overlap.number("slots")) for overlap in overlaps]
+        assert shown == [(Severity.ERROR, 1.0)] * expected

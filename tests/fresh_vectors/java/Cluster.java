@@ -1,5 +1,4 @@
 import com.fasterxml.jackson.databind.JsonNode;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -101,25 +100,15 @@ final class Cluster extends Service {
         return factory.getBundle(name.substring(0, slash), name.substring(slash + 1));
     }
 
-    @SuppressWarnings("unchecked")
-    static <T> T answering(Class<T> type, Answer answer) {
-        return (T) Proxy.newProxyInstance(Cluster.class.getClassLoader(), new Class<?>[] {type},
-                (self, method, given) -> answer.to(method.getName(), given));
-    }
-
-    interface Answer {
-        Object to(String method, Object[] given) throws Throwable;
-    }
-
     @Override
     public CoordinationService getCoordinationService() {
-        LockManager<?> locks = answering(LockManager.class, (method, given) -> switch (method) {
+        LockManager<?> locks = Stand.in(LockManager.class, (method, given) -> switch (method) {
             case "listLocks" -> CompletableFuture.completedFuture(new ArrayList<>(reports.keySet()));
             case "readLock" -> CompletableFuture.completedFuture(Optional.ofNullable(
                     reports.get(((String) given[0]).substring(LoadManager.LOADBALANCE_BROKERS_ROOT.length() + 1))));
             default -> throw new UnsupportedOperationException(method);
         });
-        return answering(CoordinationService.class, (method, given) -> locks);
+        return Stand.in(CoordinationService.class, (method, given) -> locks);
     }
 
     @Override
@@ -129,7 +118,7 @@ final class Cluster extends Service {
 
     @Override
     public ScheduledExecutorService getLoadManagerExecutor() {
-        return answering(ScheduledExecutorService.class, (method, given) -> null);
+        return Stand.in(ScheduledExecutorService.class, (method, given) -> null);
     }
 
     @Override
@@ -175,7 +164,7 @@ final class Cluster extends Service {
 
     @Override
     public PulsarAdmin getAdminClient() {
-        Namespaces namespaces = answering(Namespaces.class, (method, given) -> {
+        Namespaces namespaces = Stand.in(Namespaces.class, (method, given) -> {
             if (!method.equals("unloadNamespaceBundle")) {
                 throw new UnsupportedOperationException(method);
             }
@@ -184,6 +173,6 @@ final class Cluster extends Service {
             manager.setNamespaceBundleAffinity(bundle, (String) given[2]);
             return null;
         });
-        return answering(PulsarAdmin.class, (method, given) -> namespaces);
+        return Stand.in(PulsarAdmin.class, (method, given) -> namespaces);
     }
 }

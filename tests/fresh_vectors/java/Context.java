@@ -1,4 +1,3 @@
-import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -39,18 +38,16 @@ final class Context {
 
     @SuppressWarnings("unchecked")
     static <T> LoadDataStore<T> store(Map<String, T> map, Set<String> hidden) {
-        return (LoadDataStore<T>) Proxy.newProxyInstance(
-                Context.class.getClassLoader(), new Class<?>[] {LoadDataStore.class},
-                (self, method, given) -> switch (method.getName()) {
-                    case "get" -> hidden.contains((String) given[0])
-                            ? Optional.empty() : Optional.ofNullable(map.get((String) given[0]));
-                    case "forEach" -> {
-                        map.forEach((BiConsumer<String, T>) given[0]);
-                        yield null;
-                    }
-                    case "entrySet" -> map.entrySet();
-                    case "size" -> map.size();
-                    default -> throw new UnsupportedOperationException(method.getName());
-                });
+        return (LoadDataStore<T>) Stand.in(LoadDataStore.class, (method, given) -> switch (method) {
+            case "get" -> hidden.contains((String) given[0])
+                    ? Optional.empty() : Optional.ofNullable(map.get((String) given[0]));
+            case "forEach" -> {
+                map.forEach((BiConsumer<String, T>) given[0]);
+                yield null;
+            }
+            case "entrySet" -> map.entrySet();
+            case "size" -> map.size();
+            default -> throw new UnsupportedOperationException(method);
+        });
     }
 }

@@ -31,7 +31,7 @@ final class TransferPolicies {
         Json.set(shedder, "isolationPoliciesHelper", isolated);
         Json.set(shedder, "antiAffinityGroupPolicyHelper", grouped);
         Json.set(shedder, "brokerFilterPipeline", List.of(new Blocking(policies.get("blocked"))));
-        Json.set(shedder, "channel", Cluster.answering(ServiceUnitStateChannel.class,
+        Json.set(shedder, "channel", Stand.in(ServiceUnitStateChannel.class,
                 (method, given) -> !notOwned.contains(List.of((String) given[0], (String) given[1]))));
     }
 

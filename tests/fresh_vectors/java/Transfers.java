@@ -1,7 +1,6 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -63,14 +62,12 @@ final class Transfers {
             }
             Map<String, BrokerLookupData> available = new HashMap<>();
             Json.texts(step.get("available")).forEach(name -> available.put(name, null));
-            var registry = (BrokerRegistry) Proxy.newProxyInstance(
-                    Transfers.class.getClassLoader(), new Class<?>[] {BrokerRegistry.class},
-                    (self, method, given) -> switch (method.getName()) {
-                        case "getAvailableBrokerLookupDataAsync" -> CompletableFuture.completedFuture(available);
-                        case "getAvailableBrokersAsync" ->
-                                CompletableFuture.completedFuture(new ArrayList<>(available.keySet()));
-                        default -> throw new UnsupportedOperationException(method.getName());
-                    });
+            BrokerRegistry registry = Stand.in(BrokerRegistry.class, (method, given) -> switch (method) {
+                case "getAvailableBrokerLookupDataAsync" -> CompletableFuture.completedFuture(available);
+                case "getAvailableBrokersAsync" ->
+                        CompletableFuture.completedFuture(new ArrayList<>(available.keySet()));
+                default -> throw new UnsupportedOperationException(method);
+            });
             var context = Context.of(
                     settings, Context.store(loads, hidden), Context.store(tops, Set.of()), registry);
             var before = breakdown(counter);

@@ -284,13 +284,13 @@ def test_rows_of_a_trace_that_are_no_events_are_reported_with_their_lines(run: R
 
 
 def test_a_column_that_may_be_the_count_and_is_not_read_is_reported(run: Run, tmp_path: Path) -> None:
-    for name, header, result in (
+    for name, header, problems in (
         ("n.csv", b"key,n", 1),
         ("count.csv", b"key,count", 0),
         ("both.csv", b"key,count,n", 0),
     ):
         (tmp_path / name).write_bytes(header + b"\na" + b",5" * header.count(b",") + b"\n")
-        assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == result
+        assert run("keys", "--consumers", "a", "--keys", name, "--json").err.count(f"{name}:1:") == problems
 
 
 def test_a_trace_of_several_subscriptions_is_refused(run: Run, tmp_path: Path) -> None:

@@ -95,9 +95,9 @@ def test_good_lines_of_a_key_file_are_kept_and_the_others_reported_with_their_pl
     ran = run("plan", "--nodes", "4", "--to", "5", "--keys", "keys.txt", "--json")
     assert ran.code == 0
     assert json.loads(ran.out)["known_keys"] == 4  # a, b, the empty key, 00ff
-    for line, result in ((4, "hexadecimal"), (5, "hex:fffe"), (6, "tab")):
+    for line, advice in ((4, "hexadecimal"), (5, "hex:fffe"), (6, "tab")):
         assert f"keys.txt:{line}: " in ran.err
-        assert result in ran.err
+        assert advice in ran.err
 
 
 def test_a_million_keys_are_taken(run: Run, tmp_path: Path) -> None:

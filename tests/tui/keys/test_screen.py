@@ -113,7 +113,7 @@ def test_a_names_the_field_of_ranges_that_cannot_be() -> None:
 
     async def story(pilot: Pilot[int]) -> None:
         await pilot.press("a", "tab")
-        for typed, result in (
+        for typed, refusal in (
             ("nonsense", "'nonsense' is not a range"),
             ("0-10", "worker-0"),
             ("", "must not be empty"),
@@ -121,7 +121,7 @@ def test_a_names_the_field_of_ranges_that_cannot_be() -> None:
             await pilot.press("ctrl+u", *typed, "enter")
             await pilot.pause()
             assert isinstance(app.screen, AddKeyConsumerScreen), typed
-            assert result in str(app.screen.query_one(".dialog--error", Label).render()), typed
+            assert refusal in str(app.screen.query_one(".dialog--error", Label).render()), typed
             assert app.focused is not None and app.focused.id == "ranges"
             assert app.focused.value == typed
         await pilot.press("ctrl+u", *"32768-32800, 33000-33001", "enter")

@@ -120,22 +120,16 @@ def _pairs(label: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
 def handover_lines(rows: Sequence[HandoverRow], noun: str, top: int) -> Iterator[str]:
     """What changes hands, a line each: name, from, to, traffic, unacknowledged messages, and remarks."""
     messages = "msg/s" if noun != SLOT else "messages"
-    counted_unacked = noun != SLOT and any(row.unacked for row in rows[:top])
-    heading = (
-        "topic" if noun != SLOT else "known key",
-        "from",
-        "to",
-        messages,
-        "unacked" if counted_unacked else "",
-        "",
-    )
+    has_unacked = noun != SLOT and any(row.unacked for row in rows[:top])
+    subject = "topic" if noun != SLOT else "known key"
+    heading = (subject, "from", "to", messages, "unacked" if has_unacked else "", "")
     cells = [
         (
             f"  {short_topic(row.name)}",
             NOBODY if row.before is None else safe_name(row.before),
             NOBODY if row.after is None else safe_name(row.after),
             quantity(row.msgs_per_sec),
-            f"{row.unacked:,}" if counted_unacked else "",
+            f"{row.unacked:,}" if has_unacked else "",
             _remark(row),
         )
         for row in rows[:top]
