@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from engine.errors import Problem
 from pipeline.batches import codes_of
 from pipeline.blocks import accounts_in, joined, opened, plain, received
-from pipeline.jobs.import_reading import BOUNDARY_LISTS, BY_TOPIC, FEW, NAMED_BUNDLES, RANK, ReadAccount
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, RANK, ReadAccount
 from pipeline.reading.rows import SUPERSEDED, Row, namespace_of, quarantine_row
+from pipeline.reading.topic_columns import BY_TOPIC, FEW
 from pipeline.schemas import (
     ANSWERS,
     BROKERS,

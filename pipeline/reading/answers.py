@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_load_report
 from engine.admin.measured_loads import METRICS, decode_usage, dump_and_broker, moment_of_dump
@@ -66,14 +68,13 @@ class FileContext:
     with_metrics: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of reading one file. ``namespaces`` are those its content names."""
+class Outcome(msgspec.Struct):
+    """What became of one file. ``namespaces`` are those its content names."""
 
     kind: str
     outcome: str
     size_bytes: int
-    namespaces: frozenset[str] = frozenset()
+    namespaces: list[str] = []
 
 
 def take_file(
@@ -108,11 +109,10 @@ def take_file(
     elif kind in _RULES_OF_SHEDDING or _rules_ownership(name, data) or _goes_with_metrics(kind, request, context):
         rows.load_answers.append(("", data, name))
         rows.answer_bytes += len(data)
-    namespaces = _namespaces_since(rows, before) | rows.namespaces
-    rows.namespaces = set()
+    namespaces = _namespaces_since(rows, before)
     if outcome != WAITING:
         keep_answer(rows, kind, data, name, request, about=context.about, named=namespaces)
-    return Outcome(kind.value, outcome, len(data), namespaces)
+    return Outcome(kind.value, outcome, len(data), sorted(namespaces))
 
 
 def _rules_ownership(name: str, data: bytes) -> bool:
@@ -175,7 +175,7 @@ def _take_members(rows: Rows, data: bytes, name: str, context: FileContext) -> s
     for member, raw in members.items():
         if kinds[member] not in _NAMELESS:
             _take(rows, kinds[member], bytes(raw), f"{name}: {member}", context)
-    naming = Naming(context.requests, [*rows.topic_names(), *(str(row[0]) for row in rows.listed)])
+    naming = Naming(context.requests, [*(topic.name for topic in rows.topics), *(row[0] for row in rows.listed)])
     for member, raw in members.items():
         if kinds[member] in _NAMELESS:
             _take_named_member(
@@ -329,7 +329,7 @@ def _take_load_manager(rows: Rows, kind: AnswerKind, data: bytes, name: str) -> 
         rows.settings.append((LOAD_MANAGER, class_name, name))
 
 
-def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> frozenset[str]:
+def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> set[str]:
     topics, listed, reports = before
-    namespaces = {str(row[2]) for row in rows.topics[topics:]} | {str(row[2]) for row in rows.listed[listed:]}
-    return frozenset(namespaces | {str(row[1]) for row in rows.bundle_reports[reports:]})
+    namespaces = {topic.namespace for topic in rows.topics[topics:]} | {row[2] for row in rows.listed[listed:]}
+    return namespaces | {row[1] for row in rows.bundle_reports[reports:]}
