@@ -31,7 +31,6 @@ from pipeline.transforms.units import NOW, UNITS_TOGETHER, FleetUnits, SlotSums
 from pipeline.writing import Draft
 
 Values = NDArray[Any]
-_UNITS_TOGETHER: Final = 8 * UNITS_TOGETHER
 _READ: Final = ("namespace", "subscription", "group", "start", "end", "names", "new_names")
 
 
@@ -72,7 +71,7 @@ def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals)
     parts = Parts(draft.folder, draft.stamp, 0)
     with pq.ParquetFile(for_arrow(fleet.file)) as parquet:
         batches = parquet.iter_batches(UNITS_TOGETHER, columns=list(_READ))
-        for units in whole_groups(batches, ("namespace", "subscription"), rows_together=_UNITS_TOGETHER):
+        for units in whole_groups(batches, ("namespace", "subscription"), rows_together=UNITS_TOGETHER):
             names = units["names" if units["new_names"].null_count else "new_names"].combine_chunks()
             flag = np.array([fleet.rules[group][1] for group in units["group"].to_pylist()])
             loads = Loads(units["namespace"].combine_chunks(), units["subscription"].combine_chunks(), names, flag)

@@ -38,7 +38,6 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     for module in (units, subscriptions, assign_loads):
         monkeypatch.setattr(module, "UNITS_TOGETHER", 3)
-    monkeypatch.setattr(assign_loads, "_UNITS_TOGETHER", 3)
     monkeypatch.setattr(assign_loads, "Loads", Counted)
     monkeypatch.setattr(assign_units, "FleetUnits", partial(FleetUnits, most_units=2, most_sums=20))
     yield rows
