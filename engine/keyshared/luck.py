@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import accumulate
 from typing import Final
 
 from engine.keyshared.chance import Spread, binomial_at_least, binomial_quantiles, equal_shares, expected_spread
@@ -72,8 +71,8 @@ class Luck:
     thrown at random. ``probability_by_shares``: if the selector's own shares are. ``probability_of_messages``: of the
     busiest consumer's messages, if shares are equal and all keys carry alike.
 
-    ``hottest_share`` is the part of all messages that ``hottest_key`` carries, ``keys_for_half`` how few keys carry
-    half of them. ``misplaced`` are keys served by another consumer than the one that has their slot.
+    ``hottest_share`` is the part of all messages that ``hottest_key`` carries. ``misplaced`` are keys served by another
+    consumer than the one that has their slot.
     """
 
     verdict: Verdict
@@ -90,7 +89,6 @@ class Luck:
     probability_of_messages: float
     hottest_key: bytes | None
     hottest_share: float
-    keys_for_half: int
     misplaced: tuple[bytes, ...]
 
     @property
@@ -145,15 +143,22 @@ def luck_of(
     """
     assert min(keys_with_counts.values(), default=0) >= 0, "a key carries no negative number of messages"
     placement = place(selector, keys_with_counts, received or {})
+    served = _served(selector, keys_with_counts, received or {}) if placement.ownerless else keys_with_counts
+    hottest = max(served, key=served.__getitem__, default=None)
+    weights = Weights(len(served), sum(served.values()), served[hottest] if hottest is not None else 0)
+    return luck_of_placement(selector, placement, weights, hottest, exact=exact)
+
+
+def luck_of_placement(
+    selector: Selector, placement: Placement, weights: Weights, hottest_key: bytes | None, *, exact: bool | None = None
+) -> Luck:
+    """Judge a placement, as ``luck_of``; sums are enough, so the keys of a trace may be folded."""
     equal = equal_shares(len(placement.ids)) if placement.ids else ()
     by_chance = expected_spread(sum(placement.keys), equal, exact=exact) if equal else None
     low, median, high = (
         (by_chance.quantile(level) for level in (LIKELY_BETWEEN[0], 0.5, LIKELY_BETWEEN[1])) if by_chance else (0, 0, 0)
     )
     odds = odds_of(placement)
-    served = _served(selector, keys_with_counts, received or {}) if placement.ownerless else keys_with_counts
-    carried = sorted(served.values(), reverse=True)
-    weights = Weights(len(carried), sum(carried), carried[0] if carried else 0)
     return Luck(
         verdict=verdict_of(selector, placement, odds, weights),
         consumers=consumers_of(placement),
@@ -167,9 +172,8 @@ def luck_of(
         probability=odds.equal,
         probability_by_shares=odds.by_shares,
         probability_of_messages=odds.messages,
-        hottest_key=max(served, key=served.__getitem__, default=None),
+        hottest_key=hottest_key,
         hottest_share=weights.hottest_share,
-        keys_for_half=_keys_for_half(carried),
         misplaced=placement.misplaced,
     )
 
@@ -259,13 +263,8 @@ def _of_messages(placement: Placement) -> float:
     return min(1.0, 2 * number * binomial_at_least(total, 1 / number, int(in_keys + 1e-9)))
 
 
-def _keys_for_half(carried: Sequence[float]) -> int:
-    half = sum(carried) / 2
-    return sum(before < half for before in accumulate(carried, initial=0.0)) if half else 0
-
-
 def verdict_of(selector: Selector, placement: Placement, odds: Odds, weights: Weights) -> Verdict:
-    """What explains a placement, in the order of ``luck_of``; sums are enough, so folded traces work too."""
+    """What explains a placement, in the order of ``luck_of``."""
     if placement.misplaced:
         return Verdict.DEFECT
     if len(placement.ids) < 2:

@@ -209,16 +209,35 @@ def place(selector: Selector, counts: Mapping[bytes, float], received: Mapping[b
     wrong = strangers | (receivers != rightful)
     served = receivers != _NOBODY
     messages = np.fromiter(counts.values(), np.float64, len(keys))
-    sizes = [sum(piece.count for piece in owned[number]) for number in ids]
-    whole = sum(sizes)
     return Placement(
         ids=ids,
-        shares=tuple(size / whole if whole else 0.0 for size in sizes),
+        shares=_shares(owned),
         keys=tuple(np.bincount(receivers[served], minlength=len(ids)).tolist()),
         messages=tuple(np.bincount(receivers[served], messages[served], len(ids)).tolist()),
         ownerless=int((~served & ~strangers).sum()),
         misplaced=tuple(keys[at] for at in np.flatnonzero(wrong).tolist()),
     )
+
+
+def placement_of_sums(
+    selector: Selector, keys: NDArray[np.float64], messages: NDArray[np.float64], ownerless: int
+) -> Placement:
+    """A placement whose keys and messages were summed by consumer, (c,) in join order, where the selector puts them."""
+    owned = slots_by_consumer(selector)
+    return Placement(
+        ids=tuple(owned),
+        shares=_shares(owned),
+        keys=tuple(keys.astype(np.int64).tolist()),
+        messages=tuple(messages.tolist()),
+        ownerless=ownerless,
+        misplaced=(),
+    )
+
+
+def _shares(owned: Mapping[int, tuple[OwnedSlots, ...]]) -> tuple[float, ...]:
+    sizes = [sum(piece.count for piece in pieces) for pieces in owned.values()]
+    whole = sum(sizes)
+    return tuple(size / whole if whole else 0.0 for size in sizes)
 
 
 def _or_nobody(owner: int | None) -> int:

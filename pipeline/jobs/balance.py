@@ -40,7 +40,7 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import load, need_tables, rows_of
-from pipeline.writing import Draft, move_part, replacing, write_json, write_part
+from pipeline.writing import Draft, move_part, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -130,9 +130,7 @@ def _of_import(options: JobOptions) -> JobOptions:
 def _keep_what_was_set_aside(imported: Place, draft: Draft) -> None:
     """Add to the quarantine what the import, whose tables are not kept, lost as a whole: damaged files and loads."""
     whole = [("table", "in", [BROKERS.name, FILES.name]), ("rows", ">", 0)]
-    rows = list(rows_of(imported / QUARANTINE.name, *QUARANTINE.names, filters=whole))
-    table = BALANCE_QUARANTINE
-    write_part(table, draft.table(table), [table.columns_of(rows)], stamp=draft.stamp)
+    draft.write(BALANCE_QUARANTINE, rows_of(imported / QUARANTINE.name, *QUARANTINE.names, filters=whole))
 
 
 def _forecast(

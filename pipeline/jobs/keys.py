@@ -21,8 +21,8 @@ from engine.keyshared.model import Consumer
 from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.blocks import BLOCKS, WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
-from pipeline.jobs.keys_judging import Judge, JudgeAccount, JudgeWork, ModeAccount
-from pipeline.jobs.keys_tasks import LISTS, FoldTraces, ReadTraces, SendLists, Spaces
+from pipeline.jobs.keys_folding import LISTS, FoldTraces, ReadTraces, SendLists, Spaces
+from pipeline.jobs.keys_judging import Judge, JudgeAccount, ModeAccount
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import has_table
@@ -169,8 +169,8 @@ class _Keys:
         accounts: list[JudgeAccount] = []
         if blocks:
             rows = reduce(type(blocks[0]).unionByName, blocks).repartition(judging.count, "part")
-            judge = Judge(asked.policies, asked.settings, asked.behaviour, functions)
-            accounts = write_by_engine(rows, self.draft, JudgeWork(judge, asked.given, asked.top), JudgeAccount)
+            judge = Judge(asked.policies, asked.settings, asked.behaviour, functions, asked.given, asked.top)
+            accounts = write_by_engine(rows, self.draft, judge, JudgeAccount)
         self._take(accounts, len(shares))
         write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine, self.draft.stamp)
         self.draft.fill(*_WRITTEN)
@@ -203,7 +203,7 @@ class _Keys:
         assert account["good"] == account["folded_rows"], f"rows were lost between reading and folding: {account}"
         for judged in accounts:
             for policy, mode in judged.modes.items():
-                self.modes.setdefault(policy, ModeAccount()).add(mode.worst, mode.verdicts)
+                self.modes.setdefault(policy, ModeAccount()).add(mode)
 
 
 def _summary(this: _Keys, pieces: Sequence[TracePiece]) -> dict[str, object]:

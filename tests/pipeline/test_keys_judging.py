@@ -11,14 +11,14 @@ import pytest
 
 from engine.config import CURRENT, BrokerSettings
 from engine.hashing import murmur3_32
+from engine.keyshared.folded import FoldedKeys, HotKey, luck_of_folded
 from engine.keyshared.luck import luck_of
 from engine.keyshared.model import Consumer
 from engine.keyshared.policies import KeyPolicy, selector_of, slot_space
-from pipeline.jobs.keys_judging import Folded, HotKey, Judge
+from pipeline.jobs.keys_judging import load_rows, spread_row
 from pipeline.schemas import KEY_LOADS, KEY_SPREADS
 
 SETTINGS = BrokerSettings()
-SPACE = "t/n\nsub"
 GAPPED = (
     Consumer(0, "a", ((0, 9_999), (20_000, 29_999))),
     Consumer(1, "b", ((10_000, 14_999),)),
@@ -26,7 +26,7 @@ GAPPED = (
 )
 
 
-def folded(counts: dict[bytes, int], policy: KeyPolicy) -> Folded:
+def folded(counts: dict[bytes, int], policy: KeyPolicy) -> FoldedKeys:
     """The keys as the tasks fold them, slot by slot."""
     function = slot_space(policy, SETTINGS, CURRENT)
     keys: Counter[int] = Counter()
@@ -36,19 +36,20 @@ def folded(counts: dict[bytes, int], policy: KeyPolicy) -> Folded:
         msgs[function.slot_of_key(key)] += count
     slots = sorted(keys)
     number, carried = ([each[slot] for slot in slots] for each in (keys, msgs))
-    return Folded(*(np.array(each, dtype=np.int64) for each in (slots, number, number, carried)))
+    return FoldedKeys(*(np.array(each, dtype=np.int64) for each in (slots, number, number, carried)))
 
 
 def judged(
     counts: dict[bytes, int], policy: KeyPolicy, consumers: tuple[Consumer, ...]
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     hottest = sorted(counts, key=lambda key: (-counts[key], key))[:20]
-    judge = Judge((policy,), SETTINGS, CURRENT, (slot_space(policy, SETTINGS, CURRENT),), exact=True)
     hot = [HotKey(key, murmur3_32(key), counts[key]) for key in hottest]
-    loads, spreads, refused = judge.space_rows(SPACE, {0: folded(counts, policy)}, hot, consumers)
-    assert not refused
-    (spread,) = (dict(zip(KEY_SPREADS.names, row, strict=True)) for row in spreads)
-    return [dict(zip(KEY_LOADS.names, row, strict=True)) for row in loads], spread
+    selector = selector_of(policy, consumers, SETTINGS, CURRENT)
+    assert selector is not None and not isinstance(selector, str)
+    luck = luck_of_folded(selector, folded(counts, policy), hot, exact=True)
+    names = [consumer.name for consumer in consumers]
+    spread = dict(zip(KEY_SPREADS.names[3:], spread_row(luck, sum(counts.values())), strict=True))
+    return [dict(zip(KEY_LOADS.names[3:], row, strict=True)) for row in load_rows(names, luck)], spread
 
 
 @pytest.mark.parametrize("policy", KeyPolicy, ids=lambda each: each.value)

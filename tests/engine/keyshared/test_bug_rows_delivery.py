@@ -137,7 +137,6 @@ def test_K21_skewed_keys_take_longer_than_ideal_and_leave_consumers_idle() -> No
     assert all(each.best_time_over_ideal <= each.time_over_ideal for each in skewed)
     assert skewed[2].best_time_over_ideal == pytest.approx(30 * skewed[2].hottest_share)
     assert even.idle_time_share < 0.2 < 0.3 < skewed[0].idle_time_share < skewed[2].idle_time_share
-    assert skewed[2].keys_for_half < 400 < even.keys_for_half == 3_000
 
 
 def held_by_delays(order: OrderRule) -> DeliveryState:

@@ -91,7 +91,7 @@ def test_one_key_that_outweighs_a_fair_part_is_hot_wherever_it_falls() -> None:
     selector = ring(["a", "b", "c", "d"])
     luck = luck_of(selector, alike(100) | {KEYS[7]: 100})
     assert luck.verdict is Verdict.HOT_KEY
-    assert (luck.hottest_key, round(luck.hottest_share, 4), luck.keys_for_half) == (KEYS[7], round(100 / 199, 4), 1)
+    assert (luck.hottest_key, round(luck.hottest_share, 4)) == (KEYS[7], round(100 / 199, 4))
     assert luck_of(selector, {KEYS[0]: 5}).verdict is Verdict.HOT_KEY
     assert luck_of(selector, {KEYS[0]: 5, KEYS[1]: 5}).verdict is Verdict.CHANCE
     assert luck_of(ring(["a"]), {KEYS[0]: 5}).verdict is Verdict.CHANCE
@@ -212,13 +212,6 @@ def test_times_follow_from_the_messages_of_the_busiest_consumer() -> None:
     assert (luck_of(ring(), {}).busiest_keys, luck_of(ring(), {}).time_over_ideal) == (0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("counts", "few"), [((4, 3, 2, 1), 2), ((5, 3, 2), 1), ((1, 1, 1), 2), ((0, 7), 1), ((2, 2, 1, 1, 1, 1), 2)]
-)
-def test_how_few_keys_carry_half(counts: tuple[float, ...], few: int) -> None:
-    assert luck_of(halves(), two_halves(*counts)).keys_for_half == few
-
-
 def test_each_consumer_is_shown_with_what_its_share_gives() -> None:
     """Eight keys on a quarter and three quarters of the slots: the quantiles of two binomial distributions."""
     selector = sticky(sticky_selector(), ((0, 16_383),), ((16_384, 65_535),))
@@ -297,7 +290,7 @@ def test_without_consumers_or_keys_or_messages_nothing_is_uneven() -> None:
     assert (nobody.verdict, nobody.by_chance, nobody.ownerless_keys) == (Verdict.CHANCE, None, 5)
     for counts in ({}, dict.fromkeys(KEYS[:8], 0.0)):
         luck: Luck = luck_of(three_of_auto_split(), counts)
-        assert (luck.verdict, luck.hottest_share, luck.keys_for_half) == (Verdict.CHANCE, 0.0, 0)
+        assert (luck.verdict, luck.hottest_share) == (Verdict.CHANCE, 0.0)
     out = sticky(sticky_selector(), ((0, 0),), ((70_000, 70_001),))
     assert luck_of(out, alike(5)).ownerless_keys == 5
 
