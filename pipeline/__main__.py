@@ -11,13 +11,11 @@ from engine.errors import InputError, RingsideError
 from engine.text import visible
 from engine.views.fleet.conditions import Figures, conditions_of, failures_of, figures_of_result, figures_of_summary
 from engine.views.fleet.summary import FILE_NAME, read_summary
-from pipeline.jobs import LOCAL, MODULES, job_called
-from pipeline.jobs.options import SPARK, check_options
-from pipeline.jobs.result import JobOptions, JobResult
+from pipeline.jobs import MODULES
+from pipeline.jobs.result import JobResult
 from pipeline.manifests import document_of
-from pipeline.progress import NowAndThen, watching_tasks
-from pipeline.session import open_session
-from pipeline.storage import check_place, is_small, place_for
+from pipeline.progress import NowAndThen
+from pipeline.running import run_alone
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,9 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = dict(text.split("=", 1) for text in asked.set)
     try:
         conditions = conditions_of(asked.job, asked.fail_on or (["error"] if asked.job == "lint" else []))
-        for text in (asked.source, asked.target):
-            check_place(text, local=asked.job in LOCAL)
-        result = _done(asked.job, asked.source, asked.target, asked.master, settings)
+        result = run_alone(
+            asked.job, asked.source, asked.target, settings,
+            master=asked.master, say=_to_stderr, show=NowAndThen(_to_stderr),
+        )  # fmt: skip
         sys.stdout.write(json.dumps(result.summary, indent=1, sort_keys=True, default=list) + "\n")
         sys.stdout.flush()
         failures = failures_of(_figures(result), conditions)
@@ -59,16 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-
-
-def _done(job: str, source: str, target: str, master: str | None, settings: dict[str, str]) -> JobResult:
-    check_options(job, settings)
-    own = {key: value for key, value in settings.items() if not key.startswith(SPARK)}
-    of_spark = {key: settings[key] for key in settings.keys() - own.keys()}
-    with open_session(master, of_spark, small=job not in LOCAL and is_small(source)) as spark:
-        places = place_for(spark, source), place_for(spark, target)
-        with watching_tasks(spark, NowAndThen(_to_stderr)) as watch:
-            return job_called(job)(spark, *places, JobOptions(own, _to_stderr, watch=watch))
 
 
 def _figures(result: JobResult) -> Figures:

@@ -56,14 +56,6 @@ def failure_of(job: str, story: str) -> Exception:
     return _failed(job, _known(story) or raised or _innermost(lines))
 
 
-def interrupt_behind(fault: BaseException) -> BaseException | None:
-    """The KeyboardInterrupt or SystemExit behind a fault, if any: unwinding a call to Java often raises another one."""
-    seen: BaseException | None = fault
-    while isinstance(seen, Exception):
-        seen = seen.__cause__ or seen.__context__
-    return seen
-
-
 def start_failure(story: str) -> str:
     """Why no session could be opened.
 

@@ -12,15 +12,15 @@ import signal
 import sys
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from engine.errors import InputError, RingsideError
-from pipeline.failures import interrupt_behind, start_failure
+from pipeline.failures import start_failure
 from pipeline.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -32,17 +32,28 @@ INSTALL_HINT: Final = (
 )
 _LOOPBACK: Final = "127.0.0.1"
 _PATIENCE_SEC: Final = 20
-_LOG_SETTINGS: Final = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = console
-appender.console.type = Console
-appender.console.name = console
-appender.console.target = SYSTEM_ERR
-appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %p %c{1}: %m%n%ex
-logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
-logger.repl.level = error
-"""
+SQL_SETTINGS: Final = {
+    "spark.app.name": "ringside",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Spark's own default is a deprecated form, which other tools read as a time without a zone.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Spark sizes a Parquet table by its compressed bytes: with its default of 10 MB it would hand five million rows
+    # to every task, which do not fit into memory.
+    "spark.sql.autoBroadcastJoinThreshold": "1m",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""The settings of every session that is opened here."""
+SMALL_INPUT: Final = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Run plans as they are: compiling or optimizing them takes longer than a few thousand rows."""
+_SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that compiles lightly and collects with one thread: more does not pay off in a short run."""
 
 
 @contextmanager
@@ -68,23 +79,31 @@ def open_session(
     if active is not None:
         yield active
         return
-    with signals_as_exceptions(), _silent_py4j(), temporary_folder() as folder:
+    signals: list[int] = []
+
+    def leave(number: int, _: object) -> None:
+        signals.append(number)
+        # For no other exception Py4J closes the connection on which a call was interrupted.
+        raise KeyboardInterrupt
+
+    with _silent_py4j(), temporary_folder() as folder:
         spark = None
         try:
-            spark = _started(master, settings or {}, folder, cores, small=small)
-            # PySpark's own handler calls the JVM during another call, which ends in pages of errors.
-            with _handling({signal.SIGINT: signal.default_int_handler}):
-                yield spark
-        except BaseException as fault:
-            behind = interrupt_behind(fault)
-            if behind is not None or spark is None:
+            with handling_signals(leave):
+                spark = _started(master, settings or {}, folder, cores, small=small)
+                # PySpark's own handler calls the JVM during another call, which ends in pages of errors.
+                with handling_signals(leave):
+                    yield spark
+        except BaseException:
+            if signals or spark is None:
                 # A JVM with busy tasks would answer only after them; everything it leaves is removed here.
                 _kill_java()
-            if behind is None or behind is fault:
+            if not signals:
                 raise
-            raise behind from None
+            # Unwinding an interrupted call often raises another exception.
+            raise KeyboardInterrupt if signals[0] == signal.SIGINT else SystemExit(128 + signals[0]) from None
         finally:
-            with _handling(dict.fromkeys((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), _kill_java)):
+            with handling_signals(_kill_java):
                 _stop(spark)
 
 
@@ -98,25 +117,24 @@ def _started(
     own_python = "PYSPARK_PYTHON" not in os.environ
     # Without it workers run the first python3 on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # The JVM that only builds the command line of the other one.
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _SHORT_LIVED)
     remote = urlsplit(master or "").scheme == "sc" or "SPARK_REMOTE" in os.environ
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    ours = _sql_settings()
-    if not (remote or submitted):
-        master = master or (f"local[{cores or '*'}]")
-        ours |= session_settings(master, folder, small=small)
-    builder = SparkSession.builder.config(map={**ours, **settings})
-    if master is not None:
-        builder = builder.remote(master) if remote else builder.master(master)
-    local = own_python and not (remote or submitted) and _is_local(master)
-    try:
-        with _stderr_to(folder / "jvm.log"), _installed_pyspark(folder) if local else nullcontext():
+    ours = SQL_SETTINGS
+    with ExitStack() as starting:
+        if not remote and "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has started a JVM
+            master = master or f"local[{cores or '*'}]"
+            ours = session_settings(master, folder, small=small)
+            starting.enter_context(_discarded_stderr())
+            if own_python and _is_local(master):
+                starting.enter_context(_home_without_archive(folder))
+        builder = SparkSession.builder.config(map={**ours, **settings})
+        if master is not None:
+            builder = builder.remote(master) if remote else builder.master(master)
+        try:
             spark: SparkSession = builder.getOrCreate()
-    except PySparkRuntimeError as fault:
-        raise RingsideError(f"Spark did not start: {start_failure(str(fault))}; {INSTALL_HINT}") from fault
-    except (PySparkException, Py4JError) as fault:
-        raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
+        except PySparkRuntimeError as fault:
+            raise RingsideError(f"Spark did not start: {start_failure(str(fault))}; {INSTALL_HINT}") from fault
+        except (PySparkException, Py4JError) as fault:
+            raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
     if not _is_local(spark.conf.get("spark.master", "")):
         spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
     return spark
@@ -127,22 +145,21 @@ def _is_local(master: str | None) -> bool:
 
 
 @contextmanager
-def _installed_pyspark(folder: Path) -> Iterator[None]:
+def _home_without_archive(folder: Path) -> Iterator[None]:
     """Let the workers of a JVM that is started inside import the installed pyspark.
 
     Spark puts the archive of its own home in front of it, from which each of seven processes compiles it anew, which
-    takes 0.4 s. So the home is one without that archive, unless the user has named one.
+    takes 1.5 s of CPU. So the home is one without that archive, unless the user has named one.
     """
     if "SPARK_HOME" in os.environ:
         yield
         return
-    from pyspark.find_spark_home import _find_spark_home  # noqa: PLC0415
+    import pyspark  # noqa: PLC0415
 
     home = folder / "spark-home"
     home.mkdir()
-    for path in Path(_find_spark_home()).iterdir():
-        if path.name in ("bin", "conf", "jars", "sbin"):
-            (home / path.name).symlink_to(path)
+    for name in ("bin", "jars", "sbin"):
+        (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
     os.environ["SPARK_HOME"] = str(home)
     try:
         yield
@@ -152,7 +169,7 @@ def _installed_pyspark(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _silent_py4j() -> Iterator[None]:
-    """Keep Py4J from logging errors that the caller reports anyway."""
+    """Keep Py4J from logging errors that the caller reports anyway: it does so on the root logger."""
     silent = logging.NullHandler()
     logging.getLogger().addHandler(silent)
     try:
@@ -162,12 +179,12 @@ def _silent_py4j() -> Iterator[None]:
 
 
 @contextmanager
-def _stderr_to(log: Path) -> Iterator[None]:
-    """Redirect the stderr of a JVM that is started inside to a file; failures are reported in one sentence."""
+def _discarded_stderr() -> Iterator[None]:
+    """Discard what a JVM that is started inside ever writes to stderr; failures are reported in one sentence."""
     before = os.dup(2)
     try:
-        with log.open("wb") as stream:
-            os.dup2(stream.fileno(), 2)
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123  a device
+            os.dup2(nowhere.fileno(), 2)
         yield
     finally:
         os.dup2(before, 2)
@@ -190,38 +207,11 @@ def need_pyspark() -> None:
         raise InputError(f"the fleet commands need Spark ({names}); {INSTALL_HINT}")
 
 
-def _sql_settings() -> dict[str, str]:
-    return {
-        "spark.app.name": "ringside",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-        "spark.sql.parquet.compression.codec": "zstd",
-        # Spark's own default is a deprecated form, which other tools read as a time without a zone.
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # Spark sizes a Parquet table by its compressed bytes: with its default of 10 MB it would hand five million rows
-        # to every task, which do not fit into memory.
-        "spark.sql.autoBroadcastJoinThreshold": "1m",
-        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
-    }
-
-
-_SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that compiles lightly and collects with one thread: more does not pay off in a short run."""
-SMALL_INPUT: Final = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Run plans as they are: compiling or optimizing them takes longer than a few thousand rows."""
-
-
 def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[str, str]:
     """The settings of a driver we start ourselves; ``folder`` takes everything Spark writes beside its results."""
-    quiet = folder / "log4j2.properties"
-    quiet.write_text(_LOG_SETTINGS)
-    java = f"-XX:-UsePerfData -Djava.io.tmpdir={folder} -Dlog4j2.configurationFile=file:{quiet}"
+    java = f"-XX:-UsePerfData -Djava.io.tmpdir={folder}"
     settings = {
+        **SQL_SETTINGS,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
@@ -234,21 +224,13 @@ def session_settings(master: str, folder: Path, *, small: bool = False) -> dict[
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
         "spark.hadoop.fs.azure.data.blocks.buffer": "bytebuffer",
     }
-    if stays_on_this_machine(master):
+    # These masters need no other address than loopback.
+    if master.startswith("local") or urlsplit(master).hostname in (_LOOPBACK, "localhost", "::1"):
         settings |= {"spark.driver.bindAddress": _LOOPBACK, "spark.driver.host": _LOOPBACK}
         settings |= {"spark.sql.shuffle.partitions": str(max(4, 2 * (os.cpu_count() or 1)))}
     if small:
         settings |= {**SMALL_INPUT, "spark.driver.extraJavaOptions": f"{java} {_SHORT_LIVED}"}
     return settings
-
-
-def stays_on_this_machine(master: str) -> bool:
-    """Whether a master URL needs no other address than loopback.
-
-    >>> [stays_on_this_machine(url) for url in ("local[2]", "spark://127.0.0.1:7077", "spark://big:7077", "yarn")]
-    [True, True, False, False]
-    """
-    return master.startswith("local") or urlsplit(master).hostname in (_LOOPBACK, "localhost", "::1")
 
 
 def zip_packages(folder: Path) -> Path:
@@ -257,12 +239,11 @@ def zip_packages(folder: Path) -> Path:
     Pure Python only: numpy, pyarrow, pandas, mmh3, msgspec and sortedcontainers must be installed there.
     """
     target = folder / "ringside.zip"
+    root = Path(__file__).resolve().parents[1]
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in SHIPPED_PACKAGES:
-            root = Path(__file__).resolve().parents[1] / package
-            for path in sorted(root.rglob("*")):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    archive.write(path, f"{package}/{path.relative_to(root).as_posix()}")
+        for path in sorted(path for package in SHIPPED_PACKAGES for path in (root / package).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, path.relative_to(root))
     return target
 
 
@@ -273,8 +254,7 @@ def _stop(spark: SparkSession | None) -> None:
     gateway: Any = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if spark is not None and (process is None or process.poll() is None):
-        with suppress(Exception), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Unable to cleanly shutdown Spark JVM process")
+        with suppress(Exception), warnings.catch_warnings(action="ignore"):
             spark.stop()
     if process is not None:
         with suppress(Exception):
@@ -296,34 +276,12 @@ def _kill_java(*_: object) -> None:
                     os.kill(int(child), signal.SIGKILL)
 
 
-class _Signalled(KeyboardInterrupt):
-    """A request to end. A KeyboardInterrupt, since only for those Py4J notices that a call was interrupted."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
 @contextmanager
-def signals_as_exceptions() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP unwind the stack, so that the JVM and the folder are not left behind."""
-
-    def leave(number: int, _: object) -> None:
-        raise _Signalled(number)
-
-    try:
-        with _handling(dict.fromkeys((signal.SIGTERM, signal.SIGHUP), leave)):
-            yield
-    except _Signalled as signalled:
-        raise SystemExit(128 + signalled.number) from None
-
-
-@contextmanager
-def _handling(handlers: Mapping[signal.Signals, Any]) -> Iterator[None]:
-    """Install handlers for the length of a ``with``; a signal that was ignored (nohup) stays ignored."""
+def handling_signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Handle the signals that ask this process to end; one that was ignored (nohup) stays ignored."""
     before: dict[int, Any] = {}
     with suppress(ValueError):  # not the main thread, which alone handles signals
-        for number, handler in handlers.items():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, handler)
     try:

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS_PER_GROUP: Final = 1 << 18
-_GROUP_LIMIT: Final = "parquet.block.row.count.limit"
+GROUP_LIMIT: Final = "parquet.block.row.count.limit"
 _ROWS_TOGETHER: Final = 1 << 16
 """Rows of the driver that are turned into columns at once."""
 _SUFFIX: Final = ".parquet"
-_FRESH: Final = re.compile(r"\..+\.new")
-"""A new link before it is renamed over the old one."""
+_FRESH: Final = ".link"
+"""A new link, in the folder of its run, before it is renamed over the old one."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +73,15 @@ class Draft:
 
     def write_frame(self, table: Table, rows: DataFrame) -> None:
         """Write a table with Spark, in the order of the rows, with as many rows in a group as other tables have."""
-        ready = self.stamp.on_frame(rows).write.mode("overwrite").option(_GROUP_LIMIT, ROWS_PER_GROUP)
+        ready = self.stamp.on_frame(rows).write.mode("overwrite").option(GROUP_LIMIT, ROWS_PER_GROUP)
         ready.parquet(str(self.table(table)))
         self.fill(table)
 
     def fill(self, *tables: Table) -> None:
         """Give tables without parts an empty one, so that readers find their columns."""
         for table in tables:
-            ensure_part(table, self.table(table), self.stamp)
+            if not any(self.table(table).glob(f"*{_SUFFIX}")):
+                self.write(table, [])
 
     def rows(self, *tables: Table) -> dict[str, int]:
         """How many rows were written of each table. Raises ``InputError`` where its columns are not as declared."""
@@ -212,14 +213,9 @@ def _sweep(target: Path, job: str) -> None:
     for path in (target / RUNS).glob(f"{job}-*"):
         if re.fullmatch(rf"{job}-\d+", path.name) and path.resolve() != kept:
             shutil.rmtree(path, ignore_errors=True)
-    for path in (*target.iterdir(), *(target / RUNS).glob(".*.new")):
-        if path.is_symlink() and (_FRESH.fullmatch(path.name) or not path.exists()) and _is_ours(path):
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-
-def _is_ours(link: Path) -> bool:
-    return link.parent.name == RUNS or os.readlink(link).startswith(f"{RUNS}/")  # noqa: PTH115  its text
+    for path in (path for path in target.iterdir() if path.is_symlink() and not path.exists()):
+        if os.readlink(path).startswith(f"{RUNS}/"):  # noqa: PTH115  the text of the link
+            path.unlink(missing_ok=True)
 
 
 def _put_into_place(target: Path, folder: Path, draft: Draft) -> None:
@@ -228,22 +224,18 @@ def _put_into_place(target: Path, folder: Path, draft: Draft) -> None:
         path = target / name
         if not path.is_symlink() and path.exists():
             raise RingsideError(f"{path} is in the way: it was not written by this program; move it elsewhere")
-    links = {target / name: f"{RUNS}/{draft.job}/{name}" for name in names}
-    for path, to in links.items():
-        if not path.exists():
-            _link(path, to)
-    _link(target / RUNS / draft.job, folder.name)
-    for path, to in links.items():  # tables that belonged to the result of another job until now
-        _link(path, to)
+
+    for name in (name for name in names if not (target / name).exists()):
+        _link(target / name, f"{RUNS}/{draft.job}/{name}", folder)
+    _link(target / RUNS / draft.job, folder.name, folder)
+    for name in names:  # tables that belonged to the result of another job until now
+        _link(target / name, f"{RUNS}/{draft.job}/{name}", folder)
 
 
-def _link(path: Path, to: str) -> None:
-    if path.is_symlink() and os.readlink(path) == to:  # noqa: PTH115  the text of the link, not where it ends
-        return
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(to)
-    fresh.replace(path)
+def _link(path: Path, to: str, folder: Path) -> None:
+    if not path.is_symlink() or os.readlink(path) != to:  # noqa: PTH115  the text of the link, not where it ends
+        (folder / _FRESH).symlink_to(to)
+        (folder / _FRESH).replace(path)
 
 
 def write_json(folder: Place, name: str, value: Mapping[str, object]) -> None:
@@ -269,13 +261,12 @@ class PartWriter:
         self._schema: Any = None
 
     def write(self, table: Any) -> None:
-        """Append a ``pyarrow.Table`` with the table's columns; texts may be dictionaries."""
-        if table.num_rows == 0:
-            return
+        """Append a ``pyarrow.Table`` with the table's columns, if need be without rows; texts may be dictionaries."""
         table = table if self._stamp is None else self._stamp.on(table)
         if self._schema is None:
             self._schema = _as_written(self.table, table.schema)
-            path, store = _where(self._path)
+            place = self._path
+            path, store = (place.path, place.store) if isinstance(place, StorePath) else (place, None)
             # Without Arrow's own schema a dictionary is read back as plain texts.
             self._writer = pq.ParquetWriter(
                 path, self._schema, filesystem=store, compression="zstd", store_schema=False,
@@ -285,7 +276,8 @@ class PartWriter:
                 ],
             )  # fmt: skip
         arrays = [_like(column, field.type) for column, field in zip(table.columns, self._schema, strict=True)]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
+        if table.num_rows:
+            self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
         self.rows += table.num_rows
 
     def close(self) -> str | None:
@@ -319,48 +311,20 @@ def _as_written(table: Table, given: Any) -> Any:
     )
 
 
-def write_part(table: Table, folder: Place, tables: Iterable[Any], number: int = 0, stamp: Stamp | None = None) -> None:
-    """Write ``pyarrow.Table``s as one more part of a table; parts are read in the order of their numbers."""
-    writer = PartWriter(table, folder, number, stamp)
+def write_rows(table: Table, folder: Place, rows: Iterable[tuple[object, ...]], stamp: Stamp | None = None) -> None:
+    """Write rows of the driver as one part, even an empty one, so that readers find its columns."""
+    writer = PartWriter(table, folder, 0, stamp)
+    waiting = iter(rows)
     try:
-        for columns in tables:
-            writer.write(columns)
+        writer.write(table.columns_of(list(islice(waiting, _ROWS_TOGETHER))))
+        while some := list(islice(waiting, _ROWS_TOGETHER)):
+            writer.write(table.columns_of(some))
         writer.close()
     except BaseException:
         writer.discard()
         raise
 
 
-def write_rows(table: Table, folder: Place, rows: Iterable[tuple[object, ...]], stamp: Stamp | None = None) -> None:
-    """Write a table in one part, even an empty one, so that readers find its columns."""
-    path, store = _where(folder / f"part-000000{_SUFFIX}")
-
-    def columns_of(some: list[tuple[object, ...]]) -> Any:
-        columns = table.columns_of(some)
-        return columns if stamp is None else stamp.on(columns)
-
-    waiting = iter(rows)
-    with pq.ParquetWriter(
-        path, columns_of([]).schema, filesystem=store, compression="zstd", store_schema=False
-    ) as writer:
-        while some := list(islice(waiting, _ROWS_TOGETHER)):
-            writer.write_table(columns_of(some))
-
-
-def _where(file: Place) -> tuple[Any, Any]:
-    """A file's path and file system, as pyarrow takes them."""
-    return (file.path, file.store) if isinstance(file, StorePath) else (file, None)
-
-
-def ensure_part(table: Table, folder: Place, stamp: Stamp | None = None) -> None:
-    """Give a table without parts an empty one, so that readers find its columns."""
-    if not any(folder.glob(f"*{_SUFFIX}")):
-        write_rows(table, folder, [], stamp)
-
-
 def move_part(part: Place, folder: Place) -> None:
-    """Move a part that this run wrote into the folder of its table."""
-    if isinstance(part, StorePath) and isinstance(folder, StorePath):
-        part.rename(folder / part.name)
-    else:
-        shutil.move(str(part), str(folder / part.name))
+    """Move a part that this run wrote into the folder of its table, which is in the same store."""
+    part.rename(folder / part.name)  # type: ignore[arg-type]

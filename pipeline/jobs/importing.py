@@ -29,7 +29,7 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import check_folder, counts_of, rows_of
-from pipeline.writing import Draft, replacing, write_json, write_part
+from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -165,7 +165,8 @@ def _topics(this: _Import, waiting: Iterable[tuple[FoundFile, AnswerKind]]) -> d
 
 def _quarantine(this: _Import, rows: list[Row]) -> None:
     """Write rows of the quarantine that the driver itself has."""
-    write_part(QUARANTINE, this.draft.table(QUARANTINE), [QUARANTINE.columns_of(rows)], stamp=this.draft.stamp)
+    if rows:
+        this.draft.write(QUARANTINE, rows)
 
 
 def _finish(this: _Import) -> Counter[str]:

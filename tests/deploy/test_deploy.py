@@ -87,13 +87,15 @@ def test_spark_application(monkeypatch: pytest.MonkeyPatch) -> None:
         _check_mounts(spec[role], spec["volumes"])
     started: list[tuple[str, str, str]] = []
 
-    def done(job: str, source: str, target: str, master: str | None, settings: dict[str, str]) -> JobResult:
+    def done(
+        job: str, source: str, target: str, settings: dict[str, str], *, master: str | None, **_: object
+    ) -> JobResult:
         assert master is None
         check_options(job, settings)
         started.append((job, source, target))
         return JobResult(job, {"jobs": {}})
 
-    monkeypatch.setattr(entry, "_done", done)
+    monkeypatch.setattr(entry, "run_alone", done)
     assert entry.main(spec["arguments"]) == 0
     assert started == [("run", "/dumps", "/results/latest")]
 

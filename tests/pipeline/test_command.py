@@ -42,7 +42,7 @@ def test_a_mistyped_line_is_refused_with_exit_code_2(words: list[str], capsys: p
 def test_what_cannot_be_carried_out_is_refused_before_spark_starts(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.__main__._done", pytest.fail)
+    monkeypatch.setattr("pipeline.running.open_session", pytest.fail)
     assert main(words) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -54,10 +54,10 @@ def test_an_unknown_option_or_a_full_disk_is_one_sentence(
     printed = capsys.readouterr()
     assert printed.out == "" and "import knows no option 'colour'" in printed.err
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pipeline.__main__._done", full)
+    monkeypatch.setattr("pipeline.__main__.run_alone", full)
     assert main(["import", "a", "b"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -67,7 +67,7 @@ def test_a_finding_is_a_failure_from_the_severity_asked_for(
     words: list[str], code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = JobResult("lint", {"job": "lint", "severities": {"warning": 1}})
-    monkeypatch.setattr("pipeline.__main__._done", lambda *_: result)
+    monkeypatch.setattr("pipeline.__main__.run_alone", lambda *_, **__: result)
     assert main(["lint", "a", "b", *words]) == code
     assert json.loads(capsys.readouterr().out) == result.summary
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError, RingsideError
-from pipeline.failures import failure_of, interrupt_behind
+from pipeline.failures import failure_of
 from pipeline.schemas import SETTINGS
 from pipeline.tables import check_folder
 from pipeline.writing import write_rows
@@ -83,20 +83,3 @@ def test_a_table_that_cannot_be_read_is_named_wherever_that_was_noticed(tmp_path
     part.write_bytes(part.read_bytes()[:3_000])
     with pytest.raises(InputError, match=rf"{part.name} is not a table settings: it cannot be read"):
         check_folder(SETTINGS, folder)
-
-
-def test_a_fault_of_unwinding_does_not_hide_what_was_asked_for() -> None:
-    def left_in_the_middle() -> None:
-        try:
-            raise KeyboardInterrupt
-        finally:
-            raise OSError("the answer is empty")
-
-    try:
-        try:
-            left_in_the_middle()
-        except OSError as fault:
-            raise RingsideError("the job failed") from fault
-    except RingsideError as fault:
-        assert isinstance(interrupt_behind(fault), KeyboardInterrupt)
-    assert interrupt_behind(RingsideError("alone")) is None

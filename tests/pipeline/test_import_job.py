@@ -25,7 +25,7 @@ from pipeline.reading import files
 from pipeline.schemas import EVERY_TABLE
 from pipeline.sink import Parts
 from pipeline.tables import check_folder
-from pipeline.writing import ensure_part
+from pipeline.writing import write_rows
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 BY_NAME = {table.name: table for table in EVERY_TABLE}
@@ -333,6 +333,6 @@ def test_an_empty_table_still_has_its_columns(tmp_path: Path) -> None:
     for table in EVERY_TABLE:
         folder = tmp_path / table.name
         folder.mkdir()
-        ensure_part(table, folder)
+        write_rows(table, folder, [])
         assert check_folder(table, folder) == 0
         assert query(tmp_path, table.name) == []

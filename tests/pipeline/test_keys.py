@@ -40,7 +40,7 @@ from pipeline.schemas import (
     KEY_SPREADS,
     SUBSCRIPTIONS,
 )
-from pipeline.writing import replacing, write_part, write_rows
+from pipeline.writing import PartWriter, replacing, write_rows
 from tests.pipeline.driver_rows import rows_of_driver
 
 LISTS = {
@@ -288,7 +288,9 @@ def test_key_shared_subscriptions_are_looked_for_in_footers_first(
         columns |= {field.name: [""] * len(types) for field in SUBSCRIPTIONS.arrow if field.type == pa.string()}
         (folder := tmp_path / SUBSCRIPTIONS.name).mkdir(exist_ok=True)
         rows = pa.table(columns | {"type": types}, schema=SUBSCRIPTIONS.arrow)
-        write_part(SUBSCRIPTIONS, folder, [rows], number)
+        writer = PartWriter(SUBSCRIPTIONS, folder, number)
+        writer.write(rows)
+        writer.close()
     counted = rows_of_driver(spark, monkeypatch)
     assert has_key_shared(tmp_path) is found
     assert counted == read
