@@ -26,7 +26,7 @@ from pipeline.batches import by_part, byte_column, codes_of
 from pipeline.blocks import Sender, plain
 from pipeline.reading.answers import FileContext, Outcome, take_file
 from pipeline.reading.files import FoundFile
-from pipeline.reading.rows import Row, Rows, namespace_of
+from pipeline.reading.rows import Row, Rows, namespaces_of
 from pipeline.schemas import (
     ANSWERS,
     BROKERS,
@@ -135,7 +135,7 @@ class _Reading:
             topics = columns["topic"].combine_chunks()
             if parts is None or not topics.dictionary.equals(names):
                 names = topics.dictionary
-                listed = columns["namespace"] if table is TOPICS else pa.array(map(namespace_of, names.to_pylist()))
+                listed = columns["namespace"] if table is TOPICS else namespaces_of(names)
                 parts = parts_of_topics(names, listed, self.plan.parts)
             sent = columns.set_column(table.names.index("topic"), "topic", plain(topics))
             if table is TOPICS:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.errors import Problem
 from pipeline.reading.topic_columns import Column, TopicRead, rows_of_columns, table_of, topic_columns
@@ -138,9 +139,14 @@ class Rows:
 
 
 def namespace_of(topic: str) -> str:
-    """The namespace in a full topic name.
+    """The namespace in a full topic name, "" for another text.
 
-    >>> namespace_of("persistent://public/default/orders")
-    'public/default'
+    >>> namespace_of("persistent://public/default/orders"), namespace_of("public/default")
+    ('public/default', '')
     """
     return topic.rpartition("/")[0].partition("://")[2]
+
+
+def namespaces_of(topics: Any) -> Any:
+    """The same of an Arrow column. O(bytes)."""
+    return pc.replace_substring_regex(topics, "^[^:]*://(.*)/[^/]*$", r"\1")
