@@ -94,7 +94,8 @@ class Rows:
             (name, facts.domain, facts.namespace, parent, facts.partition_index, bundle, broker,
              facts.msg_rate_in_msgs_per_sec, facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_in_bytes_per_sec,
              facts.msg_throughput_out_bytes_per_sec, facts.storage_size_bytes, facts.backlog_size_bytes,
-             facts.publishers, facts.kind, source)
+             facts.publishers, sum(len(subscription.consumers) for subscription in facts.subscriptions), facts.kind,
+             source)
         )  # fmt: skip
         for subscription in facts.subscriptions:
             self._subscription((name, facts.namespace, parent, facts.partition_index), subscription, source)

@@ -210,6 +210,7 @@ def _add_all(
         "partition_index": pa.array(index, pa.int32()),
     }
     count = [wire.producerCount if wire.producerCount is not None else len(wire.publishers) for wire in wires]
+    consumers = [sum(len(facts.consumers) for facts in wire.subscriptions.values()) for wire in wires]
     columns = {
         **about,
         "domain": _few([name.partition("://")[0] for name in names]),
@@ -217,6 +218,7 @@ def _add_all(
         "broker": same_text(broker, len(names)),
         **_attributes(wires, TOPICS, _OF_TOPIC),
         "publishers": pa.array(count, pa.int32()),
+        "consumers": pa.array(consumers, pa.int32()),
         "kind": same_text(BROKER_STATS, len(names)),
         "file": same_text(source, len(names)),
     }
