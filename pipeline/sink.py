@@ -29,6 +29,10 @@ _Account = TypeVar("_Account", bound=msgspec.Struct)
 _Account_co = TypeVar("_Account_co", covariant=True)
 
 
+class NoAccount(msgspec.Struct):
+    """That of tasks whose tables say everything."""
+
+
 @dataclass
 class Parts:
     """The parts that one task writes: one per table, or per ``kind`` of rows of a table."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS_PER_GROUP: Final = 1 << 18
-_GROUP_LIMIT: Final = "parquet.block.row.count.limit"
+GROUP_LIMIT: Final = "parquet.block.row.count.limit"
 _ROWS_TOGETHER: Final = 1 << 16
 """Rows of the driver that are turned into columns at once."""
 _SUFFIX: Final = ".parquet"
@@ -73,7 +73,7 @@ class Draft:
 
     def write_frame(self, table: Table, rows: DataFrame) -> None:
         """Write a table with Spark, in the order of the rows, with as many rows in a group as other tables have."""
-        ready = self.stamp.on_frame(rows).write.mode("overwrite").option(_GROUP_LIMIT, ROWS_PER_GROUP)
+        ready = self.stamp.on_frame(rows).write.mode("overwrite").option(GROUP_LIMIT, ROWS_PER_GROUP)
         ready.parquet(str(self.table(table)))
         self.fill(table)
 

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
-import pyarrow as pa
-
-from engine.admin.inference import (
-    Basis,
-    ObservedActive,
-    ObservedActives,
-    RulesInForce,
-    levels_of,
-    list_of,
-    rules_in_force,
-)
+from engine.admin.inference import Basis, RulesInForce
 from engine.config import ReleaseBehaviour
 from engine.errors import InputError, Problem
-from engine.failover.bulk import Changes, ConsumerList, Key, slots_of
-from engine.failover.bulk_policies import PULSARS, Policy, policies_of, unit_rules
-from engine.hashing import utf16_order
-from pipeline.broker_groups import BrokerGroups, broker_groups
-from pipeline.jobs.assign_loads import LoadSums
+from engine.failover.bulk import Changes, ConsumerList
+from engine.failover.bulk_policies import PULSARS, Policy, policies_of
+from pipeline.broker_groups import broker_groups
+from pipeline.jobs.assign_loads import Totals, write_loads
+from pipeline.jobs.assign_units import Units, prepare_units, rules_by_group
 from pipeline.jobs.options import check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.reading.consumer_lists import read_consumer_lists
@@ -43,8 +31,9 @@ from pipeline.schemas import (
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
 from pipeline.tables import load, need_tables
-from pipeline.transforms.owners import NOW, FewestMovesOfUnits, FleetLists, OwnerAccount, OwnersByRule
-from pipeline.transforms.subscriptions import UNIT, by_unit_and_topic, failover_rows, numbered_rows, units_of
+from pipeline.transforms.owners import FewestMovesOfUnits, OwnerAccount, OwnersByRule
+from pipeline.transforms.subscriptions import by_unit_and_topic, failover_rows, numbered_rows, units_of, write_units
+from pipeline.transforms.units import SUMS, FleetUnits, SlotSums, write_held
 from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
@@ -97,140 +86,47 @@ def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) 
     groups = broker_groups(source)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
         rows = failover_rows(load(spark, source, SUBSCRIPTIONS), groups)
-        fleet = _fleet_of(units_of(rows, load(spark, source, CONSUMER_SETS)).toArrow(), groups, asked)
-        _check_killed(asked.changes, fleet)
-        quarantine = [*asked.problems, *_lists_of_nobody(asked, fleet.keys)]
-        accounts = _assign(rows, fleet, draft, asked.policies)
-        options.say(f"assign: {sum(account.rows for account in accounts):,} rows written")
-        loads = LoadSums(fleet.keys, fleet.lists.after or fleet.lists.before, asked.policies, fleet.lists.rules.flag)
-        for account in accounts:
-            loads.add(account)
-        subscriptions = loads.subscription_rows()
-        draft.write(CONSUMER_LOADS, loads.consumer_rows())
-        draft.write(SUBSCRIPTION_LOADS, subscriptions)
+        found = draft.aside("tables") / "found_units"
+        write_units(units_of(rows, load(spark, source, CONSUMER_SETS)), found)
+        rules = rules_by_group(found, groups, release=asked.release, flag=asked.flag)
+        fleet, units = prepare_units(draft, found, asked.changes, rules)
+        quarantine = [*asked.problems, *_lists_of_nobody(asked, units.unknown_lists)]
+        totals = Totals(asked.policies)
+        accounts: list[OwnerAccount] = []
+        if units.count:
+            accounts, sums = _assign(rows, fleet, units.count, draft, asked.policies)
+            options.say(f"assign: {sum(account.rows for account in accounts):,} rows written")
+            write_loads(draft, fleet, sums, totals)
         draft.write(ASSIGN_QUARANTINE, quarantine)
-        draft.fill(ASSIGNMENTS)
-        summary = _summary(draft, asked, fleet, accounts, subscriptions)
+        draft.fill(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS)
+        summary = _summary(draft, asked, units, accounts, totals)
         write_json(draft.folder, f"{JOB}.json", summary)
-    odd = fleet.in_no_brokers_order
-    if odd:
+    if units.in_no_brokers_order:
         options.say(
             "assign: consumer lists that are not sorted by level and name, as brokers sort them: "
-            f"{odd:,}; each counts as one level"
+            f"{units.in_no_brokers_order:,}; each counts as one level"
         )
     return JobResult(JOB, summary)
 
 
-@dataclass(frozen=True)
-class _Fleet:
-    """Every unit by its number, with its consumers and rules, and the rules of each group of brokers.
-
-    The driver and every worker hold it. It grows with subscriptions and their consumers, not with topics: 3 kB for a
-    unit of 20 consumers, and 12 kB while it is made from the reported active consumers.
-    """
-
-    lists: FleetLists
-    rules: Mapping[str, RulesInForce]
-
-    @property
-    def keys(self) -> Sequence[Key]:
-        return self.lists.keys
-
-    @property
-    def in_no_brokers_order(self) -> int:
-        """How many units without priority levels have a list that is not in the order brokers sort it."""
-        return sum(
-            not any(consumers.levels)
-            and any(utf16_order(after) < utf16_order(before) for before, after in pairwise(consumers.names))
-            for consumers in self.lists.before
-        )
-
-
-def _fleet_of(units: Any, groups: BrokerGroups, asked: AssignOptions) -> _Fleet:
-    """Read the rows of ``units_of``, in any order. Raises ``InputError`` where a consumer set is missing."""
-    units = units.sort_by([(name, "ascending") for name in UNIT])
-    columns = [units[name].to_pylist() for name in (*UNIT, "names", "actives")]
-    keys: list[Key] = list(zip(*columns[:4], strict=True))
-    names, actives = columns[4:]
-    lost = {key[2] for key, listed in zip(keys, names, strict=True) if listed is None}
-    if lost:
-        raise InputError(
-            f"{SUBSCRIPTIONS.name} refers to {len(lost):,} consumer sets that {CONSUMER_SETS.name} lacks; "
-            "run import again"
-        )
-    observed = [[(row["topic"], row["partition_index"], row["active"]) for row in rows or ()] for rows in actives]
-    rules = _rules_by_group(keys, names, observed, groups, asked)
-    before = []
-    for key, listed, seen in zip(keys, names, observed, strict=True):
-        given = list_of(listed)
-        if seen:
-            now = rules[key[3]]
-            levels = levels_of(listed, seen, consistent_hashing=now.consistent_hashing, behaviour=now.behaviour)
-            given = ConsumerList(given.names, levels)
-        before.append(given)
-    after = None
-    if not asked.changes.nothing:
-        after = [asked.changes.after(key, listed) for key, listed in zip(keys, before, strict=True)]
-    of_units = unit_rules([(rules[key[3]].behaviour, rules[key[3]].consistent_hashing) for key in keys])
-    return _Fleet(FleetLists(keys, before, after, of_units, slots_of(after or before)), rules)
-
-
-def _rules_by_group(
-    keys: Sequence[Key], names: Sequence[Sequence[str]], observed: Sequence[Sequence[ObservedActive]],
-    groups: BrokerGroups, asked: AssignOptions,
-) -> dict[str, RulesInForce]:  # fmt: skip
-    """The release and the flag of each group of brokers; for a group without evidence that of all groups counts."""
-    evidence: dict[str, list[ObservedActives]] = {}
-    for key, listed, seen in zip(keys, names, observed, strict=True):
-        if seen:
-            actives = {(topic, index): active for topic, index, active in seen}
-            evidence.setdefault(key[3], []).append(ObservedActives(tuple(listed), actives))
-    everything = [observation for group in sorted(evidence) for observation in evidence[group]]
-    return {
-        group: rules_in_force(
-            evidence.get(group, everything),
-            groups.releases_of(group), groups.flags_of(group), given_release=asked.release, given_flag=asked.flag,
-        )
-        for group in sorted({key[3] for key in keys})
-    }  # fmt: skip
-
-
-def _assign(rows: DataFrame, fleet: _Fleet, draft: Draft, policies: Sequence[Policy]) -> list[OwnerAccount]:
+def _assign(
+    rows: DataFrame, fleet: FleetUnits, count: int, draft: Draft, policies: Sequence[Policy]
+) -> tuple[list[OwnerAccount], SlotSums]:
     """Write ``assignments`` under Pulsar's own policies, then, from their counts, with the fewest moves."""
-    if not fleet.keys:
-        return []
-    columns = [pa.array(column, kind) for column, kind in zip(zip(*fleet.keys, strict=True), _KEY_TYPES, strict=True)]
-    numbers = pa.array(range(len(fleet.keys)), pa.int64())
-    units = rows.sparkSession.createDataFrame(pa.Table.from_arrays([*columns, numbers], names=[*UNIT, "unit"]))
-    numbered = numbered_rows(rows, units, len(fleet.keys))
-    by_rule = OwnersByRule(fleet.lists, [policy for policy in policies if not policy.what_if])
-    accounts = write_by_engine(numbered, draft, by_rule, OwnerAccount)
+    numbered = numbered_rows(rows, fleet.file, count)
+    by_rule = OwnersByRule(fleet, [policy for policy in policies if not policy.what_if])
+    accounts = write_by_engine(numbered, draft, by_rule, OwnerAccount, aside=(SUMS,))
+    sums = SlotSums(draft.aside("tables") / SUMS.name)
     if Policy.FEWEST_MOVES in policies:
-        now = np.zeros(int(fleet.lists.slots.start[-1]), dtype=np.int64)
-        for account in accounts:
-            if NOW in account.sums:
-                slots, values = account.sums[NOW].arrays()
-                now[slots] += values[0].astype(np.int64)
-        moves = FewestMovesOfUnits(fleet.lists, now)
-        accounts += write_by_engine(by_unit_and_topic(numbered), draft, moves, OwnerAccount)
-    return accounts
+        moves = FewestMovesOfUnits(fleet, write_held(draft, fleet, sums))
+        accounts += write_by_engine(by_unit_and_topic(numbered), draft, moves, OwnerAccount, aside=(SUMS,))
+        sums = SlotSums(draft.aside("tables") / SUMS.name)
+    return accounts, sums
 
 
-_KEY_TYPES: Final = (pa.string(), pa.string(), pa.int64(), pa.string())
-
-
-def _check_killed(changes: Changes, fleet: _Fleet) -> None:
-    known = {name for consumers in fleet.lists.before for name in consumers.names} if changes.kill else set()
-    missing = [name for name in changes.kill if name not in known]
-    if missing:
-        raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be removed")
-
-
-def _lists_of_nobody(asked: AssignOptions, keys: Sequence[Key]) -> list[Row]:
+def _lists_of_nobody(asked: AssignOptions, unknown: Collection[tuple[str, str]]) -> list[Row]:
     """Rows about lists of unknown subscriptions, which change nothing. Raises ``InputError`` if all are unknown."""
-    there = {(key[0], key[1]) for key in keys} | {("", key[1]) for key in keys}
-    lists = asked.changes.lists
-    lost = sorted(lists.keys() - there)
+    lost, lists = sorted(unknown), asked.changes.lists
     if lost and len(lost) == len(lists):
         raise InputError(f"no Failover subscription is called {_place(lost[0])!r}, so its list of consumers is no use")
     return [
@@ -247,41 +143,28 @@ def _place(key: tuple[str, str]) -> str:
 
 
 def _summary(
-    draft: Draft, asked: AssignOptions, fleet: _Fleet, accounts: Sequence[OwnerAccount], subscriptions: Sequence[Row]
+    draft: Draft, asked: AssignOptions, units: Units, accounts: Sequence[OwnerAccount], totals: Totals
 ) -> dict[str, object]:
     tables = draft.rows(ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS, ASSIGN_QUARANTINE)
     assert tables[ASSIGNMENTS.name] == sum(account.rows for account in accounts), (
         "rows were lost between writing and reading"
     )
-    every = [dict(zip(SUBSCRIPTION_LOADS.names, row, strict=True)) for row in subscriptions]
-    by_policy: dict[str, dict[str, object]] = {}
-    for policy in asked.policies:
-        rows = [row for row in every if row["policy"] == policy.value]
-        by_policy[policy.value] = {
-            "what_if": policy.what_if,
-            "partitions": sum(row["partitions"] for row in rows),
-            "idle": sum(row["idle"] for row in rows),
-            "moved": sum(row["moved"] for row in rows),
-            "least_moved": sum(row["least_moved"] for row in rows),
-            "worst_max_over_even": _worst(rows),
-        }
-    in_force = [row for row in every if row["in_force"]]
-    reported, agreeing = (_by_group(fleet, accounts, name) for name in ("reported", "agreeing"))
-    flags = {rules.consistent_hashing for rules in fleet.rules.values()}
+    reported, agreeing = (_added(getattr(account, name) for account in accounts) for name in ("reported", "agreeing"))
+    flags = {rules.consistent_hashing for rules in units.rules.values()}
     return {
         "job": JOB,
         "tables": tables,
         "rows_in": tables[ASSIGNMENTS.name] // max(len(asked.policies), 1),
         # Pulsar's policies that are in force for some subscription.
         "in_force": [policy.value for policy, on in zip(PULSARS, (False, True), strict=True) if on in flags],
-        "rules": [_rules_row(group, rules, reported[group], agreeing[group]) for group, rules in fleet.rules.items()],
-        "policies": by_policy,
+        "rules": [_rules_row(group, each, reported[group], agreeing[group]) for group, each in units.rules.items()],
+        "policies": {policy.value: totals.of(policy) for policy in asked.policies},
         # Where groups of brokers differ, each subscription counts once, under the rule of its own.
-        "now": {"idle": sum(row["idle"] for row in in_force), "worst_max_over_even": _worst(in_force)},
+        "now": totals.now,
         "agreement": {"reported": reported.total(), "agreeing": agreeing.total()},
         "inferred": {
-            "with_priority_levels": sum(any(consumers.levels) for consumers in fleet.lists.before),
-            "in_no_brokers_order": fleet.in_no_brokers_order,
+            "with_priority_levels": units.with_priority_levels,
+            "in_no_brokers_order": units.in_no_brokers_order,
         },
         "changes": {
             "add": list(asked.changes.add),
@@ -291,16 +174,11 @@ def _summary(
     }
 
 
-def _worst(rows: Iterable[Mapping[str, Any]]) -> float | None:
-    return max((row["max_over_even"] for row in rows if row["max_over_even"] is not None), default=None)
-
-
-def _by_group(fleet: _Fleet, accounts: Iterable[OwnerAccount], name: str) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for account in accounts:
-        for unit, count in getattr(account, name).items():
-            counts[fleet.keys[unit][3]] += count
-    return counts
+def _added(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    result: Counter[str] = Counter()
+    for each in counts:
+        result.update(each)
+    return result
 
 
 def _rules_row(group: str, rules: RulesInForce, reported: int, agreeing: int) -> dict[str, object]:

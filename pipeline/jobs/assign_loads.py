@@ -1,122 +1,206 @@
-"""Loads of consumers and subscriptions, from the sums of all tasks."""
+"""Loads of consumers and subscriptions, from the sums of all tasks, some subscriptions at a time.
+
+A consumer that is in several units of one subscription is one consumer. Equal names in one list are different
+consumers: the first, the second …. Topics of one subscription name may have different consumers, and a consumer cannot
+get partitions of a topic that it does not read. So besides max/mean a consumer is compared with its even share: the
+sum, over all lists it is in, of their mean.
+
+Example: ``a`` and ``b`` read four partitions, of which ``a`` has three; ``c`` alone reads eight others. Max/mean is 2:
+eight over a mean of four. But ``c`` has its even share, and ``a`` has 3 where 2 are even: max/even is 1.5.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from engine.failover.bulk import ConsumerList, Key, numbered, slots_of
-from engine.failover.bulk_policies import Policy
-from pipeline.reading.rows import Row
-from pipeline.transforms.owners import NOW, SUMMED, OwnerAccount
+from engine.failover.bulk_policies import PULSARS, Places, Policy
+from pipeline.batches import codes_of, whole_groups
+from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS
+from pipeline.sink import Parts
+from pipeline.storage import for_arrow
+from pipeline.transforms.units import NOW, UNITS_TOGETHER, FleetUnits, SlotSums
+from pipeline.writing import Draft
 
-_EVEN: Final = len(SUMMED) + 1
-"""The row after the sums and the partitions now: the even share of each consumer."""
+Values = NDArray[Any]
+_READ: Final = ("namespace", "subscription", "group", "start", "end", "names", "new_names")
 
 
-class LoadSums:
-    """Sums by policy and slot; a consumer that is in several units of one subscription is one consumer.
+@dataclass
+class Totals:
+    """The totals of all subscriptions by policy, and of those of them that are in force."""
 
-    Equal names in one list are different consumers: the first, the second …. Topics of one subscription name may have
-    different consumers, and a consumer cannot get partitions of a topic that it does not read. So besides max/mean a
-    consumer is compared with its even share: the sum, over all lists it is in, of their mean.
+    policies: Sequence[Policy]
+    _sums: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _worst: dict[str, float] = field(default_factory=dict)
 
-    Example: ``a`` and ``b`` read four partitions, of which ``a`` has three; ``c`` alone reads eight others. Max/mean is
-    2: eight over a mean of four. But ``c`` has its even share, and ``a`` has 3 where 2 are even: max/even is 1.5.
+    def add(self, subscriptions: Any) -> None:
+        """Add rows of ``subscription_loads``."""
+        named = {policy.value: pc.equal(subscriptions["policy"], policy.value) for policy in self.policies}
+        for name, chosen in {**named, _IN_FORCE: subscriptions["in_force"]}.items():
+            rows = subscriptions.filter(chosen)
+            self._sums[name].update({column: pc.sum(rows[column]).as_py() or 0 for column in _SUMMED})
+            worst = pc.max(rows["max_over_even"]).as_py()
+            if worst is not None:
+                self._worst[name] = max(worst, self._worst.get(name, worst))
 
-    In the driver's memory, 32 bytes for each consumer of a list and policy: it grows with lists of consumers, not with
-    topics.
+    def of(self, policy: Policy) -> dict[str, object]:
+        """What the summary says of a policy."""
+        sums = {column: self._sums[policy.value][column] for column in _SUMMED}
+        return {"what_if": policy.what_if, **sums, "worst_max_over_even": self._worst.get(policy.value)}
+
+    @property
+    def now(self) -> dict[str, object]:
+        return {"idle": self._sums[_IN_FORCE]["idle"], "worst_max_over_even": self._worst.get(_IN_FORCE)}
+
+
+_SUMMED: Final = ("partitions", "idle", "moved", "least_moved")
+_IN_FORCE: Final = "in force"
+
+
+def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals) -> None:
+    """Write ``consumer_loads`` and ``subscription_loads``, some thousand units with their subscriptions at a time."""
+    parts = Parts(draft.folder, draft.stamp, 0)
+    with pq.ParquetFile(for_arrow(fleet.file)) as parquet:
+        batches = parquet.iter_batches(UNITS_TOGETHER, columns=list(_READ))
+        for units in whole_groups(batches, ("namespace", "subscription"), rows_together=UNITS_TOGETHER):
+            names = units["names" if units["new_names"].null_count else "new_names"].combine_chunks()
+            flag = np.array([fleet.rules[group][1] for group in units["group"].to_pylist()])
+            loads = Loads(units["namespace"].combine_chunks(), units["subscription"].combine_chunks(), names, flag)
+            slots = units["start"][0].as_py(), units["end"][-1].as_py()
+            by_policy = {policy: sums.of(policy.value, *slots) for policy in totals.policies}
+            consumers, subscriptions = loads.tables(totals.policies, by_policy, sums.of(NOW, *slots)[0])
+            parts.write(CONSUMER_LOADS, consumers)
+            parts.write(SUBSCRIPTION_LOADS, subscriptions)
+            totals.add(subscriptions)
+    parts.close()
+
+
+class Loads:
+    """Some whole subscriptions with all their units, in order; numbers their consumers by subscription and name.
+
+    ``lists``: the names of each unit's consumers. In numpy, some 200 bytes for each consumer of a list.
     """
 
-    def __init__(
-        self,
-        keys: Sequence[Key],
-        lists: Sequence[ConsumerList],
-        policies: Sequence[Policy],
-        flag: NDArray[np.bool_],
-    ) -> None:
-        """``flag``: (units,), whether consistent hashing is in force for each."""
-        self._keys, self._lists, self._policies, self._flag = keys, lists, policies, flag
-        self._slots = slots_of(lists)
-        size = int(self._slots.start[-1])
-        self._sums = {policy: np.zeros((len(SUMMED), size)) for policy in policies}
-        self._now = np.zeros((1, size))
+    def __init__(self, namespaces: Any, subscriptions: Any, lists: Any, flag: NDArray[np.bool_]) -> None:
+        """Arrow arrays of (units,); ``flag``: whether consistent hashing is in force for each."""
+        self._flag, self._sizes = flag, pc.list_value_length(lists).to_numpy().astype(np.int64)
+        keys = np.array([codes_of(column)[1] for column in (namespaces, subscriptions)])
+        begins = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
+        self._subscription = np.cumsum(begins) - 1
+        """The subscription of each unit."""
+        self._keys = [column.take(pa.array(np.flatnonzero(begins))) for column in (namespaces, subscriptions)]
+        self._lists = np.bincount(self._subscription)
+        # From here on for every consumer of a list: its unit, and its slot, where each unit ends with that of nobody.
+        names = lists.flatten()
+        self._unit = np.repeat(np.arange(len(flag)), self._sizes)
+        self._slot = np.arange(len(names)) + self._unit
+        self._nobody = np.cumsum(self._sizes + 1) - 1
+        texts, code = codes_of(names)
+        rank = np.empty(len(texts), dtype=np.int64)
+        rank[np.array(sorted(range(len(texts)), key=texts.__getitem__), dtype=np.int64)] = np.arange(len(texts))
+        name, number = rank[code], _number_of_equals(self._unit * len(texts) + code)
+        several = int(number.max(initial=0)) + 1
+        whole = (self._subscription[self._unit] * len(texts) + name) * several + number
+        _, first, self._consumer = np.unique(whole, return_index=True, return_inverse=True)
+        self._names = names.take(pa.array(first))
+        self._whose = self._subscription[self._unit[first]]
+        """The subscription of each different consumer."""
 
-    def add(self, account: OwnerAccount) -> None:
-        """Add what one task counted."""
-        for sums, name in ((self._now, NOW), *((sums, policy.value) for policy, sums in self._sums.items())):
-            if name in account.sums:
-                slots, values = account.sums[name].arrays()
-                sums[:, slots] += values
+    def tables(self, policies: Sequence[Policy], sums: Mapping[Policy, Values], now: Values) -> tuple[Any, Any]:
+        """The rows of ``consumer_loads`` and of ``subscription_loads``: by subscription, policy and name.
 
-    def consumer_rows(self) -> Iterator[Row]:
-        """Rows of ``consumer_loads`` by namespace, subscription, policy and name, without what has no owner."""
-        for (namespace, subscription), units in self._by_subscription().items():
-            for policy in self._policies:
-                for (name, _), sums in sorted(self._of(units, policy)[0].items()):
-                    yield (
-                        namespace, subscription, policy.value, policy.what_if, name, int(sums[0]), float(sums[2]),
-                        float(sums[3]),
-                    )  # fmt: skip
+        ``sums``: (sums, slots) of each policy; ``now``: (slots,) partitions under the rule in force. O(slots).
+        """
+        pairs = [(self._consumers(policy, sums[policy]), self._rows(policy, sums[policy], now)) for policy in policies]
+        orders = [np.argsort(np.tile(of, len(pairs)), kind="stable") for of in (self._whose, range(len(self._lists)))]
+        consumers, subscriptions = zip(*pairs, strict=True)
+        return pa.concat_tables(consumers).take(pa.array(orders[0])), pa.concat_tables(subscriptions).take(
+            pa.array(orders[1])
+        )
 
-    def subscription_rows(self) -> list[Row]:
-        """Rows of ``subscription_loads``."""
-        return [
-            self._subscription_row(key, units, policy)
-            for key, units in self._by_subscription().items()
-            for policy in self._policies
-        ]
+    def _consumers(self, policy: Policy, sums: Values) -> Any:
+        held, _, rates, throughputs = (self._by_consumer(row[self._slot]) for row in sums)
+        columns = [*_repeated(self._keys, self._whose, policy), self._names, held.astype(np.int64), rates, throughputs]
+        return pa.table(columns, names=list(CONSUMER_LOADS.names))
 
-    def _by_subscription(self) -> dict[tuple[str, str], list[int]]:
-        units: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for unit, (namespace, subscription, _, _) in enumerate(self._keys):
-            units[namespace, subscription].append(unit)
-        return units
+    def _rows(self, policy: Policy, sums: Values, now: Values) -> Any:
+        held, moved, rates, _ = (self._by_consumer(row[self._slot]) for row in sums)
+        nobody_held, nobody_moved, nobody_now = (self._by_units(row[self._nobody]) for row in (sums[0], sums[1], now))
+        shares = self._of_units(sums[0]) / np.maximum(self._sizes, 1)
+        even = self._by_consumer(shares[self._unit])
+        over_even = np.divide(held, even, out=np.full(len(held), -1.0), where=even > 0)
+        consumers = np.bincount(self._whose, minlength=len(self._lists))
+        most, most_rate = self._most(held), self._most(rates)
+        mean, mean_rate = (self._total(values) / np.maximum(consumers, 1) for values in (held, rates))
+        gaps = self._total(np.maximum(self._by_consumer(now[self._slot]) - held, 0))
+        on = self._by_units(self._flag) > self._lists / 2
+        busiest = np.zeros(len(self._sizes))
+        np.maximum.at(busiest, self._unit, sums[2][self._slot])
+        # Messages/s that the other consumers of a unit could take at the rate of its busiest one.
+        lost = self._sizes * busiest - self._of_units(sums[2])
+        columns = [
+            *_repeated(self._keys, np.arange(len(self._lists)), policy),
+            (self._total(held) + nobody_held).astype(np.int64), consumers, self._total(held == 0).astype(np.int64),
+            most.astype(np.int64), mean, _ratio(most, mean), most_rate, mean_rate, _ratio(most_rate, mean_rate),
+            (self._total(moved) + nobody_moved).astype(np.int64),
+            (gaps + np.maximum(nobody_now - nobody_held, 0)).astype(np.int64),
+            _ratio(self._most(over_even, least=-1.0), np.ones(len(self._lists))),
+            (on == (policy is Policy.FLAG_ON)) & (policy in PULSARS), self._lists, self._by_units(lost),
+        ]  # fmt: skip
+        return pa.table(columns, names=list(SUBSCRIPTION_LOADS.names))
 
-    def _of(self, units: Sequence[int], policy: Policy) -> tuple[dict[tuple[str, int], Any], Any]:
-        """The sums of each consumer of some units, its even share as the last value; and the sums without an owner."""
-        sums = np.concatenate((self._sums[policy], self._now))
-        members: dict[tuple[str, int], Any] = defaultdict(lambda: np.zeros(_EVEN + 1))
-        nobody = np.zeros(_EVEN)
-        for unit in units:
-            start, names = int(self._slots.start[unit]), numbered(self._lists[unit].names)
-            held = sums[:, start : start + len(names)]
-            even = held[0].sum() / max(len(names), 1)
-            for place, name in enumerate(names):
-                members[name] += np.append(held[:, place], even)
-            nobody += sums[:, int(self._slots.nobody[unit])]
-        return members, nobody
+    def _by_consumer(self, values: Values) -> Values:
+        """The sum of each different consumer, of values for every consumer of a list."""
+        return np.bincount(self._consumer, values, len(self._whose))
 
-    def _subscription_row(self, key: tuple[str, str], units: Sequence[int], policy: Policy) -> Row:
-        members, nobody = self._of(units, policy)
-        table = np.array(list(members.values())).reshape(-1, _EVEN + 1)
-        held, rates, now = table[:, 0], table[:, 2], table[:, _EVEN - 1]
-        partitions = int(held.sum() + nobody[0])
-        count = len(members)
-        mean, mean_rate = (held.sum() / count, rates.sum() / count) if count else (0.0, 0.0)
-        gaps = np.maximum(np.append(now, nobody[_EVEN - 1]) - np.append(held, nobody[0]), 0)
-        moved = int(table[:, 1].sum() + nobody[1])
-        in_force = Policy.FLAG_ON if self._flag[list(units)].mean() > 0.5 else Policy.FLAG_OFF
-        return (
-            *key, policy.value, policy.what_if, partitions, count, int((held == 0).sum()),
-            int(held.max(initial=0)), float(mean), float(held.max() / mean) if mean else None,
-            float(rates.max(initial=0)), float(mean_rate), float(rates.max() / mean_rate) if mean_rate else None,
-            moved, int(gaps.sum()), _times_even(held, table[:, _EVEN]), policy is in_force, len(units),
-            float(sum(self._lost_rate(unit, policy) for unit in units)),
-        )  # fmt: skip
+    def _total(self, values: Values) -> Values:
+        return np.bincount(self._whose, values, len(self._lists))
 
-    def _lost_rate(self, unit: int, policy: Policy) -> float:
-        """Messages/s that the other consumers of a unit could take at the rate of its busiest one."""
-        start, count = int(self._slots.start[unit]), len(self._lists[unit].names)
-        rates = self._sums[policy][2, start : start + count]
-        return float(count * rates.max() - rates.sum()) if count else 0.0
+    def _most(self, values: Values, least: float = 0.0) -> Values:
+        most = np.full(len(self._lists), least)
+        np.maximum.at(most, self._whose, values)
+        return most
+
+    def _of_units(self, sums: Values) -> Values:
+        """The sum over the consumers of each unit, without what nobody has."""
+        return np.bincount(self._unit, sums[self._slot], len(self._sizes))
+
+    def _by_units(self, values: Values) -> Values:
+        """The sum of each subscription, of values for its units."""
+        return np.bincount(self._subscription, values, len(self._lists))
 
 
-def _times_even(held: Any, even: Any) -> float | None:
-    """How many times its even share the busiest consumer has; None where there is nothing to share."""
-    shared = even > 0
-    return float((held[shared] / even[shared]).max()) if shared.any() else None
+def _number_of_equals(values: Places) -> Places:
+    """For each value how many equal ones are before it.
+
+    >>> _number_of_equals(np.array([7, 9, 7])).tolist()
+    [0, 0, 1]
+    """
+    order = np.argsort(values, kind="stable")
+    begins = np.append(True, np.diff(values[order]) != 0)[: len(values)]
+    place = np.arange(len(values))
+    numbers = np.empty(len(values), dtype=np.int64)
+    numbers[order] = place - np.maximum.accumulate(np.where(begins, place, 0))
+    return numbers
+
+
+def _repeated(keys: Sequence[Any], subscription: Places, policy: Policy) -> list[Any]:
+    """The columns of the namespace, the subscription and the policy."""
+    count = len(subscription)
+    places = pa.array(subscription)
+    return [*(key.take(places) for key in keys), pa.repeat(policy.value, count), pa.repeat(policy.what_if, count)]
+
+
+def _ratio(values: Values, means: Values) -> Any:
+    """The quotients, empty where there is nothing to share."""
+    nothing = (means == 0) | (values < 0)
+    return pa.array(np.divide(values, means, out=np.zeros(len(values)), where=~nothing), mask=nothing)

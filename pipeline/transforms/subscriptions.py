@@ -14,6 +14,9 @@ from pyspark.sql import functions as fn
 
 from engine.admin.inference import MOST_ACTIVES
 from pipeline.broker_groups import BrokerGroups
+from pipeline.storage import Place
+from pipeline.transforms.units import UNITS, UNITS_TOGETHER
+from pipeline.writing import GROUP_LIMIT
 
 UNIT: Final = ("namespace", "subscription", "consumer_set", "group")
 _MOST_BROADCAST: Final = 500_000
@@ -60,9 +63,16 @@ def actives_of(rows: DataFrame, unit: Sequence[str]) -> DataFrame:
     return seen.groupBy(*unit).agg(first.alias("actives"))
 
 
-def numbered_rows(rows: DataFrame, units: DataFrame, count: int) -> DataFrame:
-    """The columns that the engine reads, and ``unit``; ``units`` has ``count`` rows of ``UNIT`` and ``unit``."""
-    numbered = rows.join(fn.broadcast(units) if count <= _MOST_BROADCAST else units, [*UNIT])
+def write_units(units: DataFrame, folder: Place) -> None:
+    """Write the rows of ``units_of`` by namespace and subscription, in parts whose names have that order too."""
+    ready = units.orderBy(*UNIT).write.option(GROUP_LIMIT, UNITS_TOGETHER)
+    ready.parquet(str(folder))
+
+
+def numbered_rows(rows: DataFrame, units: Place, count: int) -> DataFrame:
+    """The columns that the engine reads, and ``unit``; the file ``units`` has ``count`` rows of ``UNITS``."""
+    numbers = rows.sparkSession.read.schema(UNITS.ddl).parquet(str(units)).select(*UNIT, "unit")
+    numbered = rows.join(fn.broadcast(numbers) if count <= _MOST_BROADCAST else numbers, [*UNIT])
     return numbered.select(
         "unit", "topic", "partition_index", "told_active_consumer", "msg_rate_out", "msg_throughput_out"
     )

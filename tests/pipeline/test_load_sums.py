@@ -5,29 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.failover.bulk import ConsumerList
-from engine.failover.bulk_policies import Policy
-from pipeline.jobs.assign_loads import LoadSums
+from engine.failover.bulk_policies import PULSARS, Policy
+from pipeline.jobs.assign_loads import Loads
 from pipeline.schemas import SUBSCRIPTION_LOADS
-from pipeline.transforms.owners import NOW, OwnerAccount, Sums
 
 
 def sums_row(lists: Sequence[tuple[str, ...]], held: Sequence[Sequence[int]]) -> Mapping[str, float]:
     """The row of one subscription whose topics have these lists, and whose consumers have so many partitions each."""
-    consumers = [ConsumerList(names, (0,) * len(names)) for names in lists]
     policy = Policy.FLAG_OFF
     counts = np.array([count for each in held for count in (*each, 0)], dtype=np.float64)
-    slots = np.arange(len(counts)).tobytes()
-    keys = [("t/n", "s", unit, "") for unit in range(len(lists))]
-    sums = LoadSums(keys, consumers, (policy,), np.zeros(len(lists), dtype=bool))
-    values = np.array([counts, 0 * counts, 2.5 * counts, 2.5 * counts]).tobytes()
-    sums.add(OwnerAccount(sums={policy.value: Sums(slots, values), NOW: Sums(slots, counts.tobytes())}))
-    (row,) = sums.subscription_rows()
-    return dict(zip(SUBSCRIPTION_LOADS.names, row, strict=True))
+    names, keys = pa.array(lists, pa.list_(pa.string())), [pa.array([text] * len(lists)) for text in ("t/n", "s")]
+    sums = np.array([counts, 0 * counts, 2.5 * counts, 2.5 * counts])
+    loads = Loads(*keys, names, flag=np.zeros(len(lists), dtype=bool))
+    (row,) = loads.tables((policy,), {policy: sums}, counts)[1].to_pylist()
+    assert list(row) == list(SUBSCRIPTION_LOADS.names)
+    return row
 
 
 @settings(max_examples=80, deadline=None)
@@ -69,3 +66,17 @@ def test_a_consumer_in_several_lists_is_one_consumer_with_all_its_shares() -> No
 def test_capacity_is_lost_where_others_wait_for_the_busiest() -> None:
     row = sums_row([("a", "b"), ("c",)], [[3, 1], [8]])
     assert (row["lost_msg_rate"], row["lists"], row["in_force"]) == (5.0, 2, True)
+
+
+def test_consumers_of_equal_names_are_the_first_and_the_second_in_every_list() -> None:
+    names, keys = pa.array([["b", "a", "a"], ["a"], ["c"]]), [pa.array(["t/n"] * 3), pa.array(["s", "s", "u"])]
+    sums = {policy: np.full((4, 8), [1, 2, 4, 0, 8, 0, 16, 0], dtype=float) for policy in PULSARS}
+    loads = Loads(*keys, names, flag=np.array([True, True, False])).tables(PULSARS, sums, np.zeros(8))
+    consumers, subscriptions = (rows.to_pylist() for rows in loads)
+    assert [(row["subscription"], row["policy"], row["consumer"], row["partitions"]) for row in consumers] == [
+        *[("s", policy.value, *held) for policy in PULSARS for held in (("a", 10), ("a", 4), ("b", 1))],
+        *[("u", policy.value, "c", 16) for policy in PULSARS],
+    ]
+    assert [(row["subscription"], row["policy"], row["in_force"]) for row in subscriptions] == [
+        ("s", "flag_off", False), ("s", "flag_on", True), ("u", "flag_off", True), ("u", "flag_on", False),
+    ]  # fmt: skip

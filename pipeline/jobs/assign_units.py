@@ -1,0 +1,153 @@
+"""Prepare the units of the job ``assign``: their lists before and after the change, and the rules of their brokers.
+
+Units come from Spark in files, and go to a file, some thousand at a time: the driver's memory does not grow with them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from engine.admin.inference import (
+    MOST_OBSERVED,
+    ObservedActive,
+    ObservedActives,
+    RulesInForce,
+    levels_of,
+    list_of,
+    rules_in_force,
+)
+from engine.config import ReleaseBehaviour
+from engine.errors import InputError
+from engine.failover.bulk import Changes, ConsumerList
+from engine.hashing import utf16_order
+from pipeline.broker_groups import BrokerGroups
+from pipeline.manifests import parts_of
+from pipeline.schemas import CONSUMER_SETS, SUBSCRIPTIONS
+from pipeline.sink import Parts
+from pipeline.storage import Place, for_arrow
+from pipeline.transforms.subscriptions import UNIT
+from pipeline.transforms.units import UNITS, FleetUnits
+from pipeline.writing import Draft
+
+
+@dataclass
+class Units:
+    """What is known about all units together. ``unknown``: lists and consumers to remove that were not met so far."""
+
+    rules: Mapping[str, RulesInForce]
+    """By group of brokers."""
+    count: int = 0
+    slots: int = 0
+    with_priority_levels: int = 0
+    in_no_brokers_order: int = 0
+    unknown_lists: set[tuple[str, str]] = field(default_factory=set)
+    unknown_names: set[str] = field(default_factory=set)
+    lost_sets: set[int] = field(default_factory=set)
+
+
+def prepare_units(
+    draft: Draft, source: Place, changes: Changes, rules: Mapping[str, RulesInForce]
+) -> tuple[FleetUnits, Units]:
+    """Write ``UNITS`` from the parts of ``units_of`` in the folder ``source``.
+
+    Raises ``InputError`` where a consumer set is missing, or a consumer that is to be removed.
+    """
+    units = Units(rules, unknown_lists=set(changes.lists), unknown_names=set(changes.kill))
+    parts = Parts(draft.aside("tables"), draft.stamp, 0)
+    for rows in _row_groups(source):
+        parts.write(UNITS, UNITS.columns_of([_prepared(row, changes, units) for row in _tuples(rows)]))
+    if units.lost_sets:
+        raise InputError(
+            f"{SUBSCRIPTIONS.name} refers to {len(units.lost_sets):,} consumer sets that {CONSUMER_SETS.name} lacks; "
+            "run import again"
+        )
+    missing = [name for name in changes.kill if name in units.unknown_names]
+    if missing:
+        raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be removed")
+    file = draft.aside("tables")
+    for table, name in parts.close():
+        file = file / table / name
+    in_force = {group: (each.behaviour, each.consistent_hashing) for group, each in rules.items()}
+    return FleetUnits(file, in_force), units
+
+
+def _prepared(row: tuple[Any, ...], changes: Changes, units: Units) -> tuple[object, ...]:
+    """A row of ``UNITS``, after it was counted."""
+    *key, names, actives = row
+    namespace, subscription, consumer_set, group = key
+    if names is None:
+        units.lost_sets.add(consumer_set)
+    before = list_of(names or ())
+    if observed := _observed(actives):
+        now = units.rules[group]
+        levels = levels_of(before.names, observed, consistent_hashing=now.consistent_hashing, behaviour=now.behaviour)
+        before = ConsumerList(before.names, levels)
+    after = None if changes.nothing else changes.after((namespace, subscription, consumer_set, group), before)
+    number, start = units.count, units.slots
+    units.count += 1
+    units.slots += len((after or before).names) + 1
+    units.with_priority_levels += any(before.levels)
+    units.in_no_brokers_order += not any(before.levels) and _unsorted(before.names)
+    units.unknown_lists -= {(namespace, subscription), ("", subscription)}
+    units.unknown_names.difference_update(before.names)
+    new = (None, None) if after is None else (after.names, after.levels)
+    return (number, *key, start, units.slots, before.names, before.levels, *new)
+
+
+def _unsorted(names: Sequence[str]) -> bool:
+    return any(utf16_order(after) < utf16_order(before) for before, after in pairwise(names))
+
+
+def rules_by_group(
+    source: Place, groups: BrokerGroups, *, release: ReleaseBehaviour | None, flag: bool | None
+) -> dict[str, RulesInForce]:
+    """The release and the flag of each group of brokers; for a group without evidence that of all groups counts.
+
+    The evidence is the first ``MOST_OBSERVED`` lists of a group with observed active consumers: 2 MB a group at most.
+    """
+    evidence: dict[str, list[ObservedActives]] = defaultdict(list)
+    names: set[str] = set()
+    for part in parts_of(source):
+        with pq.ParquetFile(for_arrow(part)) as parquet:
+            for number in range(parquet.num_row_groups):
+                here = pc.unique(parquet.read_row_group(number, columns=["group"])["group"]).to_pylist()
+                names.update(here)
+                if any(len(evidence[group]) < MOST_OBSERVED for group in here):
+                    _add_evidence(evidence, parquet.read_row_group(number))
+    everything = [observation for group in sorted(evidence) for observation in evidence[group]][:MOST_OBSERVED]
+    return {
+        group: rules_in_force(
+            evidence[group] or everything,
+            groups.releases_of(group), groups.flags_of(group), given_release=release, given_flag=flag,
+        )
+        for group in sorted(names)
+    }  # fmt: skip
+
+
+def _add_evidence(evidence: Mapping[str, list[ObservedActives]], rows: Any) -> None:
+    for *_, group, names, actives in _tuples(rows.filter(pc.is_valid(rows["actives"]))):
+        if len(evidence[group]) < MOST_OBSERVED:
+            seen = {(topic, index): active for topic, index, active in _observed(actives)}
+            evidence[group].append(ObservedActives(tuple(names or ()), seen))
+
+
+def _observed(actives: Iterable[Mapping[str, Any]] | None) -> list[ObservedActive]:
+    return [(row["topic"], row["partition_index"], row["active"]) for row in actives or ()]
+
+
+def _tuples(rows: Any) -> Iterator[tuple[Any, ...]]:
+    return zip(*(rows[name].to_pylist() for name in (*UNIT, "names", "actives")), strict=True)
+
+
+def _row_groups(source: Place) -> Iterator[Any]:
+    for part in parts_of(source):
+        with pq.ParquetFile(for_arrow(part)) as parquet:
+            for number in range(parquet.num_row_groups):
+                yield parquet.read_row_group(number)

@@ -1,0 +1,138 @@
+"""The units of a run, in files aside: the driver and every task hold only some of them at a time.
+
+Units are numbered in the order of namespace and subscription. The *slots* of all of them are numbered as well, with
+their consumers after the change (``engine.failover.bulk``); tasks write sums by slot, in pieces sorted by slot.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from engine.config import ReleaseBehaviour
+from engine.failover.bulk import ConsumerList
+from engine.failover.bulk_policies import Change, Places, change_of, unit_rules
+from pipeline.batches import same_text
+from pipeline.manifests import parts_of
+from pipeline.schemas import Table
+from pipeline.sink import Parts
+from pipeline.storage import Place, for_arrow
+from pipeline.writing import Draft
+
+SUMMED: Final = ("partitions", "moved", "msg_rate_out", "msg_throughput_out")
+"""The sums of every slot under a policy."""
+NOW: Final = "now"
+"""The name, among those of the policies, of the partitions of every slot under the rule in force."""
+UNITS_TOGETHER: Final = 4096
+"""Units in a row group of these files."""
+_SUMS_TOGETHER: Final = 1 << 16
+
+UNITS: Final = Table(
+    "units",
+    ("unit bigint", "namespace string", "subscription string", "consumer_set bigint", "group string", "start bigint",
+     "end bigint", "names array<string>", "levels array<bigint>", "new_names array<string>?",
+     "new_levels array<bigint>?"),
+)  # fmt: skip
+"""``start`` and ``end``: its slots. The new list is empty where nothing changes."""
+HELD: Final = Table("held", ("unit bigint", "held array<bigint>"))
+"""The partitions of each slot of a unit under the rule in force."""
+SUMS: Final = Table("sums", ("policy string", "slot bigint", *(f"{name} double" for name in SUMMED)))
+"""What one task counted, for slots that occur; each row group is of one policy."""
+
+
+@dataclass(frozen=True)
+class FleetUnits:
+    """The file of ``UNITS``, and the release and the flag of each group of brokers. Pickled into tasks."""
+
+    file: Place
+    rules: Mapping[str, tuple[ReleaseBehaviour, bool]]
+    most_units: int = 10_000
+    """So many are kept at a time by a task, with their rings: 240 MB with 20 consumers per unit."""
+    most_sums: int = 1 << 20
+    """So many are kept by a task under one policy before it writes some: 40 MB."""
+
+    def take(self, units: Places) -> Any:
+        """The rows of some units, which ascend."""
+        return rows_of_units(self.file, units)
+
+    def change(self, rows: Any) -> Change:
+        """The lists of some rows before and after the change, with their rules; builds their rings."""
+        after = None if rows["new_names"].null_count else _lists(rows, "new_names", "new_levels")
+        rules = unit_rules([self.rules[group] for group in rows["group"].to_pylist()])
+        return change_of(_lists(rows, "names", "levels"), after, rules)
+
+
+def _lists(rows: Any, names: str, levels: str) -> list[ConsumerList]:
+    pairs = zip(rows[names].to_pylist(), rows[levels].to_pylist(), strict=True)
+    return [ConsumerList(tuple(listed), tuple(each)) for listed, each in pairs]
+
+
+def rows_of_units(file: Place, units: Places) -> Any:
+    """The rows of some units, which ascend, from a file with a row for every unit; reads row groups that have any."""
+    with pq.ParquetFile(for_arrow(file)) as parquet:
+        counts = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
+        first = np.cumsum([0, *counts])
+        groups = np.searchsorted(first, units, side="right") - 1
+        tables = [
+            parquet.read_row_group(group).take(pa.array(units[groups == group] - first[group]))
+            for group in np.unique(groups).tolist()
+        ]
+    return pa.concat_tables(tables)
+
+
+def columns_of_sums(policy: str, slots: Places, values: NDArray[np.float64]) -> Iterator[Any]:
+    """Rows of ``SUMS`` some at a time; ``slots`` ascend, ``values`` is (sums, slots), or (1, slots) of partitions."""
+    for begin in range(0, len(slots), _SUMS_TOGETHER):
+        some = slice(begin, begin + _SUMS_TOGETHER)
+        count = len(slots[some])
+        sums = [values[place, some] if place < len(values) else np.zeros(count) for place in range(len(SUMMED))]
+        yield pa.table([same_text(policy, count), slots[some], *sums], names=list(SUMS.names))
+
+
+class SlotSums:
+    """The sums of all tasks, by policy and slot; holds 100 bytes for each 65,536 of them until they are asked for."""
+
+    def __init__(self, folder: Place) -> None:
+        self._groups: dict[str, list[tuple[int, int, Place, int]]] = defaultdict(list)
+        for part in parts_of(folder):
+            with pq.ParquetFile(for_arrow(part)) as parquet:
+                for number in range(parquet.num_row_groups):
+                    group = parquet.metadata.row_group(number)
+                    policy, slots = (group.column(place).statistics for place in (0, 1))
+                    self._groups[policy.min].append((slots.min, slots.max, part, number))
+
+    def of(self, policy: str, begin: int, end: int) -> NDArray[np.float64]:
+        """(sums, end - begin) of the slots from ``begin`` up to ``end``, added in the order of the tasks."""
+        result = np.zeros((len(SUMMED), end - begin))
+        there = (group for group in self._groups[policy] if group[0] < end and group[1] >= begin)
+        for part, groups in groupby(there, key=lambda group: group[2]):
+            with pq.ParquetFile(for_arrow(part)) as parquet:
+                for *_, number in groups:
+                    rows = parquet.read_row_group(number, columns=["slot", *SUMMED])
+                    slots = rows["slot"].to_numpy()
+                    # Each slot occurs once in a row group, in ascending order.
+                    inside = slice(*np.searchsorted(slots, (begin, end)).tolist())
+                    for sums, name in zip(result, SUMMED, strict=True):
+                        sums[slots[inside] - begin] += rows[name].to_numpy()[inside]
+        return result
+
+
+def write_held(draft: Draft, fleet: FleetUnits, sums: SlotSums) -> Place:
+    """Write ``HELD`` from the sums of all tasks, and return its file."""
+    parts = Parts(draft.aside("tables"), draft.stamp, 0)
+    with pq.ParquetFile(for_arrow(fleet.file)) as parquet:
+        for batch in parquet.iter_batches(UNITS_TOGETHER, columns=["unit", "start", "end"]):
+            start, end = batch["start"].to_numpy(), int(batch["end"][-1].as_py())
+            held = sums.of(NOW, int(start[0]), end)[0].astype(np.int64)
+            lists = pa.ListArray.from_arrays(pa.array(np.append(start, end) - start[0], pa.int32()), pa.array(held))
+            parts.write(HELD, pa.table([batch["unit"], lists], names=list(HELD.names)))
+    ((table, name),) = parts.close()
+    return draft.aside("tables") / table / name
