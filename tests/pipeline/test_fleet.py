@@ -29,7 +29,8 @@ from engine.hashing import utf16_order
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
-from pipeline.reading.rows import consumer_set_id, partitioned_topic
+from pipeline.reading.rows import consumer_set_id
+from pipeline.reading.topic_columns import partitioned_topic
 from pipeline.schemas import (
     BROKERS,
     BUNDLE_REPORTS,

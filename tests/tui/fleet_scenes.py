@@ -26,6 +26,7 @@ from engine.views.fleet.summary import (
 )
 from pipeline import schemas
 from pipeline.reading.rows import Rows
+from pipeline.reading.topics import topic_read
 from pipeline.schemas import Table
 
 NAMESPACE = "shop/orders"
@@ -107,11 +108,11 @@ SUMMARY = FleetSummary(
 def imported(snapshot: Snapshot, folder: Path) -> Path:
     """The tables that an import makes of answers, by the import's own rows."""
     rows = Rows()
-    for name, facts in snapshot.topics.items():
-        rows.topic(facts, snapshot.bundle_of_topic.get(name), None)
-    write(folder, schemas.TOPICS, rows.topics)
-    write(folder, schemas.SUBSCRIPTIONS, rows.subscriptions)
-    write(folder, schemas.CONSUMERS, rows.consumers)
+    rows.add_topics(
+        [topic_read(rows, facts, snapshot.bundle_of_topic.get(name)) for name, facts in snapshot.topics.items()]
+    )
+    for table in (schemas.TOPICS, schemas.SUBSCRIPTIONS, schemas.CONSUMERS):
+        write(folder, table, [tuple(row.values()) for row in rows.topic_tables()[table].to_pylist()])
     write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for names, number in rows.sets.items()])
     write(folder, schemas.BROKERS, [("b:8080", snapshot.version or "", 0, 0, "b.json")])
     pieces = [
