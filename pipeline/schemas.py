@@ -73,8 +73,8 @@ TOPICS: Final = Table(
     "topics",
     ("topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
      "bundle string?", "broker string?", *_RATES, "storage_size_bytes bigint", "backlog_size_bytes bigint",
-     "publishers int", "kind string", "file string"),
-    few=("domain", "namespace", "partition_index", "bundle", "broker", "publishers", "kind", "file"),
+     "publishers int", "consumers int", "kind string", "file string"),
+    few=("domain", "namespace", "partition_index", "bundle", "broker", "publishers", "consumers", "kind", "file"),
     sought=("namespace",),
 )  # fmt: skip
 """``bundle`` is a range text; ``kind`` the answer it comes from: ``stats``, ``partitioned-stats``, ``broker-stats``."""
@@ -364,12 +364,5 @@ IMBALANCE_HISTORY: Final = Table(
 BROKER_HISTORY: Final = Table("broker_history", ("batch bigint", "broker string", "topics bigint", *_RATES))
 """The load of each broker after each batch, as far as answers name the broker of a topic."""
 
-EVERY_TABLE: Final = (
-    TOPICS, SUBSCRIPTIONS, CONSUMER_SETS, CONSUMERS, PUBLISHERS, BUNDLES, BUNDLE_REPORTS, BROKERS, LISTED, SETTINGS,
-    ANSWERS, LOAD_ANSWERS, FILES, QUARANTINE, ASSIGN_QUARANTINE, ASSIGNMENTS, CONSUMER_LOADS, SUBSCRIPTION_LOADS,
-    BUNDLE_TOPICS, BUNDLE_LOADS, BROKER_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY,
-    KEY_SLOTS, KEY_LOADS, KEY_SPREADS, HOT_KEYS, INSEPARABLE, KEY_QUARANTINE,
-    BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE,
-    FINDINGS, WORST_SUBSCRIPTIONS, WORST_NAMESPACES,
-    IMBALANCE_HISTORY, BROKER_HISTORY,
-)  # fmt: skip
+EVERY_TABLE: Final = tuple(value for value in list(globals().values()) if isinstance(value, Table))
+"""The tables above, in their order."""

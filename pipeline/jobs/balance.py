@@ -5,7 +5,7 @@ Loads are those of load reports, or of the metrics of brokers that give none (``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,10 +16,10 @@ from engine.errors import InputError
 from engine.views.brokers.model import CYCLES, BrokersQuestion
 from pipeline.broker_groups import clusters_of_loads
 from pipeline.jobs import importing
-from pipeline.jobs.balance_tasks import WRITTEN, BalanceAccount, BalanceWork, by_cluster
+from pipeline.jobs.balance_tasks import WRITTEN, BalanceWork, by_cluster
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import has_table, parts_of
+from pipeline.manifests import has_table
 from pipeline.reading.files import time_of_files
 from pipeline.schemas import (
     BALANCE_ANSWERS,
@@ -36,11 +36,11 @@ from pipeline.schemas import (
     SETTINGS,
     Table,
 )
-from pipeline.sink import write_by_engine
+from pipeline.sink import NoAccount, write_by_engine
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
 from pipeline.tables import load, need_tables, rows_of
-from pipeline.writing import Draft, move_part, replacing, write_json
+from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -136,47 +136,27 @@ def _keep_what_was_set_aside(imported: Place, draft: Draft) -> None:
 def _forecast(
     spark: SparkSession, tables: Place, draft: Draft, clusters: Mapping[str, str], asked: BalanceOptions
 ) -> dict[str, object]:
+    from pyspark.sql import functions as fn  # noqa: PLC0415
+
     answers = load(spark, tables, LOAD_ANSWERS).mapInArrow(by_cluster(clusters), BALANCE_ANSWERS.ddl)
     # With an explicit number of partitions Spark does not merge them: a cluster is worth a task.
     expected = len(set(clusters.values()))
     tasks = min(2 * expected, _MOST_TASKS)
     rows = answers.repartition(tasks, "cluster").sortWithinPartitions("cluster", "file")
-    accounts = write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), BalanceAccount, aside=WRITTEN)
-    done = sum(account.clusters for account in accounts)
-    assert done == expected, f"{done} of {expected} clusters were forecast"
+    write_by_engine(rows, draft, BalanceWork(asked.question, asked.release), NoAccount, aside=_ORDER)
     staged = draft.aside("tables")
-    for table in WRITTEN:
-        _write(spark, staged, draft, table)
-    return _summary(draft, accounts, asked)
-
-
-def _write(spark: SparkSession, staged: Place, draft: Draft, table: Table) -> None:
-    """Sort a table of the tasks; the parts of a table without an order are moved as they are."""
-    from pyspark.sql import functions as fn  # noqa: PLC0415
-
-    place = draft.table(table)
-    order = _ORDER.get(table)
-    parts = parts_of(staged / table.name) if has_table(staged / table.name) else []
-    if parts and order:
-        columns = [fn.desc_nulls_last(name[1:]) if name.startswith("-") else fn.asc(name) for name in order]
-        draft.write_frame(table, load(spark, staged, table).orderBy(*columns))
-    for part in parts if not order else ():
-        move_part(part, place)
-    draft.fill(table)
-
-
-def _summary(draft: Draft, accounts: Sequence[BalanceAccount], asked: BalanceOptions) -> dict[str, object]:
-    usage = "max_usage"
-    counts = [name for name in BalanceAccount.__struct_fields__ if name != usage]
+    for table, order in _ORDER.items():
+        if has_table(staged / table.name):
+            columns = [fn.desc_nulls_last(name[1:]) if name.startswith("-") else fn.asc(name) for name in order]
+            draft.write_frame(table, load(spark, staged, table).orderBy(*columns))
+    draft.fill(*WRITTEN)
+    totals = _totals(draft.folder)
+    assert totals["clusters"] == expected, f"{totals['clusters']} of {expected} clusters were forecast"
     question = asked.question
     return {
         "job": JOB,
         "tables": draft.rows(*WRITTEN),
-        "totals": {
-            **{name: sum(getattr(account, name) for account in accounts) for name in counts},
-            usage: max((account.max_usage for account in accounts), default=0.0),
-            "cycles": question.cycles,
-        },
+        "totals": {**totals, "cycles": question.cycles},
         "question": {
             "shedder": question.shedder,
             "placement": question.placement,
@@ -185,4 +165,19 @@ def _summary(draft: Draft, accounts: Sequence[BalanceAccount], asked: BalanceOpt
             "seed": question.seed,
             "release": asked.release,
         },
+    }
+
+
+def _totals(tables: Place) -> dict[str, int | float]:
+    """Sums over all clusters, and the usage of the fullest broker."""
+    summed = ("reports", "unloads", "topics_interrupted", "loops", "swaps")
+    clusters = list(rows_of(tables / BALANCE_CLUSTERS.name, "refusal", *summed))
+    brokers = list(rows_of(tables / BALANCE_BROKERS.name, "usage", "next_unloads"))
+    return {
+        "clusters": len(clusters),
+        "refused": sum(refusal is not None for refusal, *_ in clusters),
+        **{name: sum(row[place] for row in clusters) for place, name in enumerate(summed, start=1)},
+        "brokers": len(brokers),
+        "next_unloads": sum(soon for _, soon in brokers),
+        "max_usage": max((usage or 0.0 for usage, _ in brokers), default=0.0),
     }

@@ -8,10 +8,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Final
-
-import msgspec
 
 from engine.admin.clusters import related_to, root_of
 from engine.admin.files import AnswerFile
@@ -34,7 +32,7 @@ from pipeline.schemas import (
     LOAD_ANSWERS,
     Table,
 )
-from pipeline.sink import Parts
+from pipeline.sink import NoAccount, Parts
 
 WRITTEN: Final = (
     BALANCE_CLUSTERS, BALANCE_BROKERS, BALANCE_UNLOADS, BALANCE_LOOPS, BALANCE_ANSWERS, BALANCE_QUARANTINE
@@ -70,21 +68,6 @@ def by_cluster(clusters: Mapping[str, str]) -> Callable[[Iterator[Any]], Iterato
     return run
 
 
-class BalanceAccount(msgspec.Struct):
-    """Counts of one task, to be added up; ``max_usage`` of the fullest broker is a maximum."""
-
-    clusters: int = 0
-    refused: int = 0
-    reports: int = 0
-    brokers: int = 0
-    unloads: int = 0
-    next_unloads: int = 0
-    topics_interrupted: int = 0
-    loops: int = 0
-    swaps: int = 0
-    max_usage: float = 0.0
-
-
 @dataclass(frozen=True)
 class BalanceWork:
     """The question to forecast for every cluster, and the release to use where reports name none."""
@@ -92,8 +75,7 @@ class BalanceWork:
     question: BrokersQuestion
     release: str | None = None
 
-    def __call__(self, batches: Iterator[Any], parts: Parts) -> BalanceAccount:
-        account = BalanceAccount()
+    def __call__(self, batches: Iterator[Any], parts: Parts) -> NoAccount:
         for table in whole_groups(batches, ("cluster",), rows_together=ANSWERS_TOGETHER):
             answers: dict[str, list[AnswerFile]] = {}
             for cluster, body, file in zip(
@@ -102,42 +84,15 @@ class BalanceWork:
                 answers.setdefault(cluster, []).append(AnswerFile(file, body))
             parts.write(BALANCE_ANSWERS, table.select(BALANCE_ANSWERS.names))
             for cluster, files in answers.items():
-                rows = forecast_rows(cluster, files, self.question, self.release)
-                for written, its_rows in rows.tables.items():
-                    parts.write(written, written.columns_of(its_rows))
-                rows.count(account)
-        return account
-
-
-@dataclass
-class ForecastRows:
-    """The rows of one cluster by table; ``view`` is None where there is no forecast."""
-
-    given: BrokersInput
-    view: BrokersView | None
-    tables: dict[Table, list[Row]] = field(default_factory=dict)
-
-    def count(self, account: BalanceAccount) -> None:
-        view = self.view
-        account.clusters += 1
-        account.reports += len(self.given.inputs.written)
-        account.brokers += len(self.tables[BALANCE_BROKERS])
-        usage = BALANCE_BROKERS.names.index("usage")
-        account.max_usage = max([account.max_usage, *(row[usage] or 0.0 for row in self.tables[BALANCE_BROKERS])])
-        if view is None:
-            account.refused += 1
-            return
-        account.unloads += len(view.ahead.moves)
-        account.next_unloads += len(view.ahead.cycles[0].moves)
-        account.topics_interrupted += sum(cell.topics for cell in view.strip)
-        account.loops += len(view.loops)
-        account.swaps += len(view.swaps)
+                for written, rows in forecast_rows(cluster, files, self.question, self.release).items():
+                    parts.write(written, written.columns_of(rows))
+        return NoAccount()
 
 
 def forecast_rows(
     cluster: str, files: Sequence[AnswerFile], question: BrokersQuestion, release: str | None = None
-) -> ForecastRows:
-    """The rows of one cluster, from its answers in any order. Costs one forecast."""
+) -> dict[Table, list[Row]]:
+    """The rows of one cluster by table, from its answers in any order. Costs one forecast."""
     given = brokers_input(
         shed_inputs_of_answers(sorted(files, key=lambda file: natural_key(file.name))), release, cluster
     )
@@ -146,17 +101,19 @@ def forecast_rows(
         answer = Rejection("NoBrokers", "no load of a broker can be read in this folder")
     else:
         answer = brokers_view(given, question)
-    tables: dict[Table, list[Row]] = {BALANCE_QUARANTINE: [_problem_row(cluster, one) for one in given.problems]}
+    problems = {BALANCE_QUARANTINE: [_problem_row(cluster, problem) for problem in given.problems]}
     if isinstance(answer, Rejection):
-        tables[BALANCE_CLUSTERS] = [_refused_cluster_row(cluster, given, question, answer.message)]
-        tables[BALANCE_BROKERS] = _reported_broker_rows(cluster, given)
-        return ForecastRows(given, None, tables)
+        return problems | {
+            BALANCE_CLUSTERS: [_refused_cluster_row(cluster, given, question, answer.message)],
+            BALANCE_BROKERS: _reported_broker_rows(cluster, given),
+        }
     before, after = brokers_frame(answer, 0), brokers_frame(answer, len(answer.ahead.cycles))
-    tables[BALANCE_CLUSTERS] = [_cluster_row(cluster, given, answer, before, after)]
-    tables[BALANCE_BROKERS] = _broker_rows(cluster, answer, before, after)
-    tables[BALANCE_UNLOADS] = _unload_rows(cluster, answer)
-    tables[BALANCE_LOOPS] = _loop_rows(cluster, answer)
-    return ForecastRows(given, answer, tables)
+    return problems | {
+        BALANCE_CLUSTERS: [_cluster_row(cluster, given, answer, before, after)],
+        BALANCE_BROKERS: _broker_rows(cluster, answer, before, after),
+        BALANCE_UNLOADS: _unload_rows(cluster, answer),
+        BALANCE_LOOPS: _loop_rows(cluster, answer),
+    }
 
 
 def _refused_cluster_row(cluster: str, given: BrokersInput, question: BrokersQuestion, refusal: str) -> Row:
@@ -274,15 +231,9 @@ def _loop_rows(cluster: str, view: BrokersView) -> list[Row]:
 
 
 def _problem_row(cluster: str, problem: Problem) -> Row:
-    known = problem if "/" in problem.source or not cluster else _within(cluster, problem)
-    return quarantine_row(known, LOAD_ANSWERS.name, 0, NOTE if is_note(problem) else BAD)
-
-
-def _within(cluster: str, problem: Problem) -> Problem:
-    """A problem without a file concerns the whole cluster, and gets its name instead."""
-    return Problem(
-        f"{cluster}/{problem.source}", problem.path, problem.reason, problem.advice, problem.line, problem.column
-    )
+    if cluster and "/" not in problem.source:  # without a file it concerns the whole cluster
+        problem = replace(problem, source=f"{cluster}/{problem.source}")
+    return quarantine_row(problem, LOAD_ANSWERS.name, 0, NOTE if is_note(problem) else BAD)
 
 
 def _most(usages: Iterator[float]) -> float | None:

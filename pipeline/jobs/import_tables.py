@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from engine.errors import Problem
 from pipeline.batches import codes_of
 from pipeline.blocks import accounts_in, joined, opened, plain, received
-from pipeline.jobs.import_reading import BOUNDARY_LISTS, BY_TOPIC, FEW, NAMED_BUNDLES, RANK, ReadAccount
-from pipeline.reading.rows import SUPERSEDED, Row, namespace_of, quarantine_row
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, RANK, ReadAccount
+from pipeline.reading.rows import SUPERSEDED, Row, namespaces_of, quarantine_row
+from pipeline.reading.topic_columns import BY_TOPIC, FEW
 from pipeline.schemas import (
     ANSWERS,
     BROKERS,
@@ -137,31 +138,18 @@ class _Names:
 
     @classmethod
     def of(cls, tables: Mapping[str, Any]) -> _Names:
-        names, spaces = pa.chunked_array([[]], pa.string()), pa.chunked_array([[]], pa.string())
-        places: dict[str, Any] = {}
-        for table, rows in tables.items():
-            found = pc.index_in(rows["topic"], value_set=names) if len(names) else pa.nulls(rows.num_rows, pa.int32())
-            if found.null_count:  # all topics come with the first table, but for those that no column can hold
-                fresh = pc.unique(rows["topic"].filter(pc.is_null(found)))
-                names = pa.chunked_array([*names.chunks, fresh])
-                spaces = pa.chunked_array([*spaces.chunks, _namespaces(fresh, rows)])
-                found = pc.index_in(rows["topic"], value_set=names)
-            places[table] = found.to_numpy()
-        code, texts = codes_of(spaces)[::-1]
-        rank = np.argsort(np.argsort(np.array(texts, dtype=object)))
-        space = rank[code] if len(code) else code
+        topics = pa.chunked_array([rows["topic"].chunk(0) for rows in tables.values()], pa.string())
+        coded = topics.dictionary_encode().unify_dictionaries()
+        names = coded.chunk(0).dictionary if tables else topics
+        texts, space_of = codes_of(namespaces_of(names))
+        # Texts are sorted once for each namespace, not for each topic.
+        space = np.argsort(np.argsort(np.array(texts, dtype=object)))[space_of]
         keys = [("space", "ascending"), ("topic", "ascending")]
         order = pc.sort_indices(pa.table({"space": space, "topic": names}), keys).to_numpy()
         codes = np.empty(len(order), dtype=np.int64)
         codes[order] = np.arange(len(order))
-        return cls({table: codes[found] for table, found in places.items()}, space[order])
-
-
-def _namespaces(topics: Any, rows: Any) -> Any:
-    """The namespace of each topic that rows are about."""
-    if "namespace" in rows.column_names:
-        return plain(rows["namespace"].take(pc.index_in(topics, value_set=rows["topic"]))).combine_chunks()
-    return pa.array([namespace_of(name) for name in topics.to_pylist()], pa.string())
+        places = (chunk.indices.to_numpy() for chunk in coded.chunks)
+        return cls({table: codes[own] for table, own in zip(tables, places, strict=True)}, space[order])
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,13 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
-from pipeline.jobs.import_reading import (
-    BOUNDARY_LISTS,
-    NAMED_BUNDLES,
-    AnswerShare,
-    FileAccount,
-    ReadAnswers,
-)
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, AnswerShare, ReadAnswers
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, WriteTables, left_out_rows
 from pipeline.jobs.merging import bundles_of_reports, merge_boundary_lists, notices
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.manifests import parts_of
-from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, refuse_nameless
+from pipeline.reading.answers import QUARANTINED, WAITING, FileContext, Outcome, refuse_nameless
 from pipeline.reading.contexts import contexts_of, subjects_of
 from pipeline.reading.files import FoundFile, FoundFiles, deal, find_answers, is_packed, time_of_files
 from pipeline.reading.rows import BAD, Row, Rows, quarantine_row
@@ -56,7 +50,7 @@ class _Import:
     sources: FoundFiles
     draft: Draft
     limit_bytes: int
-    files: dict[int, FileAccount] = field(default_factory=dict)
+    files: dict[int, Outcome] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     left_out: list[Row] = field(default_factory=list)
 
@@ -72,7 +66,7 @@ class _Import:
         blocks = read_by_engine(self.spark, shares, ReadAnswers(tasks.parts, self.limit_bytes), tasks.count)
         accounts = write_by_engine(blocks, draft, WriteTables(), TableAccount, aside=UNFINISHED)
         for reader in readers_of(accounts, len(shares)):
-            self.files.update({file.position: file for file in reader.files})
+            self.files.update(reader.files)
             self.counts.update(reader.counts)
         self.left_out = left_out_rows(accounts)
         draft.fill(*WRITTEN)
@@ -138,8 +132,7 @@ def _read_all(this: _Import, contexts: Mapping[str, FileContext]) -> None:
     for file, kind in _waiting(this):
         refuse_nameless(refused, kind.value, file.name)
         refused.counts["files"] += 1
-        size = this.files[file.position].size_bytes
-        this.files[file.position] = FileAccount(file.position, kind.value, QUARANTINED, size)
+        this.files[file.position] = Outcome(kind.value, QUARANTINED, this.files[file.position].size_bytes)
         problem = Problem(file.name, "$", "nothing says what it is about", "see the row about its content")
         refused.quarantine.append(quarantine_row(problem, "files", 1, "bad"))
     _quarantine(this, refused.quarantine)

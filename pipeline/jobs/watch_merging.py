@@ -122,13 +122,13 @@ class _Merge:
 
     def _things(self, table: Table, column: str) -> DataFrame:
         """The things that a round is about, and whether it is too ``late`` for each: the rows before are later."""
-        before, fresh = (self._latest(table, folder, column) for folder in (self.before, self.fresh))
+        before, fresh = (
+            self._with_moments(table, folder).groupBy(column).agg(fn.max("moment").alias("moment"))
+            for folder in (self.before, self.fresh)
+        )
         later = fn.coalesce(fn.col("before.moment") > fn.col("fresh.moment"), fn.lit(False))
         both = fresh.alias("fresh").join(before.alias("before"), column, "left")
         return both.select(column, later.alias("late"))
-
-    def _latest(self, table: Table, folder: Path, column: str) -> DataFrame:
-        return self._with_moments(table, folder).groupBy(column).agg(fn.max("moment").alias("moment"))
 
     def _gone(self) -> DataFrame:
         """Topics that their broker listed before and does not list in this round.

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
+
+import msgspec
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.summary import FILE_NAME
@@ -52,7 +54,6 @@ from pipeline.writing import Draft, alone, current_run, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
 JOB: Final = "watch"
 OWN: Final = ".watch"
@@ -63,36 +64,31 @@ _SCHEMA: Final = "path string, modificationTime timestamp, length bigint, conten
 _GLOB: Final = "*.{" + ",".join(suffix[1:] for suffix in ANSWER_SUFFIXES) + "}"
 
 
-@dataclass(frozen=True)
-class WatchOptions:
-    """The job's own options: ``every`` (seconds between looks at the folder, until stopped; default: once), ``files``
-    (the most in one batch, 1000), ``flag`` and ``pulsar`` as for ``assign``, ``max-input`` as for ``import``."""
+class State(msgspec.Struct):
+    """What a run has to know of the batches before it; published with the tables of a batch."""
 
-    every_s: int | None
-    files: int
-    assign: dict[str, str]
-    reading: dict[str, str]
-
-
-def read_options(options: JobOptions) -> WatchOptions:
-    """Read the options. Raises ``InputError`` for an unknown option or a bad value."""
-    given = options.settings
-    check_options(JOB, given)
-    every = int(given["every"]) if "every" in given else None
-    assign = {name: given[name] for name in ("flag", "pulsar") if name in given}
-    reading = {name: given[name] for name in (MAX_INPUT,) if name in given}
-    return WatchOptions(every, int(given.get("files", "1000")), assign, reading)
+    batch: int = -1
+    """The number of the last published batch."""
+    query: str | None = None
+    """Spark's name of the checkpoint."""
+    latest: dict[str, int] = {}
+    """The moment of the latest dump of each thing (``Dump.thing``)."""
+    moments: dict[str, int] = {}
+    """The moment of each file that has rows in the tables."""
 
 
 def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) -> JobResult:
-    """Import every new answer below ``source``; with ``every`` go on until stopped.
+    """Import every new answer below ``source``.
+
+    The options: ``every`` (seconds between looks at the folder, until stopped; default: once), ``files`` (the most in
+    one batch, 1000), ``flag`` and ``pulsar`` as for ``assign``, ``max-input`` as for ``import``.
 
     Files must appear whole and under a new name: write them elsewhere on the same disk, then rename them into the
     folder. A file that is written again under its old name is reported and not imported again. Raises ``InputError``
     for a missing folder or a result inside it, ``RingsideError`` when the checkpoint under ``target`` belongs to other
     tables.
     """
-    asked = read_options(options)
+    check_options(JOB, options.settings)
     if not source.is_dir():
         raise InputError(f"{source} is not a folder; name the folder in which dumps arrive")
     if target.resolve().is_relative_to(source.resolve()):
@@ -101,13 +97,12 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     own.mkdir(parents=True, exist_ok=True)
     # Two runs at once would share a checkpoint, and remove each other's working files.
     with alone(own / ".lock", target):
-        this = _Watch(spark, source.resolve(), target, options, asked)
+        this = _Watch(spark, source.resolve(), target, options)
         this.check_checkpoint()
         for leftover in own.glob("batch-*"):
             shutil.rmtree(leftover)
         _take_in(this, own / "checkpoint")
-        state = _state(target)
-        if state is None:
+        if current_run(target, JOB) is None:
             raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}")
         written_anew = this.written_anew()
         if written_anew:
@@ -119,10 +114,19 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
 
 
 def _take_in(this: _Watch, checkpoint: Path) -> None:
+    given = this.options.settings
+    reader = this.spark.readStream.format("binaryFile").schema(_SCHEMA).option("recursiveFileLookup", "true")
+    reader = reader.option("pathGlobFilter", _GLOB).option("maxFilesPerTrigger", int(given.get("files", "1000")))
+    # By default Spark silently skips files that are a week older than the newest.
+    reader = reader.option("maxFileAge", _ANY_AGE)
+    # Only the names are selected, so no file is read before the import reads it.
+    writer = reader.load(str(this.source)).select("path").writeStream.foreachBatch(this.take)
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    every = {"processingTime": f"{given['every']} seconds"} if "every" in given else {"availableNow": True}
     # A failure of a batch is reported in one sentence at the end, so Py4J need not log it too.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     with spark_faults(JOB):
-        query = _started(this, checkpoint)
+        query = writer.trigger(**every).start()
         try:
             query.awaitTermination()
         finally:
@@ -130,23 +134,10 @@ def _take_in(this: _Watch, checkpoint: Path) -> None:
                 query.stop()
 
 
-def _started(this: _Watch, checkpoint: Path) -> StreamingQuery:
-    reader = this.spark.readStream.format("binaryFile").schema(_SCHEMA).option("recursiveFileLookup", "true")
-    reader = reader.option("pathGlobFilter", _GLOB).option("maxFilesPerTrigger", this.asked.files)
-    # By default Spark silently skips files that are a week older than the newest.
-    reader = reader.option("maxFileAge", _ANY_AGE)
-    # Only the names are selected, so no file is read before the import reads it.
-    writer = reader.load(str(this.source)).select("path").writeStream.foreachBatch(this.take)
-    writer = writer.option("checkpointLocation", str(checkpoint))
-    every = this.asked.every_s
-    ready = writer.trigger(availableNow=True) if every is None else writer.trigger(processingTime=f"{every} seconds")
-    return ready.start()
-
-
-def _state(target: Path) -> dict[str, Any] | None:
-    """The state after the last published batch, None before the first."""
+def _state(target: Path) -> State:
+    """The state after the last published batch."""
     current = current_run(target, JOB)
-    return json.loads((current / _STATE).read_bytes()) if current is not None else None
+    return State() if current is None else msgspec.json.decode((current / _STATE).read_bytes(), type=State)
 
 
 @dataclass
@@ -157,12 +148,11 @@ class _Watch:
     source: Path
     target: Path
     options: JobOptions
-    asked: WatchOptions
 
     def check_checkpoint(self) -> None:
         """Raise ``RingsideError`` when there are tables but not the checkpoint that belongs to them."""
         state = _state(self.target)
-        if state is not None and state["query"] != self._query():
+        if state.batch >= 0 and state.query != self._query():
             reason = f"the checkpoint in {self.target / OWN} is not the one its tables were made with"
             raise RingsideError(f"{reason}; watch into a new folder, or every file would count again")
 
@@ -186,9 +176,9 @@ class _Watch:
     def take(self, rows: DataFrame, batch: int) -> None:
         """Merge one batch of files into the tables, unless it is in them already."""
         state = _state(self.target)
-        if state is not None and state["batch"] >= batch:
+        if state.batch >= batch:
             return
-        arrived = sorted(_local(row.path) for row in rows.collect())
+        arrived = sorted(unquote(urlsplit(row.path).path) for row in rows.collect())
         paths = [path for path in arrived if Path(path).exists()]
         if len(paths) < len(arrived):
             self.options.say(f"watch: {len(arrived) - len(paths):,} files were gone before they could be read")
@@ -196,8 +186,7 @@ class _Watch:
             return
         folder = self.target / OWN / f"batch-{batch}"
         shutil.rmtree(folder, ignore_errors=True)
-        dumps = dumps_of(paths, self.source)
-        rounds = rounds_of(dumps, state.get("latest", {}) if state is not None else {})
+        rounds = rounds_of(dumps_of(paths, self.source), state.latest)
         late = sum(len(part.dumps) for part in rounds if part.late)
         if late:
             self.options.say(
@@ -205,7 +194,7 @@ class _Watch:
             )
         for number, part in enumerate(rounds):
             self._import(part.dumps, folder / f"round-{number}")
-        self._place(batch, folder, rounds)
+        self._place(batch, folder, rounds, state)
         self._clean(folder)
         self.options.say(f"watch: batch {batch} of {len(paths):,} files is in place")
 
@@ -215,18 +204,18 @@ class _Watch:
             link = folder / "files" / dump.name
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(dump.path)
-        self._run("import", folder / "files", folder / "tables", self.asked.reading)
+        self._run("import", folder / "files", folder / "tables", MAX_INPUT)
 
-    def _run(self, job: str, source: Place, target: Path, settings: dict[str, str]) -> None:
+    def _run(self, job: str, source: Place, target: Path, *names: str, **own: str) -> None:
+        """Run another job with those of our options that are named, and with ``own`` ones."""
         from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
 
+        settings = own | {name: value for name, value in self.options.settings.items() if name in names}
         job_called(job)(self.spark, source, target, JobOptions(settings, run_id=self.options.run_id))
 
-    def _place(self, batch: int, folder: Path, rounds: Sequence[Round]) -> None:
+    def _place(self, batch: int, folder: Path, rounds: Sequence[Round], state: State) -> None:
         before = current_run(self.target, JOB)
-        state = _state(self.target) or {}
-        moments: dict[str, int] = dict(state.get("moments", {}))
-        latest: dict[str, int] = dict(state.get("latest", {}))
+        moments, latest = state.moments, state.latest
         assigned = folder / "assigned"
         histories: dict[Table, list[DataFrame]] = {table: [] for table in HISTORIES}
         with replacing(self.target, JOB) as draft:
@@ -244,7 +233,7 @@ class _Watch:
                 histories[BROKER_HISTORY].append(stamp.on_frame(brokers))
                 if last or not round_.late:
                     assigned = folder / f"round-{number}" / "assigned"
-                    self._run("assign", merged, assigned, {"policies": "pulsar", **self.asked.assign})
+                    self._run("assign", merged, assigned, "flag", "pulsar", policies="pulsar")
                 if not round_.late:
                     imbalance = imbalance_rows(self.spark, batch, assigned)
                     histories[IMBALANCE_HISTORY].append(stamp.on_frame(imbalance))
@@ -257,20 +246,22 @@ class _Watch:
                 carry(table, earlier, draft.table(table))
                 draft.fill(table)
             self._report(draft, assigned, folder / "report")
-            write_json(draft.folder, f"{JOB}.json", _summary(draft, batch))
-            known = moments_in_use(self.spark, own, moments)
-            state = {"batch": batch, "query": self._query(), "latest": latest, "moments": known}
-            write_json(draft.folder, _STATE, state)
+            rows_written = draft.rows(*ABOUT, *HISTORIES)
+            write_json(draft.folder, f"{JOB}.json", {"job": JOB, "batches": batch + 1, "tables": rows_written})
+            state = State(batch, self._query(), latest, moments_in_use(self.spark, own, moments))
+            write_json(draft.folder, _STATE, msgspec.to_builtins(state))
 
     def _report(self, draft: Draft, assigned: Path, scratch: Path) -> None:
         """Write what ``fleet open`` reads: the current assignments and the summary."""
         _adopt(draft, assigned, "assign.json")
         read = draft.rows(*ABOUT)
-        bad = _bad_rows(draft.folder)
+        bad: Counter[str] = Counter()  # records in the quarantine, by the table that lacks them
+        for (table, kind), count in counts_of(draft.folder / QUARANTINE.name, "table", "kind", summed="rows").items():
+            bad[table] += count if kind == BAD else 0
         imported = {"job": "import", "tables": read, "rows_out": read, "problem_rows": sum(bad.values())}
         imported["rows_in"] = {name: count + bad[name] for name, count in read.items()}
         write_json(draft.folder, "import.json", imported)
-        self._run("report", draft.folder, scratch, {})
+        self._run("report", draft.folder, scratch)
         _adopt(draft, scratch, FILE_NAME, "report.json")
 
     def _clean(self, folder: Path) -> None:
@@ -284,12 +275,6 @@ def _adopt(draft: Draft, result: Path, *documents: str) -> None:
             shutil.copytree(result / table.name, str(draft.table(table)), dirs_exist_ok=True)
     for name in documents:
         shutil.copyfile(result / name, str(draft.folder / name))
-
-
-def _bad_rows(folder: Place) -> Counter[str]:
-    """Numbers of bad records in the quarantine, by the table that lacks them."""
-    rows = counts_of(folder / QUARANTINE.name, "table", "kind", summed="rows")
-    return Counter({table: count for (table, kind), count in rows.items() if kind == BAD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,12 +325,3 @@ def rounds_of(dumps: Sequence[Dump], latest: Mapping[str, int]) -> list[Round]:
         rounds[not late, counts[late, dump.thing]].append(dump)
         counts[late, dump.thing] += 1
     return [Round(tuple(rounds[key]), late=not key[0]) for key in sorted(rounds)]
-
-
-def _local(path: str) -> str:
-    """The path in a URI as Spark writes it (``file:/a%20b``)."""
-    return unquote(urlsplit(path).path)
-
-
-def _summary(draft: Draft, batch: int) -> dict[str, object]:
-    return {"job": JOB, "batches": batch + 1, "tables": draft.rows(*ABOUT, *HISTORIES)}

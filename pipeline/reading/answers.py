@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
 
 from engine.admin.kinds import AnswerKind, recognise
 from engine.admin.load_reports import decode_load_report
@@ -52,28 +54,27 @@ _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """What is known about a file besides its content: its broker's name, and its topic or namespace (``about``).
+    """What is known about a file besides its content: its broker's name, its topic or namespace (``about``), and the
+    request that it answers.
 
-    ``requests`` are the requests of the recording it belongs to, by file name without its folder. ``broker_by_name``:
-    no load report names the broker, so the file's own name stands for it. ``with_metrics``: some brokers of the same
-    moment gave metrics.
+    ``broker_by_name``: no load report names the broker, so the file's own name stands for it. ``with_metrics``: some
+    brokers of the same moment gave metrics.
     """
 
     broker: str = ""
     about: str = ""
-    requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+    request: AdminRequest | None = None
     broker_by_name: bool = False
     with_metrics: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of reading one file. ``namespaces`` are those its content names."""
+class Outcome(msgspec.Struct):
+    """What became of one file. ``namespaces`` are those its content names."""
 
     kind: str
     outcome: str
     size_bytes: int
-    namespaces: frozenset[str] = frozenset()
+    namespaces: list[str] = []
 
 
 def take_file(
@@ -81,8 +82,8 @@ def take_file(
 ) -> Outcome:
     """Read one file; good rows are kept even if other parts of it are bad. O(length)."""
     data, problems = read_answer(path, name, limit_bytes=limit_bytes)
-    request = context.requests.get(name.rpartition("/")[2])
-    has_form = request is None or request.what not in _WITHOUT_FORM
+    what = context.request.what if context.request is not None else ""
+    has_form = what not in _WITHOUT_FORM
     if data is None or (has_form and not data.strip()):
         rows.counts["files"] += 1
         rows.set_aside("files", problems or (Problem(name, "$", "the file is empty", "record it again"),), 1, name)
@@ -105,23 +106,21 @@ def take_file(
         rows.counts["files"] += 1
     if outcome == QUARANTINED:
         rows.set_aside("files", _why_no_answer(data, name), 1, name)
-    elif kind in _RULES_OF_SHEDDING or _rules_ownership(name, data) or _goes_with_metrics(kind, request, context):
+    elif (
+        kind in _RULES_OF_SHEDDING
+        or _rules_ownership(name, data)
+        or (context.with_metrics and (kind in _WITH_METRICS or what == "version"))
+    ):
         rows.load_answers.append(("", data, name))
         rows.answer_bytes += len(data)
-    namespaces = _namespaces_since(rows, before) | rows.namespaces
-    rows.namespaces = set()
+    namespaces = _namespaces_since(rows, before)
     if outcome != WAITING:
-        keep_answer(rows, kind, data, name, request, about=context.about, named=namespaces)
-    return Outcome(kind.value, outcome, len(data), namespaces)
+        keep_answer(rows, kind, data, name, context.request, about=context.about, named=namespaces)
+    return Outcome(kind.value, outcome, len(data), sorted(namespaces))
 
 
 def _rules_ownership(name: str, data: bytes) -> bool:
     return OwnershipPolicies().take(name, data) or living_brokers(name, data) is not None
-
-
-def _goes_with_metrics(kind: AnswerKind, request: AdminRequest | None, context: FileContext) -> bool:
-    is_version = request is not None and request.what == "version"
-    return context.with_metrics and (kind in _WITH_METRICS or is_version)
 
 
 def _kind_of(name: str, data: bytes) -> AnswerKind:
@@ -136,8 +135,7 @@ def _take(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileCon
         return _take_members(rows, data, name, context)
     if kind in _NAMELESS:
         return _take_nameless(rows, kind, data, name, context)
-    request = context.requests.get(name.rpartition("/")[2])
-    if request is not None and request.what == METRICS:
+    if context.request is not None and context.request.what == METRICS:
         return _take_metrics(rows, kind, data, name, context)
     match kind:
         case AnswerKind.BROKER_STATS_TOPICS:
@@ -174,21 +172,16 @@ def _take_members(rows: Rows, data: bytes, name: str, context: FileContext) -> s
     kinds = {member: recognise(member, bytes(raw)) for member, raw in members.items()}
     for member, raw in members.items():
         if kinds[member] not in _NAMELESS:
-            _take(rows, kinds[member], bytes(raw), f"{name}: {member}", context)
-    naming = Naming(context.requests, [*rows.topic_names(), *(str(row[0]) for row in rows.listed)])
+            _take(rows, kinds[member], bytes(raw), f"{name}: {member}", replace(context, request=None))
+    naming = Naming({}, [*(topic.name for topic in rows.topics), *(row[0] for row in rows.listed)])
     for member, raw in members.items():
         if kinds[member] in _NAMELESS:
-            _take_named_member(
-                rows, kinds[member], bytes(raw), f"{name}: {member}", naming_of_kind(naming, kinds[member], member)
-            )
+            about = naming_of_kind(naming, kinds[member], member)
+            if about is None:
+                refuse_nameless(rows, kinds[member].value, f"{name}: {member}")
+            else:
+                _take_nameless(rows, kinds[member], bytes(raw), f"{name}: {member}", FileContext(about=about))
     return READ
-
-
-def _take_named_member(rows: Rows, kind: AnswerKind, data: bytes, name: str, about: str | None) -> None:
-    if about is None:
-        refuse_nameless(rows, kind.value, name)
-    else:
-        _take_nameless(rows, kind, data, name, FileContext(about=about))
 
 
 def naming_of_kind(naming: Naming, kind: AnswerKind, name: str) -> str | None:
@@ -209,8 +202,7 @@ def refuse_nameless(rows: Rows, kind: str, name: str) -> None:
 def _take_nameless(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: FileContext) -> str:
     """Take statistics of one topic or a boundary list, which do not name what they are about."""
     if not context.about:
-        request = context.requests.get(name.rpartition("/")[2])
-        if request is None or not request.fault:
+        if context.request is None or not context.request.fault:
             return WAITING
         # The request was for a name that no broker accepts; the files beside it know no better one.
         refuse_nameless(rows, kind.value, name)
@@ -255,11 +247,9 @@ def _take_names(rows: Rows, kind: AnswerKind, data: bytes, name: str, context: F
 
 
 def _lists_parents(name: str, context: FileContext) -> bool:
-    base = name.rpartition("/")[2]
-    request = context.requests.get(base)
-    if request is not None and request.what:
-        return request.what == "partitioned-list"
-    return "partitioned" in base
+    if context.request is not None and context.request.what:
+        return context.request.what == "partitioned-list"
+    return "partitioned" in name.rpartition("/")[2]
 
 
 def _take_load_report(rows: Rows, data: bytes, name: str) -> None:
@@ -329,7 +319,7 @@ def _take_load_manager(rows: Rows, kind: AnswerKind, data: bytes, name: str) -> 
         rows.settings.append((LOAD_MANAGER, class_name, name))
 
 
-def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> frozenset[str]:
+def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> set[str]:
     topics, listed, reports = before
-    namespaces = {str(row[2]) for row in rows.topics[topics:]} | {str(row[2]) for row in rows.listed[listed:]}
-    return frozenset(namespaces | {str(row[1]) for row in rows.bundle_reports[reports:]})
+    namespaces = {topic.namespace for topic in rows.topics[topics:]} | {row[2] for row in rows.listed[listed:]}
+    return namespaces | {row[1] for row in rows.bundle_reports[reports:]}

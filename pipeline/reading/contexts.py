@@ -48,17 +48,14 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
             if mirrored is not None:
                 about = mirrored.topic if mirrored.what not in _NAMESPACE_REQUESTS else mirrored.namespace
                 with_metrics = dump_and_broker(file.name)[0] in measured
-                contexts[file.name] = FileContext(
-                    broker, about, {base: mirrored}, broker_by_name=by_name, with_metrics=with_metrics
-                )
+                contexts[file.name] = FileContext(broker, about, mirrored, by_name, with_metrics)
                 continue
             # A recording whose files were compressed later still lists them under their old names.
             request = requests.get(base) or requests.get(f"{_stem(base)}.json")
             # A request names the topic or the namespace; a file name can contain the escaped topic name.
             topic = naming.topic(base) or "" if request is None or request.what != "bundles" else ""
             about = request.namespace if request is not None and request.what in _NAMESPACE_REQUESTS else topic
-            own_request = {base: request} if request is not None else {}
-            contexts[file.name] = FileContext(broker, about, own_request, broker_by_name=by_name)
+            contexts[file.name] = FileContext(broker, about, request, by_name)
     return contexts
 
 

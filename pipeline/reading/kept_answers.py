@@ -7,7 +7,6 @@ passes all answers of one namespace to the engine's own reader.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -17,7 +16,7 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.requests import TOPIC_POLICIES, AdminRequest
 from engine.admin.text import raw_object
 from engine.errors import Problem
-from pipeline.reading.rows import Rows, quarantine_row
+from pipeline.reading.rows import Rows, namespace_of, quarantine_row
 
 EVERYWHERE: Final = ""
 """The namespace under which answers that hold for all namespaces are kept."""
@@ -36,7 +35,6 @@ _OF_TOPICS: Final = (
 )
 _BY_TOPIC: Final = (AnswerKind.NAMED_STATS, AnswerKind.NAMED_INTERNAL_STATS)
 _OF_ALL: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)
-_TOPIC: Final = re.compile(r"^(?:non-)?persistent://([^/]+/[^/]+)/")
 
 
 def keep_answer(
@@ -59,23 +57,18 @@ def keep_answer(
     elif kind in _BY_TOPIC:
         by_namespace: dict[str, dict[str, msgspec.Raw]] = {}
         for topic, raw in _members(data, name).items():
-            by_namespace.setdefault(_namespace_of(topic), {})[topic] = raw
+            by_namespace.setdefault(namespace_of(topic), {})[topic] = raw
         for namespace, topics in by_namespace.items():
-            if namespace:
+            if "/" in namespace:
                 _keep(rows, namespace, _document(topics), name)
     elif kind in _OF_ALL:
         _keep(rows, EVERYWHERE, data, name)
     elif kind in _OF_TOPICS or (request is not None and request.what in TOPIC_POLICIES):
-        known = _namespace_of(about) or (request.namespace if request is not None else "") or about
+        known = namespace_of(about) or (request.namespace if request is not None else "") or about
         namespaces = [known] if "/" in known else sorted(named)
         if len(namespaces) <= MOST_NAMESPACES:
             for namespace in namespaces:
                 _keep(rows, namespace, data, name)
-
-
-def _namespace_of(topic: str) -> str:
-    match = _TOPIC.match(topic)
-    return match[1] if match else ""
 
 
 def _members(data: bytes, name: str) -> dict[str, msgspec.Raw]:

@@ -8,17 +8,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from engine.admin.facts import ConsumerFacts, Count, Rate, SubscriptionFacts, TopicFacts
 from engine.errors import Problem
-from engine.names import PARTITION_SUFFIX
-from pipeline.schemas import TOPICS
+from pipeline.reading.topic_columns import Column, TopicRead, rows_of_columns, table_of, topic_columns
+from pipeline.schemas import Table
 
 Row = tuple[Any, ...]
 BAD: Final = "bad"
 NOTE: Final = "note"
 SUPERSEDED: Final = "superseded"
+UNFIT: Final = (OverflowError, UnicodeEncodeError, pa.ArrowInvalid)
+"""What pyarrow raises for a value that no column holds."""
 # The engine's words for problems that lose nothing.
 _NOTES: Final = ("the later one counts", "was read without", "was converted", "changed while it was being read")
 
@@ -47,31 +49,11 @@ def is_note(problem: Problem) -> bool:
     return any(words in problem.reason for words in _NOTES)
 
 
-class PublisherWire(msgspec.Struct, gc=False):
-    """A publisher by Pulsar's exact names, of which the engine reads less."""
-
-    producerName: str = ""
-    producerId: Count = 0
-    accessMode: str = ""
-    address: str = ""
-    connectedSince: str = ""
-    clientVersion: str = ""
-    msgRateIn: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    averageMsgSize: Rate = 0.0
-
-
 @dataclass
 class Rows:
-    """The rows of some files. ``counts`` is the number of rows that the answers have by table, good or not.
+    """The rows of some files. ``counts`` is the number of rows that the answers have by table, good or not."""
 
-    ``tables`` are rows in columns (``pyarrow.Table``), which come before the others; ``namespaces`` are theirs.
-    """
-
-    topics: list[Row] = field(default_factory=list)
-    subscriptions: list[Row] = field(default_factory=list)
-    consumers: list[Row] = field(default_factory=list)
-    publishers: list[Row] = field(default_factory=list)
+    topics: list[TopicRead] = field(default_factory=list)
     boundary_lists: list[Row] = field(default_factory=list)
     bundle_reports: list[Row] = field(default_factory=list)
     brokers: list[Row] = field(default_factory=list)
@@ -82,50 +64,55 @@ class Rows:
     answer_bytes: int = 0
     quarantine: list[Row] = field(default_factory=list)
     sets: dict[tuple[str, ...], int] = field(default_factory=dict)
-    tables: dict[str, list[Any]] = field(default_factory=dict)
-    namespaces: set[str] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def topic(self, facts: TopicFacts, bundle: str | None, broker: str | None) -> None:
-        """Add one topic with its subscriptions and their consumers."""
-        name, source = facts.name, facts.source
-        parent = partitioned_topic(name, facts.partition_index)
-        self.topics.append(
-            (name, facts.domain, facts.namespace, parent, facts.partition_index, bundle, broker,
-             facts.msg_rate_in_msgs_per_sec, facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_in_bytes_per_sec,
-             facts.msg_throughput_out_bytes_per_sec, facts.storage_size_bytes, facts.backlog_size_bytes,
-             facts.publishers, facts.kind, source)
-        )  # fmt: skip
-        for subscription in facts.subscriptions:
-            self._subscription((name, facts.namespace, parent, facts.partition_index), subscription, source)
+    def add_topics(self, topics: Sequence[TopicRead]) -> None:
+        """Add topics with their subscriptions, consumers and publishers."""
+        self.topics += topics
+        subscriptions = [facts for topic in topics for facts in topic.wire.subscriptions.values()]
+        self.counts.update(
+            topics=len(topics),
+            subscriptions=len(subscriptions),
+            consumers=sum(len(facts.consumers) for facts in subscriptions),
+            publishers=sum(len(topic.wire.publishers) for topic in topics),
+        )
 
-    def _subscription(self, topic: tuple[str, str, str, int], facts: SubscriptionFacts, source: str) -> None:
-        number = self.set_of(tuple([consumer.name for consumer in facts.consumers]))
-        self.counts["subscriptions"] += 1
-        self.subscriptions.append(
-            (facts.name, *topic, facts.type, len(facts.consumers), number, facts.active_consumer_name,
-             facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_out_bytes_per_sec,
-             facts.msg_backlog_entries, facts.unacked_messages, source)
-        )  # fmt: skip
-        self._consumers(topic[0], facts.name, facts.consumers, source)
+    def topic_tables(self) -> dict[Table, Any]:
+        """The tables that have a topic, as ``pyarrow.Table``; there it is a dictionary."""
+        shared: dict[str, tuple[Any, Any]] = {}
+        try:
+            return {table: table_of(table, own, shared) for table, own in topic_columns(self.topics, self.set_of)}
+        except UNFIT:
+            return {table: self._one_by_one(table, own) for table, own in topic_columns(self.topics, self.set_of)}
 
-    def _consumers(self, topic: str, subscription: str, consumers: Sequence[ConsumerFacts], source: str) -> None:
-        self.counts["consumers"] += len(consumers)
-        for place, facts in enumerate(consumers):
-            ranges = [{"start": start, "end": end} for start, end in facts.key_hash_ranges]
-            self.consumers.append(
-                (subscription, topic, place, facts.name, facts.address, facts.connected_since, facts.client_version,
-                 facts.msg_rate_out_msgs_per_sec, facts.msg_throughput_out_bytes_per_sec, facts.unacked_messages,
-                 facts.available_permits, ranges, source)
-            )  # fmt: skip
+    def _one_by_one(self, table: Table, columns: Iterable[Column]) -> Any:
+        good = table.columns_of(self._fitting(table, rows_of_columns(table, columns)))
+        topics = Column("topic", good["topic"].to_pylist(), range(good.num_rows))
+        others = (Column(name, good[name].to_pylist()) for name in table.names if name != "topic")
+        return table_of(table, [topics, *others], {})
 
-    def publisher(self, topic: str, place: int, facts: PublisherWire, source: str) -> None:
-        """One publisher of one topic."""
-        self.publishers.append(
-            (topic, place, facts.producerName, facts.producerId, facts.accessMode, facts.address,
-             facts.connectedSince, facts.clientVersion, facts.msgRateIn, facts.msgThroughputIn, facts.averageMsgSize,
-             source)
-        )  # fmt: skip
+    def table(self, table: Table, rows: Sequence[Row]) -> Any:
+        """Some rows of another table."""
+        try:
+            return table.columns_of(rows)
+        except UNFIT:
+            return table.columns_of(self._fitting(table, rows))
+
+    def _fitting(self, table: Table, rows: Iterable[Row]) -> list[Row]:
+        """The rows without those that have a value that no column holds (a number of 100 digits), which go to the
+        quarantine."""
+        good: list[Row] = []
+        for row in rows:
+            try:
+                table.columns_of([row])
+                good.append(row)
+            except UNFIT as fault:
+                # The name itself may be what does not fit.
+                name = str(row[0]).encode("utf-8", "backslashreplace").decode()
+                reason = f"holds what no table can: {fault}"
+                problem = Problem(str(row[-1]), f'$["{name}"]', reason, "record the answer again")
+                self.quarantine.append(quarantine_row(problem, table.name, 1, BAD))
+        return good
 
     def set_aside(self, table: str, problems: Iterable[Problem], rows: int, source: str) -> None:
         """Add the problems of one answer to the quarantine, with exactly ``rows`` rows of ``table`` charged to them.
@@ -150,21 +137,16 @@ class Rows:
             number = self.sets[names] = consumer_set_id(names)
         return number
 
-    def topic_names(self) -> list[str]:
-        """The names of all topics, from columns and from rows."""
-        in_columns = [name for table in self.tables.get(TOPICS.name, ()) for name in table["topic"].to_pylist()]
-        return [*in_columns, *(str(row[0]) for row in self.topics)]
-
 
 def namespace_of(topic: str) -> str:
-    """The namespace in a full topic name.
+    """The namespace in a full topic name, "" for another text.
 
-    >>> namespace_of("persistent://public/default/orders")
-    'public/default'
+    >>> namespace_of("persistent://public/default/orders"), namespace_of("public/default")
+    ('public/default', '')
     """
     return topic.rpartition("/")[0].partition("://")[2]
 
 
-def partitioned_topic(name: str, index: int) -> str:
-    """Return the parent of a partition, or the topic itself if it is not a partition."""
-    return name.rpartition(PARTITION_SUFFIX)[0] if index >= 0 else name
+def namespaces_of(topics: Any) -> Any:
+    """The same of an Arrow column. O(bytes)."""
+    return pc.replace_substring_regex(topics, "^[^:]*://(.*)/[^/]*$", r"\1")

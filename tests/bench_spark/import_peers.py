@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.reading.topics import TopicWithPublishers
+from pipeline.reading.topic_columns import TopicWithPublishers
 from tests.bench_spark.comparing import check_same
 
 _DOCUMENT = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, TopicWithPublishers]]]])

@@ -26,6 +26,7 @@ from engine.views.fleet.summary import (
 )
 from pipeline import schemas
 from pipeline.reading.rows import Rows
+from pipeline.reading.topics import topic_read
 from pipeline.schemas import Table
 
 NAMESPACE = "shop/orders"
@@ -47,13 +48,13 @@ def small_result(folder: Path) -> Path:
         whole = f"persistent://{NAMESPACE}/order-{parent}"
         rows.append(("billing", name, NAMESPACE, whole, index, "Failover", 3, 1, None, 1.0, 9.0, 5, 2, "a.json"))
         loads.append((name, "persistent", NAMESPACE, whole, index, None, "b", 2.0 + index, 1.0, 200.0, 100.0, 0, 0, 1,
-                      "stats", "a.json"))  # fmt: skip
+                      3, "stats", "a.json"))  # fmt: skip
     alone, keyed, shared = f"persistent://{NAMESPACE}/alone", f"persistent://{NAMESPACE}/keyed", SHARED
     rows.append(("billing", alone, NAMESPACE, alone, -1, "Failover", 3, 1, None, 1.0, 9.0, 5, 2, "a.json"))
     rows.append(("orders", keyed, NAMESPACE, keyed, -1, "Key_Shared", 2, 2, None, 1.0, 9.0, 5, 2, "a.json"))
     rows.append(("loose", shared, "shop/loose", shared, -1, "Shared", 2, 2, None, 1.0, 9.0, 5, 2, "a.json"))
     for name, namespace in ((alone, NAMESPACE), (keyed, NAMESPACE), (shared, "shop/loose")):
-        loads.append((name, "persistent", namespace, name, -1, None, "b", 1.0, 1.0, 100.0, 100.0, 0, 0, 1,
+        loads.append((name, "persistent", namespace, name, -1, None, "b", 1.0, 1.0, 100.0, 100.0, 0, 0, 1, 3,
                       "stats", "a.json"))  # fmt: skip
     write(folder, schemas.SUBSCRIPTIONS, rows)
     write(folder, schemas.TOPICS, loads)
@@ -107,11 +108,11 @@ SUMMARY = FleetSummary(
 def imported(snapshot: Snapshot, folder: Path) -> Path:
     """The tables that an import makes of answers, by the import's own rows."""
     rows = Rows()
-    for name, facts in snapshot.topics.items():
-        rows.topic(facts, snapshot.bundle_of_topic.get(name), None)
-    write(folder, schemas.TOPICS, rows.topics)
-    write(folder, schemas.SUBSCRIPTIONS, rows.subscriptions)
-    write(folder, schemas.CONSUMERS, rows.consumers)
+    rows.add_topics(
+        [topic_read(rows, facts, snapshot.bundle_of_topic.get(name)) for name, facts in snapshot.topics.items()]
+    )
+    for table in (schemas.TOPICS, schemas.SUBSCRIPTIONS, schemas.CONSUMERS):
+        write(folder, table, [tuple(row.values()) for row in rows.topic_tables()[table].to_pylist()])
     write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for names, number in rows.sets.items()])
     write(folder, schemas.BROKERS, [("b:8080", snapshot.version or "", 0, 0, "b.json")])
     pieces = [

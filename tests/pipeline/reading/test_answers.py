@@ -17,13 +17,15 @@ from pipeline.reading.answers import OF_NO_USE, QUARANTINED, READ, WAITING, File
 from pipeline.reading.contexts import contexts_of
 from pipeline.reading.files import find_answers
 from pipeline.reading.rows import Rows
+from pipeline.reading.topic_columns import BY_TOPIC
 from pipeline.reading.topics import take_sound_document
-from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS
+from pipeline.schemas import PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 from tests.engine.diagnosis.samples import dump
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 FOLDERS = sorted(path.name for path in RECORDINGS.iterdir() if path.is_dir())
-TABLES = ("topics", "subscriptions", "consumers", "publishers", "listed", "bundle_reports", "brokers")
+OTHERS = ("listed", "bundle_reports", "brokers")
+TABLES = (*(table.name for table in BY_TOPIC), *OTHERS)
 TOPIC: dict[str, Any] = {"msgRateIn": 1.5, "publishers": [{"producerName": "p"}], "subscriptions": {}}
 
 
@@ -32,6 +34,11 @@ def taken(path: Path, told: FileContext | None = None) -> tuple[Rows, str]:
     rows = Rows()
     outcome = take_file(rows, path, path.name, told or FileContext())
     return rows, outcome.outcome
+
+
+def rows_in(rows: Rows, table: Table) -> list[tuple[Any, ...]]:
+    """Rows of a table that has a topic."""
+    return [tuple(row.values()) for row in rows.topic_tables()[table].to_pylist()]
 
 
 def aside(rows: Rows) -> Counter[str]:
@@ -44,8 +51,10 @@ def aside(rows: Rows) -> Counter[str]:
 
 def adds_up(rows: Rows) -> bool:
     """Everything found is a row or in the quarantine."""
+    there = {table.name: columns.num_rows for table, columns in rows.topic_tables().items()}
+    there |= {name: len(getattr(rows, name)) for name in OTHERS}
     away = aside(rows)
-    return all(rows.counts[name] == len(getattr(rows, name)) + away[name] for name in TABLES)
+    return all(rows.counts[name] == there[name] + away[name] for name in TABLES)
 
 
 def broker_stats(**topics: Any) -> dict[str, Any]:
@@ -71,13 +80,14 @@ def test_a_recording_gives_the_topics_that_read_answers_finds(folder: str) -> No
         # The recordings list their requests; those collections of single answers do not.
         assert outcome.outcome != WAITING or folder in ("versions", "versions-generated")
         assert adds_up(rows)
-        ours |= {(row[0], row[15]): row for row in rows.topics}
+        ours |= {(row[0], row[16]): row for row in rows_in(rows, TOPICS)}
     snapshot = read_answers(RECORDINGS / folder)
     assert {name for name, _ in ours} == snapshot.topics.keys()
     for name, facts in snapshot.topics.items():
         row = ours[name, facts.source]
         assert row[7:9] == (facts.msg_rate_in_msgs_per_sec, facts.msg_rate_out_msgs_per_sec)
-        assert row[13:15] == (facts.publishers, facts.kind)
+        consumers = sum(len(subscription.consumers) for subscription in facts.subscriptions)
+        assert row[13:16] == (facts.publishers, consumers, facts.kind)
 
 
 @pytest.mark.parametrize("folder", ["f-inventory-2", "g-two-brokers", "g-autosplit-modular-count"])
@@ -88,15 +98,11 @@ def test_a_sound_document_read_at_once_gives_the_rows_of_topic_by_topic(folder: 
         slow, _ = taken(path, FileContext(broker="b"))
         fast = Rows()
         assert take_sound_document(fast, _text(path), path.name, "b")
-        for table in (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS):
-            rows = [row for each in fast.tables.get(table.name, ()) for row in each.to_pylist()]
-            assert rows == table.columns_of(getattr(slow, table.name)).to_pylist()
-            assert not getattr(fast, table.name)
-        assert fast.topic_names() == slow.topic_names()
-        assert fast.namespaces == {row[2] for row in slow.topics}
+        for table in BY_TOPIC:
+            assert rows_in(fast, table) == rows_in(slow, table)
         assert fast.sets == slow.sets
-        assert {name: fast.counts[name] for name in TABLES} == {name: slow.counts[name] for name in TABLES}
-        seen += len(fast.topic_names())
+        assert fast.counts == slow.counts - Counter(files=1)
+        seen += len(fast.topics)
     assert seen > 40
 
 
@@ -117,7 +123,7 @@ def _text(path: Path) -> bytes:
 def test_a_bad_topic_is_set_aside_with_its_place_and_the_rest_is_kept(spoilt: dict[str, Any], tmp_path: Path) -> None:
     rows, outcome = taken(written(tmp_path, broker_stats(good=TOPIC, bad=TOPIC | spoilt)))
     assert outcome == READ
-    assert [row[0] for row in rows.topics] == ["persistent://t/n/good"]
+    assert [topic.name for topic in rows.topics] == ["persistent://t/n/good"]
     (bad,) = [row for row in rows.quarantine if row[5]]
     assert bad[0] == "broker-stats.json"
     assert "persistent://t/n/bad" in bad[1]
@@ -141,7 +147,7 @@ def test_a_document_that_needs_a_second_look_is_not_read_at_once(tmp_path: Path)
 def test_a_bad_publisher_costs_only_itself(tmp_path: Path) -> None:
     topic = TOPIC | {"publishers": [{"producerName": "a"}, {"msgRateIn": -1}, {"producerName": None}]}
     rows, _ = taken(written(tmp_path, broker_stats(x=topic)))
-    assert [(row[1], row[2]) for row in rows.publishers] == [(0, "a"), (2, "")]
+    assert [(row[1], row[2]) for row in rows_in(rows, PUBLISHERS)] == [(0, "a"), (2, "")]
     assert aside(rows) == {"publishers": 1}
     assert rows.counts["publishers"] == 3
 
@@ -182,7 +188,7 @@ def test_a_name_that_is_no_utf_8_costs_only_its_topic(tmp_path: Path) -> None:
     path = tmp_path / "broker-stats.json"
     path.write_bytes(text.replace(b"OOO", b"\xff\xfe"))
     rows, _ = taken(path)
-    assert [row[0] for row in rows.topics] == ["persistent://t/n/a", "persistent://t/n/b"]
+    assert [topic.name for topic in rows.topics] == ["persistent://t/n/a", "persistent://t/n/b"]
     assert adds_up(rows) and aside(rows)["topics"] == 1
     assert any("not UTF-8" in str(row) for row in rows.quarantine)
     path.write_bytes(text.replace(b'"0x0', b'"\xff0x0'))
@@ -195,7 +201,7 @@ def test_a_rate_that_is_no_number_sets_its_topic_aside(tmp_path: Path) -> None:
     path = tmp_path / "broker-stats.json"
     path.write_text(text)
     rows, _ = taken(path)
-    assert [row[0] for row in rows.topics] == ["persistent://t/n/b"]
+    assert [topic.name for topic in rows.topics] == ["persistent://t/n/b"]
     assert aside(rows)["topics"] == 1
     assert adds_up(rows)
 
@@ -291,12 +297,12 @@ def test_a_mirror_of_the_admin_api_gives_the_topics_that_the_engine_reads(sample
     outcomes = {file.name: take_file(rows, file.path, file.name, contexts[file.name]).outcome for file in files}
     assert set(outcomes.values()) <= {READ, OF_NO_USE}
     assert rows.quarantine == []
-    best = {row[0]: row for row in sorted(rows.topics, key=lambda row: row[-2] != "broker-stats")}
+    best = {row[0]: row for row in sorted(rows_in(rows, TOPICS), key=lambda row: row[-2] != "broker-stats")}
     assert best.keys() == expected.topics.keys()
     assert {name: row[-2] for name, row in best.items()} == {
         name: facts.kind for name, facts in expected.topics.items()
     }
-    last = {(row[0], row[1]): row for row in rows.subscriptions if row[-1] == best[row[1]][-1]}
+    last = {(row[0], row[1]): row for row in rows_in(rows, SUBSCRIPTIONS) if row[-1] == best[row[1]][-1]}
     for name, facts in expected.topics.items():
         for subscription in facts.subscriptions:
             assert last[subscription.name, name][6] == len(subscription.consumers)
@@ -331,7 +337,7 @@ def test_a_mirror_of_the_admin_api_names_what_its_answers_are_about(tmp_path: Pa
     contexts = contexts_of(files)
     outcomes = {file.name: take_file(rows, file.path, file.name, contexts[file.name]).outcome for file in files}
     assert set(outcomes.values()) == {READ, OF_NO_USE}
-    assert [row[0] for row in rows.topics] == ["persistent://t/n/a b"]
+    assert [topic.name for topic in rows.topics] == ["persistent://t/n/a b"]
     assert [row[0] for row in rows.boundary_lists] == ["t/n"]
     assert [(row[0], row[3]) for row in rows.listed] == [("persistent://t/n/x", True)]
     assert aside(rows) == {}
@@ -408,7 +414,7 @@ def test_the_only_broker_of_a_cluster_is_named_by_what_it_owns(tmp_path: Path) -
     rows, _ = taken_below(tmp_path)
     assert sorted(row[0] for row in rows.brokers) == ["eu-1:8080", "us-1:8080"]
     assert sorted(broker for broker, *_ in rows.load_answers if broker) == ["eu-1:8080", "us-1:8080"]
-    assert sorted(row[TOPICS.names.index("broker")] for row in rows.topics) == ["eu-1:8080", "us-1:8080"]
+    assert sorted(str(topic.broker) for topic in rows.topics) == ["eu-1:8080", "us-1:8080"]
 
 
 @pytest.mark.parametrize("owner", ["", "%1b%5b2J"])
