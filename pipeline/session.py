@@ -13,9 +13,10 @@ import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -111,30 +112,34 @@ def _started(
     master: str | None, settings: Mapping[str, str], folder: Path, cores: int | None, *, small: bool
 ) -> SparkSession:
     from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.errors import PySparkException, PySparkRuntimeError  # noqa: PLC0415
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     own_python = "PYSPARK_PYTHON" not in os.environ
     # Without it workers run the first python3 on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    remote = urlsplit(master or "").scheme == "sc" or "SPARK_REMOTE" in os.environ
-    ours = SQL_SETTINGS
-    with ExitStack() as starting:
-        if not remote and "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has started a JVM
+    builder = SparkSession.builder
+    try:
+        remote = urlsplit(master or "").scheme == "sc" or "SPARK_REMOTE" in os.environ
+        if remote or "PYSPARK_GATEWAY_PORT" in os.environ:  # of a JVM that spark-submit has started
+            builder = builder.config(map={**SQL_SETTINGS, **settings})
+            if master is not None:
+                builder = builder.remote(master) if remote else builder.master(master)
+        else:
             master = master or f"local[{cores or '*'}]"
-            ours = session_settings(master, folder, small=small)
-            starting.enter_context(_discarded_stderr())
-            if own_python and _is_local(master):
-                starting.enter_context(_home_without_archive(folder))
-        builder = SparkSession.builder.config(map={**ours, **settings})
-        if master is not None:
-            builder = builder.remote(master) if remote else builder.master(master)
-        try:
-            spark: SparkSession = builder.getOrCreate()
-        except PySparkRuntimeError as fault:
-            raise RingsideError(f"Spark did not start: {start_failure(str(fault))}; {INSTALL_HINT}") from fault
-        except (PySparkException, Py4JError) as fault:
-            raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
+            conf = SparkConf(loadDefaults=False).setMaster(master)
+            conf.setAll([*(session_settings(master, folder, small=small) | dict(settings)).items()])
+            with _home_without_archive(folder) if own_python and _is_local(master) else nullcontext():
+                # Nobody reads what the JVM writes to stderr: failures are reported in one sentence.
+                gateway = launch_gateway(conf, {"stderr": DEVNULL})  # type: ignore[no-untyped-call]
+            SparkContext(conf=conf, gateway=gateway)
+        spark: SparkSession = builder.getOrCreate()
+    except PySparkRuntimeError as fault:
+        raise RingsideError(f"Spark did not start: {start_failure(str(fault))}; {INSTALL_HINT}") from fault
+    except (PySparkException, Py4JError) as fault:
+        raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
     if not _is_local(spark.conf.get("spark.master", "")):
         spark.addArtifacts(str(zip_packages(folder)), pyfile=True)
     return spark
@@ -176,19 +181,6 @@ def _silent_py4j() -> Iterator[None]:
         yield
     finally:
         logging.getLogger().removeHandler(silent)
-
-
-@contextmanager
-def _discarded_stderr() -> Iterator[None]:
-    """Discard what a JVM that is started inside ever writes to stderr; failures are reported in one sentence."""
-    before = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123  a device
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(before, 2)
-        os.close(before)
 
 
 def activate(spark: SparkSession) -> None:

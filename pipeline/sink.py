@@ -8,9 +8,10 @@ the attempts that count; parts that no message names (of failed or slower attemp
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _COMMITTED: Final = "committed.msgpack"
 _Account = TypeVar("_Account", bound=msgspec.Struct)
-_Account_co = TypeVar("_Account_co", covariant=True)
 
 
 class NoAccount(msgspec.Struct):
@@ -61,24 +61,24 @@ class Parts:
             writer.discard()
 
 
-class Work(Protocol[_Account_co]):
-    """The work of a task on its rows; it is pickled, so it should be small."""
-
-    def __call__(self, batches: Iterator[Any], parts: Parts) -> _Account_co: ...
-
-
 def write_by_engine(
-    rows: DataFrame, draft: Draft, work: Work[_Account], kind: type[_Account], *, aside: Collection[Table] = ()
+    rows: DataFrame,
+    draft: Draft,
+    work: Callable[[Iterator[Any], Parts], _Account],
+    kind: type[_Account],
+    *,
+    aside: Collection[Table] = (),
 ) -> list[_Account]:
     """Run ``work`` on every partition, move its parts into ``draft``, and return the accounts.
 
-    ``aside``: tables that are not part of the result; their parts are moved to ``draft.aside("tables")`` instead.
+    ``work`` is pickled into the tasks, so it should be small. ``aside``: tables that are not part of the result; their
+    parts are moved to ``draft.aside("tables")`` instead.
     """
     from pipeline.data_source import EngineWriter, pickled, registered  # noqa: PLC0415  imports Spark
 
     staged = draft.aside(f"staged-{uuid.uuid4().hex[:8]}")
     committed = staged / _COMMITTED
-    writer = EngineWriter(pickled(_Task(work, staged, draft.stamp)), pickled(committed))
+    writer = EngineWriter(pickled(partial(_write, work, staged, draft.stamp)), pickled(committed))
     rows.write.format(registered(rows.sparkSession, engine_writer=writer)).mode("append").save()
     messages = msgspec.msgpack.decode(committed.read_bytes(), type=list[tuple[list[tuple[str, str]], bytes]])
     take_parts([part for parts, _ in messages for part in parts], staged, draft, aside)
@@ -88,29 +88,26 @@ def write_by_engine(
 def take_parts(parts: Iterable[tuple[str, str]], staged: Place, draft: Draft, aside: Collection[Table]) -> None:
     """Move parts, as (table, name), from ``staged`` to their tables in ``draft``."""
     others = {table.name for table in aside}
-    tables: dict[str, Place] = {}
     for table, name in parts:
-        if table not in tables:
-            tables[table] = draft.aside("tables") / table if table in others else draft.table_called(table)
-            tables[table].mkdir(exist_ok=True)
-        move_part(staged / table / name, tables[table])
+        place = draft.aside("tables") / table if table in others else draft.table(table)
+        place.mkdir(exist_ok=True)
+        move_part(staged / table / name, place)
 
 
-@dataclass(frozen=True)
-class _Task(Generic[_Account]):
-    """The function that the data source runs on each partition."""
+def _write(
+    work: Callable[[Iterator[Any], Parts], msgspec.Struct],
+    staged: Place,
+    stamp: Stamp,
+    batches: Iterator[Any],
+    partition: int,
+) -> Written:
+    """What the data source runs on each partition."""
+    from pipeline.data_source import Written  # noqa: PLC0415  imports Spark
 
-    work: Work[_Account]
-    staged: Place
-    stamp: Stamp
-
-    def __call__(self, batches: Iterator[Any], partition: int) -> Written:
-        from pipeline.data_source import Written  # noqa: PLC0415  imports Spark
-
-        parts = Parts(self.staged, self.stamp, partition)
-        try:
-            account = self.work(batches, parts)
-            return Written(parts.close(), msgspec.msgpack.encode(account))
-        except BaseException:
-            parts.discard()
-            raise
+    parts = Parts(staged, stamp, partition)
+    try:
+        account = work(batches, parts)
+        return Written(parts.close(), msgspec.msgpack.encode(account))
+    except BaseException:
+        parts.discard()
+        raise

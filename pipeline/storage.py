@@ -88,9 +88,6 @@ class StorePath:
     def mkdir(self, *, parents: bool = False, exist_ok: bool = False) -> None:
         """Do nothing: a store creates folders when files are written."""
 
-    def relative_to(self, other: StorePath) -> PurePosixPath:
-        return PurePosixPath(self.path).relative_to(other.path)
-
     def is_relative_to(self, other: object) -> bool:
         same = isinstance(other, StorePath) and other.root == self.root
         return same and PurePosixPath(self.path).is_relative_to(other.path)  # type: ignore[attr-defined]

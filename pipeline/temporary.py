@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -26,24 +26,19 @@ def temporary_folder() -> Iterator[Path]:
     """
     place = Path(tempfile.gettempdir())
     _sweep(place)
-    folder = None
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
-        lock = (folder / _LOCK).open("wb")
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Spark's error is no help when it cannot write there, so try it first.
-        lock.write(bytes(_ROOM_BYTES))
-        lock.truncate(0)
-    except OSError as fault:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        reason = f"cannot write to the temporary folder {place}: {system_reason(fault)}"
-        raise RingsideError(f"{reason}; make room, or name another folder in TMPDIR") from fault
-    try:
-        with lock:
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with ExitStack() as stack:
+        try:
+            named = tempfile.TemporaryDirectory(prefix=PREFIX, dir=place, ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(named))
+            lock = stack.enter_context((folder / _LOCK).open("wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Spark's error is no help when it cannot write there, so try it first.
+            lock.write(bytes(_ROOM_BYTES))
+            lock.truncate(0)
+        except OSError as fault:
+            reason = f"cannot write to the temporary folder {place}: {system_reason(fault)}"
+            raise RingsideError(f"{reason}; make room, or name another folder in TMPDIR") from fault
+        yield folder
 
 
 def _sweep(place: Path) -> None:

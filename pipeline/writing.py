@@ -55,12 +55,9 @@ class Draft:
     stamp: Stamp = field(default_factory=Stamp)
     tables: list[str] = field(default_factory=list)
 
-    def table(self, table: Table) -> Place:
-        """The folder for the parts of a table of the result; created on the first call."""
-        return self.table_called(table.name)
-
-    def table_called(self, name: str) -> Place:
-        """``table`` by name."""
+    def table(self, table: Table | str) -> Place:
+        """The folder for the parts of a table of the result, also by its name; created on the first call."""
+        name = table if isinstance(table, str) else table.name
         place = self.folder / name
         if name not in self.tables:
             place.mkdir(exist_ok=True)

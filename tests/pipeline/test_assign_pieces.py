@@ -20,7 +20,7 @@ from pipeline.jobs.result import JobOptions
 from pipeline.schemas import SUBSCRIPTIONS
 from pipeline.transforms import subscriptions, units
 from pipeline.transforms.units import FleetUnits, SlotSums, columns_of_sums
-from pipeline.writing import write_part
+from pipeline.writing import PartWriter
 from tests.pipeline.test_fleet import Fleet, rows_of
 
 TABLES = ("assignments", "consumer_loads", "subscription_loads")
@@ -28,7 +28,10 @@ TABLES = ("assignments", "consumer_loads", "subscription_loads")
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Three units at a time in the driver, two in tasks, which write sums from the twentieth on; the rows of blocks."""
+    """Three units at a time in the driver, ten consumers in tasks, which write sums from the twentieth on.
+
+    Gives the units of each block.
+    """
     rows: list[int] = []
 
     class Counted(assign_loads.Loads):
@@ -39,7 +42,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     for module in (units, subscriptions, assign_loads):
         monkeypatch.setattr(module, "UNITS_TOGETHER", 3)
     monkeypatch.setattr(assign_loads, "Loads", Counted)
-    monkeypatch.setattr(assign_units, "FleetUnits", partial(FleetUnits, most_units=2, most_sums=20))
+    monkeypatch.setattr(assign_units, "FleetUnits", partial(FleetUnits, most_slots=10, most_sums=20))
     yield rows
 
 
@@ -60,8 +63,9 @@ def spread(source: Path, seed: int) -> None:
     chance.shuffle(rows)
     part.unlink()
     for number in range(3):
-        columns = pa.Table.from_pylist(rows[number::3]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow)
-        write_part(SUBSCRIPTIONS, part.parent, [columns], number)
+        writer = PartWriter(SUBSCRIPTIONS, part.parent, number)
+        writer.write(pa.Table.from_pylist(rows[number::3]).select(SUBSCRIPTIONS.names).cast(SUBSCRIPTIONS.arrow))
+        writer.close()
 
 
 @pytest.mark.parametrize("changed", [{}, {"add": "new", "kill": "c1"}], ids=["as it is", "changed"])
@@ -95,8 +99,10 @@ def test_sums_of_a_range_of_slots_are_those_of_all_tasks_that_have_some(tmp_path
         values = [[float(chance.randrange(9)) for _ in slots] for _ in range(4)]
         for slot, value in zip(slots, values[0], strict=True):
             expected[slot] += int(value)
-        columns = columns_of_sums("flag_on", np.array(slots), np.array(values))
-        write_part(units.SUMS, tmp_path, columns, task)
+        writer = PartWriter(units.SUMS, tmp_path, task)
+        for columns in columns_of_sums("flag_on", np.array(slots), np.array(values)):
+            writer.write(columns)
+        writer.close()
     sums = SlotSums(tmp_path)
     for begin in range(0, 100, 7):
         end = min(begin + 13, 100)
