@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from typing import Final
 
 from engine.admin.clusters import root_of
@@ -177,23 +179,20 @@ def subjects_of(
     ``namespaces`` and ``topics`` are what the other files name, by folder. A file's own folder is searched first, then
     all folders: statistics of each broker may be in a folder of their own.
     """
+
+    @cache
+    def naming(folder: str | None, kind: AnswerKind) -> Naming:
+        is_topic = kind is AnswerKind.TOPIC_STATS
+        known = topics if is_topic else namespaces
+        names = known.get(folder, ()) if folder is not None else set(chain(*known.values()))
+        # A namespace is found through its topics, so any topic name will do.
+        return Naming({}, names if is_topic else [f"persistent://{name}/x" for name in names])
+
     subjects: dict[str, str] = {}
-    namings: dict[tuple[str | None, bool], Naming] = {}
     for file, kind in waiting:
-        by_topic = kind is AnswerKind.TOPIC_STATS
-        for folder in (file.folder, None):
-            key = (folder, by_topic)
-            if key not in namings:
-                known = topics if by_topic else namespaces
-                names = (
-                    known.get(folder, ())
-                    if folder is not None
-                    else {name for group in known.values() for name in group}
-                )
-                # A namespace is found through its topics, so any topic name will do.
-                namings[key] = Naming({}, names if by_topic else [f"persistent://{name}/x" for name in names])
-            about = naming_of_kind(namings[key], kind, _base(file.name))
-            if about is not None:
-                subjects[file.name] = about
-                break
+        namings = (naming(folder, kind) for folder in (file.folder, None))
+        abouts = (naming_of_kind(known, kind, _base(file.name)) for known in namings)
+        about = next((about for about in abouts if about is not None), None)
+        if about is not None:
+            subjects[file.name] = about
     return subjects
