@@ -47,17 +47,15 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
         for file in inside:
             base, (broker, by_name) = _base(file.name), brokers[file.name]
             mirrored = request_of_path(file.name)
-            if mirrored is not None:
-                about = mirrored.topic if mirrored.what not in _NAMESPACE_REQUESTS else mirrored.namespace
-                with_metrics = dump_and_broker(file.name)[0] in measured
-                contexts[file.name] = FileContext(broker, about, mirrored, by_name, with_metrics)
-                continue
             # A recording whose files were compressed later still lists them under their old names.
-            request = requests.get(base) or requests.get(f"{_stem(base)}.json")
-            # A request names the topic or the namespace; a file name can contain the escaped topic name.
-            topic = naming.topic(base) or "" if request is None or request.what != "bundles" else ""
-            about = request.namespace if request is not None and request.what in _NAMESPACE_REQUESTS else topic
-            contexts[file.name] = FileContext(broker, about, request, by_name)
+            request = mirrored or requests.get(base) or requests.get(f"{_stem(base)}.json")
+            if request is not None and request.what in _NAMESPACE_REQUESTS:
+                about = request.namespace
+            else:
+                # A file name can contain the escaped topic name.
+                about = mirrored.topic if mirrored is not None else naming.topic(base) or ""
+            with_metrics = dump_and_broker(file.name)[0] in measured
+            contexts[file.name] = FileContext(broker, about, request, by_name, with_metrics)
     return contexts
 
 
