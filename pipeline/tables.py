@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +18,8 @@ from pipeline.storage import Place, StorePath, for_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_ROWS_TOGETHER: Final = 1 << 12
 
 
 def need_tables(source: Place, tables: Sequence[Table]) -> None:
@@ -47,13 +49,14 @@ def load(spark: SparkSession, source: Place, table: Table, *, stamped: bool = Fa
 
 
 def rows_of(folder: Place, *columns: str, filters: Any = None) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table, read in this process part by part; none where its job has not run.
+    """Rows of a table, read in this process part by part, and made some at a time; none where its job has not run.
 
     For small tables, or few rows of a large one: ``filters`` are those of ``pq.read_table``.
     """
     for part in parts_of(folder):
-        rows = pq.read_table(for_arrow(part), columns=list(columns), filters=filters)
-        yield from zip(*(rows[name].to_pylist() for name in columns), strict=True)
+        rows = pq.read_table(for_arrow(part), columns=list(columns), filters=filters).select(columns)
+        for batch in rows.to_batches(_ROWS_TOGETHER):
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def counts_of(folder: Place, *columns: str, summed: str = "") -> Counter[tuple[Any, ...]]:
