@@ -26,7 +26,7 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
-from pipeline.writing import write_rows
+from pipeline.tables import write_rows
 
 SUBSCRIPTION_COUNT: Final = 200
 NAMESPACE_COUNT: Final = 400
