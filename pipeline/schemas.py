@@ -73,8 +73,8 @@ TOPICS: Final = Table(
     "topics",
     ("topic string", "domain string", "namespace string", "partitioned_topic string", "partition_index int",
      "bundle string?", "broker string?", *_RATES, "storage_size_bytes bigint", "backlog_size_bytes bigint",
-     "publishers int", "kind string", "file string"),
-    few=("domain", "namespace", "partition_index", "bundle", "broker", "publishers", "kind", "file"),
+     "publishers int", "consumers int", "kind string", "file string"),
+    few=("domain", "namespace", "partition_index", "bundle", "broker", "publishers", "consumers", "kind", "file"),
     sought=("namespace",),
 )  # fmt: skip
 """``bundle`` is a range text; ``kind`` the answer it comes from: ``stats``, ``partitioned-stats``, ``broker-stats``."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROWS_PER_GROUP: Final = 1 << 18
 _ROWS_WRITTEN: Final = 1 << 16
 """Rows of the driver that are turned into columns at once."""
-_ROWS_READ: Final = 1 << 12
+_ROWS_READ: Final = 1 << 15
 """Rows that are made from columns at once."""
 
 
@@ -143,24 +143,31 @@ def load(spark: SparkSession, source: Place, table: Table, *, stamped: bool = Fa
 
 
 def rows_of(folder: Place, *columns: str, filters: Any = None) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table, read in this process part by part, and made some at a time; none where its job has not run.
+    """Rows of a table, read in this process some thousand at a time; none where its job has not run.
 
-    For small tables, or few rows of a large one: ``filters`` are those of ``pq.read_table``.
+    ``filters`` are those of ``pq.read_table``; what passes them is read part by part.
     """
+    for batch in _batches(folder, columns, filters):
+        yield from zip(*(batch[name].to_pylist() for name in columns), strict=True)
+
+
+def _batches(folder: Place, columns: Sequence[str], filters: Any = None) -> Iterator[Any]:
     for part in parts_of(folder):
-        rows = pq.read_table(for_arrow(part), columns=list(columns), filters=filters).select(columns)
-        for batch in rows.to_batches(_ROWS_READ):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        if filters:
+            yield from pq.read_table(for_arrow(part), columns=list(columns), filters=filters).to_batches(_ROWS_READ)
+        else:
+            with pq.ParquetFile(for_arrow(part)) as parquet:
+                yield from parquet.iter_batches(_ROWS_READ, columns=list(columns))
 
 
 def counts_of(folder: Place, *columns: str, summed: str = "") -> Counter[tuple[Any, ...]]:
     """How many rows have each combination of values in these columns, or their sum of the column ``summed``.
 
-    Part by part in Arrow, so the table may be large if there are few combinations.
+    Some thousand rows at a time in Arrow, so the table may be large if there are few combinations.
     """
     counts: Counter[tuple[Any, ...]] = Counter()
-    for part in parts_of(folder):
-        rows = pq.read_table(for_arrow(part), columns=[*columns, *([summed] if summed else [])])
+    for batch in _batches(folder, [*columns, *([summed] if summed else [])]):
+        rows = pa.Table.from_batches([batch])
         counted = rows.group_by(list(columns)).aggregate([(summed, "sum") if summed else ([], "count_all")])
         values = counted[f"{summed}_sum" if summed else "count_all"].to_pylist()
         groups = zip(*(counted[name].to_pylist() for name in columns), strict=True)

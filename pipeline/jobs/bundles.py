@@ -18,13 +18,12 @@ from pipeline.schemas import (
     BUNDLE_REPORTS,
     BUNDLES,
     LISTED,
-    SUBSCRIPTIONS,
     TOPICS,
 )
 from pipeline.sink import write_by_engine
 from pipeline.storage import Place
-from pipeline.tables import load, load_if_there, need_tables, rows_of
-from pipeline.transforms.bundle_topics import boundaries_of_namespaces, owners_of_namespaces, topics_by_namespace
+from pipeline.tables import load, need_tables, rows_of
+from pipeline.transforms.bundle_topics import by_namespace
 from pipeline.transforms.bundles import WRITTEN, BundleAccount, BundleWork
 from pipeline.writing import Draft, replacing, write_json
 
@@ -35,21 +34,22 @@ JOB: Final = "bundles"
 
 
 def run(spark: SparkSession, source: Place, target: Place, options: JobOptions) -> JobResult:
-    """Read the tables ``topics``, ``subscriptions``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
+    """Read the tables ``topics``, ``listed``, ``bundles`` and ``bundle_reports`` under ``source``.
 
     Options are broker settings by their exact names, which override those that brokers reported, and ``listed``
     (``false``: count loaded topics only). Raises ``InputError`` for a missing table or an unknown setting.
     """
-    need_tables(source, (TOPICS, SUBSCRIPTIONS, LISTED, BUNDLES, BUNDLE_REPORTS))
+    need_tables(source, (TOPICS, LISTED, BUNDLES, BUNDLE_REPORTS))
     settings = settings_of(source, {name: value for name, value in options.settings.items() if name != "listed"})
-    brokers = load_if_there(spark, source, BROKERS)
     with replacing(target, JOB, options.stamp_of(source)) as draft, spark_faults(JOB):
-        names = sorted({broker for (broker,) in rows_of(source / BROKERS.name, "broker")})
+        brokers = rows_of(source / BROKERS.name, "broker", "last_update_ms")
+        # Of several entries about a broker the last, the latest, counts.
+        updated_ms = dict(sorted((name, updated or 0) for name, updated in brokers))
+        work = BundleWork({name: updated_ms[name] for name in visiting_order([*updated_ms])}, settings)
         listed = None if options.settings.get("listed") == "false" else load(spark, source, LISTED)
-        owners = owners_of_namespaces(load(spark, source, BUNDLE_REPORTS), brokers)
-        known = boundaries_of_namespaces(load(spark, source, BUNDLES)).join(owners, "namespace", "full")
-        rows = topics_by_namespace(load(spark, source, TOPICS), load(spark, source, SUBSCRIPTIONS), listed, known)
-        accounts = write_by_engine(rows, draft, BundleWork(visiting_order(names), settings), BundleAccount)
+        topics, bundles, reports = (load(spark, source, table) for table in (TOPICS, BUNDLES, BUNDLE_REPORTS))
+        rows = by_namespace(topics, listed, bundles, reports)
+        accounts = write_by_engine(rows, draft, work, BundleAccount)
         nowhere = sum(account.nowhere for account in accounts)
         options.say(f"bundles: {sum(account.rows for account in accounts) - nowhere:,} topics placed")
         if nowhere:

@@ -33,10 +33,8 @@ from pipeline.schemas import (
 from pipeline.storage import Place
 from pipeline.tables import check_folder, counts_of, load, need_tables, rows_of
 from pipeline.transforms.bundle_topics import (
-    boundaries_of_namespaces,
+    by_namespace,
     mixed_producers,
-    namespace_topics,
-    topics_by_namespace,
 )
 from pipeline.transforms.findings import (
     CausePlan,
@@ -112,9 +110,8 @@ def _subscription_findings(spark: SparkSession, source: Place, world: World) -> 
 
 def _namespace_findings(spark: SparkSession, source: Place, world: World) -> DataFrame:
     """Findings about single namespaces, and those about the settings of all brokers."""
-    known = boundaries_of_namespaces(load(spark, source, BUNDLES))
     topics, listed = load(spark, source, TOPICS), load(spark, source, LISTED)
-    rows = namespace_topics(topics_by_namespace(topics, load(spark, source, SUBSCRIPTIONS), listed, known))
+    rows = by_namespace(topics, listed, load(spark, source, BUNDLES))
     findings = rows.mapInArrow(namespace_linter(world), FINDINGS.ddl)
     mixed = mixed_producers(topics, listed, load(spark, source, PUBLISHERS))
     findings = findings.unionByName(mixed.mapInArrow(row_linter(world, producer_findings), FINDINGS.ddl))

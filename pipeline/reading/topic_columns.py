@@ -82,8 +82,11 @@ def topic_columns(
         Column("partition_index", indices),
         Column("file", files),
     )
-    count = [len(wire.publishers) if wire.producerCount is None else wire.producerCount for wire in wires]
-    own = {"domain": domains, "bundle": bundles, "broker": brokers, "publishers": count, "kind": kinds}
+    counts = {
+        "publishers": [len(wire.publishers) if wire.producerCount is None else wire.producerCount for wire in wires],
+        "consumers": [sum(len(facts.consumers) for facts in wire.subscriptions.values()) for wire in wires],
+    }
+    own = {"domain": domains, "bundle": bundles, "broker": brokers, **counts, "kind": kinds}
     yield TOPICS, chain(about, starmap(Column, own.items()), _attributes(wires, _OF_TOPIC))
 
     pairs = [(at, name, facts) for at, wire in enumerate(wires) for name, facts in wire.subscriptions.items()]

@@ -2,87 +2,73 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-_RATES: Final = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
-_SUMMED: Final = {"publishers": "bigint", "consumers": "bigint", **dict.fromkeys(_RATES, "double")}
-_LARGEST: Final = {"told_bundle": "string", "broker": "string", "has_stats": "boolean", "is_listed": "boolean"}
-_KNOWN: Final = {"boundaries": "array<bigint>", "owners": "array<struct<bundle:string,broker:string>>"}
+from pipeline.batches import runs, whole_groups
+
+LOADS: Final = ("publishers", "consumers", "msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 
 
-def topics_by_namespace(
-    topics: DataFrame, subscriptions: DataFrame, listed: DataFrame | None, known: DataFrame
+def by_namespace(
+    topics: DataFrame, listed: DataFrame | None, bundles: DataFrame, reports: DataFrame | None = None
 ) -> DataFrame:
-    """Every topic once, with its loads and the number of consumers of all its subscriptions.
+    """Rows for ``whole_namespaces``: each namespace is in one partition. One shuffle.
 
-    Topics that only ``listed`` names exist but are not loaded. Each namespace is in one partition, with its topics
-    sorted by name, so that sums are reproducible. Its first row has no topic but the columns of ``known``
-    (``boundaries_of_namespaces``, ``owners_of_namespaces``). One shuffle.
+    First come those without a topic: its bundles, and who reported to own one. Then its topics, by name, so that sums
+    are reproducible; one that is loaded and ``listed`` comes twice, with its loads first. Other columns are null.
     """
-    bundle = fn.when(fn.col("bundle").isNotNull(), fn.concat_ws("/", "namespace", "bundle"))
-    loads = {name: fn.col(name) for name in _SUMMED if name != "consumers"}
-    rows = _row(topics, {"told_bundle": bundle, "broker": fn.col("broker"), "has_stats": fn.lit(True), **loads})
-    rows = rows.unionByName(_row(subscriptions, {"consumers": fn.col("consumers")}))
+    rows = topics.select("namespace", "topic", fn.lit(True).alias("has_stats"), "bundle", "broker", *LOADS)
+    others = [bundles.select("namespace", "lower", "upper")]
     if listed is not None:
-        rows = rows.unionByName(_row(listed.where("not is_parent"), {"is_listed": fn.lit(True)}))
-    namespaces = known.withColumn("topic", fn.lit(None).cast("string"))
-    rows = rows.unionByName(_row(namespaces, {name: fn.col(name) for name in _KNOWN if name in known.columns}))
-    whole = rows.repartition("namespace").groupBy("namespace", "topic").agg(
-        *(fn.max(name).alias(name) for name in _LARGEST),
-        *(fn.sum(name).alias(name) for name in _SUMMED),
-        *(fn.first(name, ignorenulls=True).alias(name) for name in _KNOWN),
-    )  # fmt: skip
-    there = whole.where("topic is null or has_stats or is_listed").drop("is_listed")
-    # Empty, and not null: for each row that Spark passes to Python, Arrow goes through all nulls of an array before it.
-    once = {
-        name: fn.when(fn.col("topic").isNull(), fn.col(name)).otherwise(fn.array().cast(kind))
-        for name, kind in _KNOWN.items()
-    }
-    return there.withColumns(once).sortWithinPartitions("namespace", "topic")
+        others.append(listed.where("not is_parent").select("namespace", "topic"))
+    if reports is not None:
+        others.append(reports.select("namespace", fn.col("range").alias("bundle"), "broker"))
+    for other in others:
+        rows = rows.unionByName(other, allowMissingColumns=True)
+    return rows.repartition("namespace").sortWithinPartitions("namespace", "topic", fn.desc("has_stats"))
 
 
-def _row(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
-    """Rows with all columns; those not given are empty, or 0 if they are summed."""
-    empty = {name: fn.lit(None) for name in (*_LARGEST, *_KNOWN)} | {"has_stats": fn.lit(False)}
-    given = {**empty, **dict.fromkeys(_SUMMED, fn.lit(0)), **columns}
-    kinds = {**_LARGEST, **_SUMMED, **_KNOWN}
-    return frame.select("namespace", "topic", *(given[name].cast(kind).alias(name) for name, kind in kinds.items()))
+def whole_namespaces(batches: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+    """The rows of ``by_namespace`` of some whole namespaces: those without a topic, and each topic once.
+
+    Topics that are only listed have no statistics, and loads of 0.
+    """
+    for table in whole_groups(batches, ("namespace",)):
+        named = pc.is_valid(table["topic"])
+        topics = table.filter(named).combine_chunks()
+        names = topics["topic"]
+        again = np.asarray(pc.equal(names[1:], names[:-1]), dtype=bool)
+        topics = topics.filter(pa.array(~np.append(False, again)[: len(names)]))
+        for name, value in {"has_stats": False, **dict.fromkeys(LOADS, 0)}.items():
+            place = topics.schema.get_field_index(name)
+            topics = topics.set_column(place, name, topics[name].fill_null(value))
+        yield table.filter(pc.invert(named)), topics
 
 
-def boundaries_of_namespaces(bundles: DataFrame) -> DataFrame:
-    """``namespace`` and the ``boundaries`` of its bundles, ascending, both ends of the range included."""
-    lowers = fn.sort_array(fn.collect_list("lower"))
-    return bundles.groupBy("namespace").agg(fn.array_append(lowers, fn.max("upper")).alias("boundaries"))
+def boundaries_of(known: Any) -> dict[str, tuple[int, ...]]:
+    """The boundaries of each namespace that has bundles among rows without a topic, ascending, with both ends."""
+    bundles = known.filter(pc.is_valid(known["lower"])).sort_by([("namespace", "ascending"), ("lower", "ascending")])
+    names, lower, upper = (bundles[name].to_numpy() for name in ("namespace", "lower", "upper"))
+    return {names[begin]: (*lower[begin:end].tolist(), int(upper[begin:end].max())) for begin, end in runs(names)}
 
 
-def owners_of_namespaces(reports: DataFrame, brokers: DataFrame) -> DataFrame:
-    """``namespace`` and the ``owners`` of its bundles, as load reports have them.
+def owners_of(known: Any, updated_ms: Mapping[str, int]) -> dict[str, str]:
+    """The broker that owns a bundle, as load reports among rows without a topic say, by the bundle's full name.
 
     Where two brokers report the same bundle, the newer report counts; of equal times, the later broker by name.
     """
-    updated = brokers.groupBy("broker").agg(fn.max("last_update_ms").alias("updated"))
-    claim = fn.struct(fn.coalesce("updated", fn.lit(0)).alias("updated"), "broker")
-    claims = reports.join(updated, "broker", "left").groupBy("namespace", "bundle").agg(fn.max(claim).alias("claim"))
-    owner = fn.struct("bundle", fn.col("claim.broker").alias("broker"))
-    return claims.groupBy("namespace").agg(fn.sort_array(fn.collect_list(owner)).alias("owners"))
-
-
-def namespace_topics(topics: DataFrame) -> DataFrame:
-    """Topics with the columns that rules about namespaces read, each namespace in one task.
-
-    They are in the order in which brokers list them: those without statistics last, persistent ones first, then by
-    name. ``topics``: rows of ``topics_by_namespace``, which are in their partitions already; the row without a topic,
-    with the ``boundaries``, is first.
-    """
-    last = (~fn.col("has_stats")) & fn.col("topic").rlike(r"-partition-\d+$")
-    rows = topics.select(
-        "namespace", "topic", "has_stats", (fn.col("publishers") + fn.col("consumers")).alias("sessions"), *_RATES,
-        "boundaries", last.alias("last"), (~fn.col("topic").startswith("persistent://")).alias("transient"),
-    )  # fmt: skip
-    return rows.sortWithinPartitions("namespace", "last", "transient", "topic").drop("last", "transient")
+    reports = known.filter(pc.is_valid(known["bundle"])).to_pylist()
+    claims = sorted(
+        (updated_ms.get(row["broker"], 0), row["broker"], f"{row['namespace']}/{row['bundle']}") for row in reports
+    )
+    return {bundle: broker for _, broker, bundle in claims}
 
 
 def mixed_producers(topics: DataFrame, listed: DataFrame, publishers: DataFrame) -> DataFrame:

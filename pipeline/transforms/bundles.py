@@ -24,14 +24,14 @@ from engine.bundles.algorithms import flow_limits
 from engine.bundles.bulk_splits import cuts_by_algorithm
 from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
 from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings
-from pipeline.batches import codes_of, whole_groups
+from pipeline.batches import codes_of
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
 from pipeline.sink import Parts
 from pipeline.transforms.bundle_splits import Children, range_texts
+from pipeline.transforms.bundle_topics import LOADS, boundaries_of, owners_of, whole_namespaces
 
 WRITTEN: Final = (BUNDLE_TOPICS, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY)
-_LOADS: Final = ("publishers", "consumers", "msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
-_LOADED: Final = ("producers", *_LOADS[1:])
+_LOADED: Final = ("producers", *LOADS[1:])
 
 
 @dataclass(frozen=True)
@@ -172,15 +172,16 @@ class BundleAccount(msgspec.Struct):
 
 @dataclass(frozen=True)
 class BundleWork:
-    """The work of a task; ``visiting``: all brokers in the order in which the load manager visits them."""
+    """The work of a task; ``updated_ms``: all brokers in the order in which the load manager visits them, with the
+    time of their load reports, 0 without one."""
 
-    visiting: Sequence[str]
+    updated_ms: Mapping[str, int]
     settings: BrokerSettings
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> BundleAccount:
         task = _Task(self, parts)
-        for table in whole_groups(batches, ("namespace",)):
-            task.take(table)
+        for known, topics in whole_namespaces(batches):
+            task.take(known, topics)
         return task.account
 
 
@@ -192,13 +193,10 @@ class _Task:
     def __post_init__(self) -> None:
         self.account = BundleAccount()
 
-    def take(self, table: Any) -> None:
+    def take(self, known: Any, rows: Any) -> None:
         """Write the rows of some whole namespaces."""
-        named = pc.is_valid(table["topic"])
-        known, rows = table.filter(pc.invert(named)), table.filter(named).combine_chunks()
-        namespaces = known.select(["namespace", "boundaries", "owners"]).to_pylist()
-        boundaries = {row["namespace"]: row["boundaries"] or () for row in namespaces}
-        owners = {entry["bundle"]: entry["broker"] for row in namespaces for entry in row["owners"] or ()}
+        boundaries = boundaries_of(known)
+        owners = owners_of(known, self.work.updated_ms)
         # Namespaces without a topic come last; those without a boundary list have no bundles.
         names, numbers = codes_of(rows["namespace"])
         names = [*names, *sorted(boundaries.keys() - set(names))]
@@ -206,10 +204,10 @@ class _Task:
             numbers,
             crc32_bulk(rows["topic"].to_pylist()),
             np.asarray(rows["has_stats"]).astype(bool),
-            np.array([np.asarray(rows[name]).astype(np.float64) for name in _LOADS]),
+            np.array([np.asarray(rows[name]).astype(np.float64) for name in LOADS]),
         )
         bounds = [boundaries.get(name, ()) for name in names]
-        bundles = Bundles(names, bounds, topics, self.work.settings, owners, self.work.visiting)
+        bundles = Bundles(names, bounds, topics, self.work.settings, owners, [*self.work.updated_ms])
         full = bundles.full_names()
         bundles.owners = {**_owners_by_statistics(rows, bundles, full), **owners}
         self._write_topics(rows, topics, bundles, full)
@@ -223,10 +221,14 @@ class _Task:
 
     def _write_topics(self, rows: Any, topics: Topics, bundles: Bundles, full: Any) -> None:
         places = bundles.bundle
-        columns = {"hash": pa.array(topics.hashes), "bundle": full.take(pa.array(places, mask=places < 0))}
+        columns = {
+            "hash": pa.array(topics.hashes),
+            "bundle": full.take(pa.array(places, mask=places < 0)),
+            "told_bundle": pc.binary_join_element_wise(rows["namespace"], rows["bundle"], "/"),
+        }
         self.account.rows += len(places)
         self.account.nowhere += int((places < 0).sum())
-        differ = pc.not_equal(columns["bundle"], rows["told_bundle"])
+        differ = pc.not_equal(columns["bundle"], columns["told_bundle"])
         self.account.elsewhere += pc.sum(differ).as_py() or 0
         arrays = [columns[name] if name in columns else rows[name] for name in BUNDLE_TOPICS.names]
         self.parts.write(BUNDLE_TOPICS, pa.Table.from_arrays(arrays, names=list(BUNDLE_TOPICS.names)))

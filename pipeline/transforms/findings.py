@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.admin.clusters import root_of
@@ -29,10 +30,10 @@ from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import Texts, byte_column, codes_of, runs, whole_groups
 from pipeline.schemas import FINDINGS
+from pipeline.transforms.bundle_topics import LOADS, boundaries_of, whole_namespaces
 
 ANSWERS_TOGETHER: Final = 256
 """Answers in one table: few, since one of them can be the statistics of a whole namespace."""
-_RATES: Final = ("msg_rate_in", "msg_rate_out", "msg_throughput_in", "msg_throughput_out")
 _SHARED_POINTS: Final = ("name_i", "name_nul_i")
 _Lint = Callable[[World, dict[str, Any]], Iterable[Finding]]
 
@@ -157,36 +158,39 @@ def cause_findings(plan: CausePlan, namespace: str, answers: Sequence[AnswerFile
 
 
 def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of tasks over rows of ``bundle_topics.namespace_topics``, for ``mapInArrow``."""
+    """The function of tasks over rows of ``by_namespace``, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        for table in whole_groups(batches, ("namespace",)):
-            findings = [finding for case in namespace_cases(world, table) for finding in lint_namespace(case)]
+        for known, topics in whole_namespaces(batches):
+            findings = [finding for case in namespace_cases(world, known, topics) for finding in lint_namespace(case)]
             yield from findings_table(findings).to_batches()
 
     return run
 
 
-def namespace_cases(world: World, table: Any) -> Iterator[NamespaceCase]:
-    """The namespaces with topics, in columns, of whole namespaces in rows of ``bundle_topics.namespace_topics``."""
-    named = pc.is_valid(table["topic"])
-    known, rows = table.filter(pc.invert(named)), table.filter(named)
-    boundaries = dict(zip(known["namespace"].to_pylist(), known["boundaries"].to_pylist(), strict=True))
+def namespace_cases(world: World, known: Any, rows: Any) -> Iterator[NamespaceCase]:
+    """The namespaces of tables of ``whole_namespaces`` that have topics, in the order in which brokers list these:
+    those of partitions without statistics last, persistent ones first, then by name."""
+    boundaries = boundaries_of(known)
     names, numbers = codes_of(rows["namespace"])
+    last = pc.and_(pc.invert(rows["has_stats"]), pc.match_substring_regex(rows["topic"], r"-partition-\d+$"))
+    persistent = pc.starts_with(rows["topic"], "persistent://")
+    order = np.lexsort((~np.asarray(persistent, dtype=bool), np.asarray(last, dtype=bool), numbers))
+    rows, numbers = rows.take(pa.array(order)), numbers[order]
     topics = rows["topic"].combine_chunks()
     loads = LoadColumns(
         PickedNames(Texts(topics), np.arange(len(topics))),
         crc32_bulk(byte_column(topics)),
-        np.array([rows[name].to_numpy() for name in _RATES]),
+        np.array([rows[name].to_numpy() for name in LOADS[2:]]),
         rows["has_stats"].to_numpy(),
     )
-    sessions = rows["sessions"].to_numpy()
+    sessions = rows["publishers"].to_numpy().astype(np.int64) + rows["consumers"].to_numpy()
     for low, high in runs(numbers):
         name = names[numbers[low]]
         listed = boundaries.get(name)
         yield NamespaceCase(
             world,
-            NamespaceBundles(name, tuple(listed or (FULL_LOWER_BOUND, FULL_UPPER_BOUND))),
+            NamespaceBundles(name, listed or (FULL_LOWER_BOUND, FULL_UPPER_BOUND)),
             loads.between(low, high),
             frozenset() if listed is None else None,
             sessions[low:high],

@@ -1,6 +1,6 @@
 """The job ``bundles`` with DuckDB, and with Arrow in one process, in Spark's place; judging and cutting are the job's.
 
-Where a row has to go is all that differs: a join and a sort in DuckDB, the same in Arrow, or Spark's shuffle.
+Where a row has to go is all that differs: a sort in DuckDB, the same in Arrow, or Spark's shuffle.
 """
 
 from __future__ import annotations
@@ -27,24 +27,18 @@ def _work(source: Path, target: Path, batches: Iterator[Any]) -> None:
         shutil.rmtree(target / table.name, ignore_errors=True)
         (target / table.name).mkdir(parents=True)
     parts = Parts(target, Stamp(), 0)
-    BundleWork((), settings_of(source, {}))(batches, parts)
+    BundleWork({}, settings_of(source, {}))(batches, parts)
     parts.close()
 
 
 def _sql(source: Path) -> str:
-    """Topics with their consumers, and before those of each namespace its boundaries, as the job has them."""
+    """Topics, and before those of each namespace its bundles, as the job has them."""
     return f"""
-        with known as (select namespace, list_append(list(lower order by lower), max(upper)) as boundaries
-                       from '{source}/bundles/*.parquet' group by namespace)
-        select t.namespace, t.topic, t.namespace || '/' || bundle as told_bundle, broker, true as has_stats,
-               publishers::bigint as publishers, coalesce(c.consumers, 0)::bigint as consumers, msg_rate_in,
-               t.msg_rate_out, msg_throughput_in, t.msg_throughput_out, null::bigint[] as boundaries,
-               null::struct(bundle varchar, broker varchar)[] as owners
-        from '{source}/topics/*.parquet' t
-        left join (select topic, sum(consumers) as consumers from '{source}/subscriptions/*.parquet'
-                   group by topic) c on c.topic = t.topic
-        union all
-        select namespace, null, null, null, false, 0, 0, 0, 0, 0, 0, boundaries, null from known
+        select namespace, topic, true as has_stats, bundle, broker, publishers, consumers, msg_rate_in, msg_rate_out,
+               msg_throughput_in, msg_throughput_out, null::bigint as lower, null::bigint as upper
+        from '{source}/topics/*.parquet'
+        union all by name
+        select namespace, lower, upper from '{source}/bundles/*.parquet'
         order by namespace, topic nulls first"""
 
 

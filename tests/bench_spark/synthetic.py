@@ -68,7 +68,7 @@ def write_failover(folder: Path, rows: int) -> None:
 
 
 def write_topics(folder: Path, rows: int) -> None:
-    """What the job ``bundles`` reads: so many topics in 400 namespaces of 64 bundles, one subscription each."""
+    """What the job ``bundles`` reads: so many topics in 400 namespaces of 64 bundles."""
     boundaries = default_boundaries(BUNDLES_A_NAMESPACE)
     assert not isinstance(boundaries, Rejection), boundaries
     bundles: list[Row] = [
@@ -87,16 +87,9 @@ def write_topics(folder: Path, rows: int) -> None:
                    null::varchar as bundle, 'broker-' || i % 9 as broker, (i * 31 % 801) / 8.0::double as msg_rate_in,
                    (i * 37 % 401) / 8.0::double as msg_rate_out, (i * 41 % 80001) / 8.0::double as msg_throughput_in,
                    (i * 43 % 40001) / 8.0::double as msg_throughput_out, i as storage_size_bytes,
-                   0::bigint as backlog_size_bytes, (i % 3)::int as publishers, 'broker-stats' as kind,
-                   'broker.json' as file from {row} order by i"""
-        subscriptions = f"""
-            select 'readers' as subscription, topic, namespace, topic as partitioned_topic, -1::int as partition_index,
-                   'Shared' as type, (i % 4)::int as consumers, 0::bigint as consumer_set,
-                   null::varchar as told_active_consumer, 0::double as msg_rate_out, 0::double as msg_throughput_out,
-                   0::bigint as msg_backlog_entries, 0::bigint as unacked_messages, 'broker.json' as file
-            from {row} order by i"""
+                   0::bigint as backlog_size_bytes, (i % 3)::int as publishers, (i % 4)::int as consumers,
+                   'broker-stats' as kind, 'broker.json' as file from {row} order by i"""
         _copy(topics, _part(folder, TOPICS, part))
-        _copy(subscriptions, _part(folder, SUBSCRIPTIONS, part))
 
 
 def key_consumer_lists() -> dict[str, list[str]]:

@@ -5,13 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from pipeline.schemas import BROKERS, BUNDLE_REPORTS, BUNDLES, LISTED, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
-from pipeline.transforms.bundle_topics import (
-    boundaries_of_namespaces,
-    mixed_producers,
-    owners_of_namespaces,
-    topics_by_namespace,
-)
+from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, LISTED, PUBLISHERS, TOPICS, Table
+from pipeline.transforms.bundle_topics import boundaries_of, by_namespace, mixed_producers, owners_of, whole_namespaces
 
 A, B, C, D = (f"persistent://t/n/{name}" for name in "abcd")
 
@@ -26,60 +21,45 @@ def test_each_topic_is_there_once_behind_what_is_known_of_its_namespace(spark: S
     topics = frame(
         spark, TOPICS,
         {"topic": B, "namespace": "t/n", "bundle": "0x00000000_0xffffffff", "broker": "b:1", "publishers": 2,
-         "msg_rate_in": 1.5},
+         "consumers": 7, "msg_rate_in": 1.5},
         {"topic": A, "namespace": "t/n", "bundle": None, "broker": None, "msg_rate_out": 2.5},
     )  # fmt: skip
-    readers = [
-        {"topic": B, "namespace": "t/n", "consumers": 3, "consumer_set": 1},
-        {"topic": B, "namespace": "t/n", "consumers": 4, "consumer_set": 2},
-        # Nobody knows this topic: it is not in the result.
-        {"topic": D, "namespace": "t/n", "consumers": 9},
-    ]
     names = [
         {"topic": A, "namespace": "t/n"},
         {"topic": C, "namespace": "t/n"},
+        {"topic": C, "namespace": "t/n", "file": "another"},
         {"topic": D, "namespace": "t/n", "is_parent": True},
     ]
-    known = spark.createDataFrame(
-        [("t/empty", [0, 4294967295]), ("t/n", [0, 7, 4294967295])], "namespace string, boundaries array<bigint>"
-    )
-    rows = topics_by_namespace(
-        topics, frame(spark, SUBSCRIPTIONS, *readers), frame(spark, LISTED, *names), known
-    ).coalesce(1)
-    expected = [
-        ("t/empty", None, None, None, False, 0, 0, 0.0, 0.0, [0, 4294967295]),
-        ("t/n", None, None, None, False, 0, 0, 0.0, 0.0, [0, 7, 4294967295]),
-        ("t/n", A, None, None, True, 0, 0, 0.0, 2.5, []),
-        ("t/n", B, "t/n/0x00000000_0xffffffff", "b:1", True, 2, 7, 1.5, 0.0, []),
-        ("t/n", C, None, None, False, 0, 0, 0.0, 0.0, []),
-    ]
-    columns = (
-        "namespace", "topic", "told_bundle", "broker", "has_stats", "publishers", "consumers", "msg_rate_in",
-        "msg_rate_out", "boundaries",
-    )  # fmt: skip
-    result = [tuple(row) for row in rows.select(*columns).collect()]
-    assert sorted(result, key=repr) == sorted(expected, key=repr)
-    assert [row[1] for row in result if row[0] == "t/n"] == [None, A, B, C]
-
-
-def test_bounds_ascend_and_the_newer_report_owns_a_bundle(spark: SparkSession) -> None:
-    bundles = frame(
-        spark, BUNDLES,
+    bundles = [
         {"namespace": "t/n", "lower": 7, "upper": 4294967295},
         {"namespace": "t/n", "lower": 0, "upper": 7},
-    )  # fmt: skip
-    bounds = spark.createDataFrame([("t/n", [0, 7, 4294967295])], "namespace string, boundaries array<bigint>")
-    assertDataFrameEqual(boundaries_of_namespaces(bundles), bounds)
-    reports = [
-        {"namespace": "t/n", "bundle": bundle, "broker": broker}
-        for bundle, broker in (("t/n/x", "old:1"), ("t/n/x", "new:1"), ("t/n/y", "a:1"), ("t/n/y", "silent:1"))
+        {"namespace": "t/empty", "lower": 0, "upper": 4294967295},
     ]
-    brokers = frame(spark, BROKERS, {"broker": "old:1", "last_update_ms": 5}, {"broker": "new:1", "last_update_ms": 6})
-    expected = spark.createDataFrame(
-        [("t/n", [("t/n/x", "new:1"), ("t/n/y", "silent:1")])],
-        "namespace string, owners array<struct<bundle:string,broker:string>>",
+    reports = [{"namespace": "t/n", "range": "0x00000000_0x00000007", "broker": "b:2"}]
+    rows = by_namespace(
+        topics, frame(spark, LISTED, *names), frame(spark, BUNDLES, *bundles), frame(spark, BUNDLE_REPORTS, *reports)
     )
-    assertDataFrameEqual(owners_of_namespaces(frame(spark, BUNDLE_REPORTS, *reports), brokers), expected)
+    known, topics = next(whole_namespaces(iter(rows.coalesce(1).toArrow().to_batches())))
+    columns = ("topic", "has_stats", "bundle", "broker", "publishers", "consumers", "msg_rate_in", "msg_rate_out")
+    assert [tuple(row.values()) for row in topics.select(columns).to_pylist()] == [
+        (A, True, None, None, 0, 0, 0.0, 2.5),
+        (B, True, "0x00000000_0xffffffff", "b:1", 2, 7, 1.5, 0.0),
+        (C, False, None, None, 0, 0, 0.0, 0.0),
+    ]
+    assert boundaries_of(known) == {"t/empty": (0, 4294967295), "t/n": (0, 7, 4294967295)}
+    assert owners_of(known, {}) == {"t/n/0x00000000_0x00000007": "b:2"}
+
+
+def test_the_newer_report_owns_a_bundle(spark: SparkSession) -> None:
+    claims = [("x", "old:1"), ("x", "new:1"), ("y", "a:1"), ("y", "silent:1")]
+    reports = [{"namespace": "t/n", "range": bundle, "broker": broker} for bundle, broker in claims]
+    rows = by_namespace(
+        frame(spark, TOPICS), None, frame(spark, BUNDLES), frame(spark, BUNDLE_REPORTS, *reports)
+    ).toArrow()
+    known, topics = next(whole_namespaces(iter(rows.to_batches())))
+    assert not topics.num_rows
+    assert not boundaries_of(known)
+    assert owners_of(known, {"old:1": 5, "new:1": 6}) == {"t/n/x": "new:1", "t/n/y": "silent:1"}
 
 
 def test_only_topics_with_producers_of_several_versions_are_judged_with_all_their_partitions(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -85,10 +85,13 @@ class Fleet:
     def write(self, folder: Path) -> None:
         """The tables an import would have made."""
         sets = {names for _, names, _ in self.subscriptions.values()}
+        consumers = Counter[str]()
+        for (_, name), (_, names, _) in self.subscriptions.items():
+            consumers[name] += len(names)
         with replacing(folder, "import") as draft:
             topics = [
                 (name, name.partition(":")[0], space(name), partitioned_topic(name, index), index, None, None, *rates,
-                 0, 0, 2, "stats", "f") for name, (index, rates) in self.topics.items()
+                 0, 0, 2, consumers[name], "stats", "f") for name, (index, rates) in self.topics.items()
             ]  # fmt: skip
             write_rows(TOPICS, draft.table(TOPICS), topics)
             subscriptions = [

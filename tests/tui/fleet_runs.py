@@ -70,7 +70,7 @@ def result(folder: Path, day: str, part: int = 0) -> Path:
     write(folder, schemas.FINDINGS, findings, stamp, part)
     rows = [
         (topic(at), "persistent", NAMESPACE, f"persistent://{NAMESPACE}/o", at, None, "b-1", 1.0, 1.0, 1.0, 1.0, 0, 0,
-         1, "stats", "a.json")
+         1, 1, "stats", "a.json")
         for at in range(len(BILLING[day]))
     ]  # fmt: skip
     write(folder, schemas.TOPICS, rows, stamp, part)

@@ -48,13 +48,13 @@ def small_result(folder: Path) -> Path:
         whole = f"persistent://{NAMESPACE}/order-{parent}"
         rows.append(("billing", name, NAMESPACE, whole, index, "Failover", 3, 1, None, 1.0, 9.0, 5, 2, "a.json"))
         loads.append((name, "persistent", NAMESPACE, whole, index, None, "b", 2.0 + index, 1.0, 200.0, 100.0, 0, 0, 1,
-                      "stats", "a.json"))  # fmt: skip
+                      3, "stats", "a.json"))  # fmt: skip
     alone, keyed, shared = f"persistent://{NAMESPACE}/alone", f"persistent://{NAMESPACE}/keyed", SHARED
     rows.append(("billing", alone, NAMESPACE, alone, -1, "Failover", 3, 1, None, 1.0, 9.0, 5, 2, "a.json"))
     rows.append(("orders", keyed, NAMESPACE, keyed, -1, "Key_Shared", 2, 2, None, 1.0, 9.0, 5, 2, "a.json"))
     rows.append(("loose", shared, "shop/loose", shared, -1, "Shared", 2, 2, None, 1.0, 9.0, 5, 2, "a.json"))
     for name, namespace in ((alone, NAMESPACE), (keyed, NAMESPACE), (shared, "shop/loose")):
-        loads.append((name, "persistent", namespace, name, -1, None, "b", 1.0, 1.0, 100.0, 100.0, 0, 0, 1,
+        loads.append((name, "persistent", namespace, name, -1, None, "b", 1.0, 1.0, 100.0, 100.0, 0, 0, 1, 3,
                       "stats", "a.json"))  # fmt: skip
     write(folder, schemas.SUBSCRIPTIONS, rows)
     write(folder, schemas.TOPICS, loads)

@@ -80,13 +80,14 @@ def test_a_recording_gives_the_topics_that_read_answers_finds(folder: str) -> No
         # The recordings list their requests; those collections of single answers do not.
         assert outcome.outcome != WAITING or folder in ("versions", "versions-generated")
         assert adds_up(rows)
-        ours |= {(row[0], row[15]): row for row in rows_in(rows, TOPICS)}
+        ours |= {(row[0], row[16]): row for row in rows_in(rows, TOPICS)}
     snapshot = read_answers(RECORDINGS / folder)
     assert {name for name, _ in ours} == snapshot.topics.keys()
     for name, facts in snapshot.topics.items():
         row = ours[name, facts.source]
         assert row[7:9] == (facts.msg_rate_in_msgs_per_sec, facts.msg_rate_out_msgs_per_sec)
-        assert row[13:15] == (facts.publishers, facts.kind)
+        consumers = sum(len(subscription.consumers) for subscription in facts.subscriptions)
+        assert row[13:16] == (facts.publishers, consumers, facts.kind)
 
 
 @pytest.mark.parametrize("folder", ["f-inventory-2", "g-two-brokers", "g-autosplit-modular-count"])
