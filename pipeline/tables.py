@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +18,8 @@ from pipeline.storage import Place, StorePath, for_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_ROWS_TOGETHER: Final = 1 << 15
 
 
 def need_tables(source: Place, tables: Sequence[Table]) -> None:
@@ -47,23 +49,41 @@ def load(spark: SparkSession, source: Place, table: Table, *, stamped: bool = Fa
 
 
 def rows_of(folder: Place, *columns: str, filters: Any = None) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table, read in this process part by part; none where its job has not run.
+    """Rows of a table, read in this process some thousand at a time; none where its job has not run.
 
-    For small tables, or few rows of a large one: ``filters`` are those of ``pq.read_table``.
+    ``filters`` are those of ``pq.read_table``; what passes them is read part by part.
     """
-    for part in parts_of(folder):
-        rows = pq.read_table(for_arrow(part), columns=list(columns), filters=filters)
+    for rows in _batches(folder, columns, filters):
         yield from zip(*(rows[name].to_pylist() for name in columns), strict=True)
+
+
+def first_rows(folder: Place, columns: Sequence[str], count: int, filters: Any = None) -> list[dict[str, Any]]:
+    """The first rows of a table that pass the ``filters``, and no part after those that have them is read."""
+    records: list[dict[str, Any]] = []
+    for rows in _batches(folder, columns, filters):
+        records += rows.slice(0, count - len(records)).to_pylist()
+        if len(records) >= count:
+            break
+    return records
+
+
+def _batches(folder: Place, columns: Sequence[str], filters: Any = None) -> Iterator[Any]:
+    for part in parts_of(folder):
+        if filters:
+            yield pq.read_table(for_arrow(part), columns=list(columns), filters=filters)
+            continue
+        with pq.ParquetFile(for_arrow(part)) as parquet:
+            yield from parquet.iter_batches(_ROWS_TOGETHER, columns=list(columns))
 
 
 def counts_of(folder: Place, *columns: str, summed: str = "") -> Counter[tuple[Any, ...]]:
     """How many rows have each combination of values in these columns, or their sum of the column ``summed``.
 
-    Part by part in Arrow, so the table may be large if there are few combinations.
+    Some thousand rows at a time in Arrow, so the table may be large if there are few combinations.
     """
     counts: Counter[tuple[Any, ...]] = Counter()
-    for part in parts_of(folder):
-        rows = pq.read_table(for_arrow(part), columns=[*columns, *([summed] if summed else [])])
+    for batch in _batches(folder, [*columns, *([summed] if summed else [])]):
+        rows = pa.Table.from_batches([batch])
         counted = rows.group_by(list(columns)).aggregate([(summed, "sum") if summed else ([], "count_all")])
         values = counted[f"{summed}_sum" if summed else "count_all"].to_pylist()
         groups = zip(*(counted[name].to_pylist() for name in columns), strict=True)

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import pyarrow.parquet as pq
 
 from engine.errors import InputError
 from engine.views.fleet.summary import (
@@ -34,7 +33,7 @@ from engine.views.fleet.summary import (
 from pipeline.broker_groups import settings_of
 from pipeline.jobs.options import check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
-from pipeline.manifests import document_of, has_table, parts_of
+from pipeline.manifests import document_of, has_table
 from pipeline.schemas import (
     ASSIGN_QUARANTINE,
     BALANCE_BROKERS,
@@ -60,8 +59,8 @@ from pipeline.schemas import (
     Table,
 )
 from pipeline.stamps import stamp_of_table
-from pipeline.storage import Place, for_arrow
-from pipeline.tables import check_folder, counts_of, load, load_if_there, need_tables, rows_of
+from pipeline.storage import Place
+from pipeline.tables import check_folder, counts_of, first_rows, load, load_if_there, need_tables, rows_of
 from pipeline.transforms.worst import (
     TO_SPLIT,
     dispatchers_of,
@@ -222,13 +221,8 @@ class _Report:
         self, folder: Place, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
     ) -> list[Any]:
         """The first rows that pass the filter ``only``; Spark names the parts of a sorted result in its order."""
-        records: list[Any] = []
-        for part in parts_of(folder / table.name):
-            rows = pq.read_table(for_arrow(part), columns=list(table.names), filters=[only] if only else None)
-            records += rows.slice(0, top - len(records)).to_pylist()
-            if len(records) >= top:
-                break
-        return [msgspec.convert(row, kind) for row in records]
+        rows = first_rows(folder / table.name, table.names, top, [only] if only else None)
+        return [msgspec.convert(row, kind) for row in rows]
 
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
         from pyspark.sql import functions as fn  # noqa: PLC0415

@@ -87,7 +87,8 @@ class _Task:
         if self._at_hand is None or recurring < len(units):
             # Of sorted rows no unit comes back; of others most do.
             both = np.union1d(known, units) if 2 * recurring > len(units) else units
-            self._at_hand = _AtHand(self._fleet, both if len(both) <= self._fleet.most_units else units)
+            few = self._fleet.slots(both).sum() <= self._fleet.most_slots
+            self._at_hand = _AtHand(self._fleet, both if few else units)
         return self._at_hand
 
     def add(self, name: str, here: _AtHand, sums: NDArray[np.float64]) -> None:
@@ -135,8 +136,8 @@ class _Task:
         return self.account
 
 
-def _pieces(batches: Iterator[Any], most_units: int) -> Iterator[tuple[Any, Places]]:
-    """Rows sorted by unit, and the unit of each, of at most ``most_units`` units at a time.
+def _pieces(batches: Iterator[Any], fleet: FleetUnits) -> Iterator[tuple[Any, Places]]:
+    """Rows sorted by unit, and the unit of each, of as many units at a time as a task may keep.
 
     That is by namespace and subscription, so that a reader of one of them can seek.
     """
@@ -145,7 +146,9 @@ def _pieces(batches: Iterator[Any], most_units: int) -> Iterator[tuple[Any, Plac
         if (np.diff(units) < 0).any():
             order = np.argsort(units, kind="stable")
             rows, units = chunk.take(pa.array(order)).combine_chunks(), units[order]
-        for begin, end in pairwise([*begins_of(units)[::most_units].tolist(), len(units)]):
+        begins = begins_of(units)
+        filled = np.cumsum(fleet.slots(units[begins])) // fleet.most_slots
+        for begin, end in pairwise([*begins[begins_of(filled)].tolist(), len(units)]):
             yield rows.slice(begin, end - begin), units[begin:end]
 
 
@@ -158,7 +161,7 @@ class OwnersByRule:
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> OwnerAccount:
         task = _Task(self.fleet, parts)
-        for rows, units in _pieces(batches, self.fleet.most_units):
+        for rows, units in _pieces(batches, self.fleet):
             here = task.at_hand(units)
             partitions = partitions_of(rows, here.local(units))
             now = here.change.now(partitions)
@@ -193,7 +196,7 @@ class FewestMovesOfUnits:
         task = _Task(self.fleet, parts)
         # The last unit may continue in the next piece.
         last: tuple[int, FewestMoves] | None = None
-        for rows, units in _pieces(batches, self.fleet.most_units):
+        for rows, units in _pieces(batches, self.fleet):
             here = task.at_hand(units)
             local = here.local(units)
             partitions = partitions_of(rows, local)

@@ -7,7 +7,7 @@ their consumers after the change (``engine.failover.bulk``); tasks write sums by
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -31,7 +31,7 @@ SUMMED: Final = ("partitions", "moved", "msg_rate_out", "msg_throughput_out")
 """The sums of every slot under a policy."""
 NOW: Final = "now"
 """The name, among those of the policies, of the partitions of every slot under the rule in force."""
-UNITS_TOGETHER: Final = 4096
+UNITS_TOGETHER: Final = 1024
 """Units in a row group of these files."""
 _SUMS_TOGETHER: Final = 1 << 16
 
@@ -54,14 +54,20 @@ class FleetUnits:
 
     file: Place
     rules: Mapping[str, tuple[ReleaseBehaviour, bool]]
-    most_units: int = 10_000
-    """So many are kept at a time by a task, with their rings: 240 MB with 20 consumers per unit."""
+    most_slots: int = 100_000
+    """About so many consumers of units are kept at a time by a task, with their rings: 120 MB, twice with a change."""
     most_sums: int = 1 << 20
     """So many are kept by a task under one policy before it writes some: 40 MB."""
 
     def take(self, units: Places) -> Any:
         """The rows of some units, which ascend."""
         return rows_of_units(self.file, units)
+
+    def slots(self, units: Places) -> Places:
+        """The number of slots of each of some units, which ascend."""
+        rows = rows_of_units(self.file, units, ("start", "end"))
+        slots: Places = rows["end"].to_numpy() - rows["start"].to_numpy()
+        return slots
 
     def change(self, rows: Any) -> Change:
         """The lists of some rows before and after the change, with their rules; builds their rings."""
@@ -75,14 +81,15 @@ def _lists(rows: Any, names: str, levels: str) -> list[ConsumerList]:
     return [ConsumerList(tuple(listed), tuple(each)) for listed, each in pairs]
 
 
-def rows_of_units(file: Place, units: Places) -> Any:
+def rows_of_units(file: Place, units: Places, columns: Sequence[str] | None = None) -> Any:
     """The rows of some units, which ascend, from a file with a row for every unit; reads row groups that have any."""
+    names = None if columns is None else list(columns)
     with pq.ParquetFile(for_arrow(file)) as parquet:
         counts = [parquet.metadata.row_group(group).num_rows for group in range(parquet.num_row_groups)]
         first = np.cumsum([0, *counts])
         groups = np.searchsorted(first, units, side="right") - 1
         tables = [
-            parquet.read_row_group(group).take(pa.array(units[groups == group] - first[group]))
+            parquet.read_row_group(group, columns=names).take(pa.array(units[groups == group] - first[group]))
             for group in np.unique(groups).tolist()
         ]
     return pa.concat_tables(tables)

@@ -28,7 +28,10 @@ TABLES = ("assignments", "consumer_loads", "subscription_loads")
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Three units at a time in the driver, two in tasks, which write sums from the twentieth on; the rows of blocks."""
+    """Three units at a time in the driver, ten consumers in tasks, which write sums from the twentieth on.
+
+    Gives the units of each block.
+    """
     rows: list[int] = []
 
     class Counted(assign_loads.Loads):
@@ -39,7 +42,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     for module in (units, subscriptions, assign_loads):
         monkeypatch.setattr(module, "UNITS_TOGETHER", 3)
     monkeypatch.setattr(assign_loads, "Loads", Counted)
-    monkeypatch.setattr(assign_units, "FleetUnits", partial(FleetUnits, most_units=2, most_sums=20))
+    monkeypatch.setattr(assign_units, "FleetUnits", partial(FleetUnits, most_slots=10, most_sums=20))
     yield rows
 
 
