@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,7 @@ from engine.keyshared.model import Consumer
 from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.blocks import BLOCKS, WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
-from pipeline.jobs.keys_folding import LISTS, FoldTraces, ReadTraces, SendLists, Spaces
+from pipeline.jobs.keys_folding import LISTS, FoldTraces, ReadTraces, Spaces, send_lists
 from pipeline.jobs.keys_judging import Judge, JudgeAccount, ModeAccount
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
@@ -187,7 +187,7 @@ class _Keys:
             tables = (load(self.spark, self.asked.tables, table) for table in (SUBSCRIPTIONS, CONSUMER_SETS))
             space = fn.concat_ws(SPACE_SEPARATOR, "namespace", "subscription").alias("space")
             frames.append(key_shared_lists(*tables).select(space, "names", "lists"))
-        return [frame.mapInArrow(SendLists(spaces), BLOCKS) for frame in frames]
+        return [frame.mapInArrow(partial(send_lists, spaces=spaces), BLOCKS) for frame in frames]
 
     def _take(self, accounts: Sequence[JudgeAccount], shares: int) -> None:
         folds = [fold for account in accounts for fold in account.folds]

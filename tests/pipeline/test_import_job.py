@@ -226,7 +226,7 @@ def test_a_task_that_cannot_write_is_one_sentence(
         (parts.folder / "gone" / "part.parquet").write_bytes(b"")
         return TableAccount()
 
-    monkeypatch.setattr(importing, "WriteTables", lambda: write_nowhere)
+    monkeypatch.setattr(importing, "write_tables", write_nowhere)
     with pytest.raises(RingsideError) as caught:
         imported(spark, source, target)
     assert "the job import failed" in str(caught.value)
