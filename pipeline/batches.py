@@ -127,13 +127,15 @@ class Texts(Computed[str]):
 
 def byte_column(strings: Any) -> ByteColumn:
     """An Arrow column of texts or bytes as the engine's bulk hashes take it, without copying its bytes."""
-    array = strings
-    if isinstance(array, pa.ChunkedArray):
-        # Combining a single chunk would copy it.
-        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+    array = one_chunk(strings) if isinstance(strings, pa.ChunkedArray) else strings
     assert array.type in (pa.string(), pa.binary()), f"{array.type} has other offsets"
     _, offsets, data = array.buffers()
     return ByteColumn.from_buffers(offsets, data, len(array), array.offset)
+
+
+def one_chunk(column: Any) -> Any:
+    """A chunked column as one array; combining a single chunk would copy it."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def codes_of(column: Any) -> tuple[list[Any], Any]:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import msgspec
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from pipeline.batches import by_part
 from pipeline.session import activate
 
 if TYPE_CHECKING:
@@ -64,6 +66,11 @@ class Sender:
         """The blocks of a ``pyarrow.Table``."""
         for piece in slices(table):
             yield self._batch(part, name, _block_of(piece))
+
+    def by_part(self, name: str, table: Any, part: NDArray[np.int64]) -> Iterator[Any]:
+        """The blocks of a table whose rows belong to these parts."""
+        for number, own in by_part(table, part):
+            yield from self.table(number, name, own)
 
     def account(self, account: msgspec.Struct) -> Any:
         """The last batch."""

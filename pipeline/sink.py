@@ -18,7 +18,8 @@ import msgspec
 from pipeline.schemas import Table
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
-from pipeline.writing import Draft, PartWriter, move_part
+from pipeline.tables import PartWriter, move_part
+from pipeline.writing import Draft
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,7 +9,7 @@ import gc
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isqrt
 from typing import Any, Final
 from zlib import crc32
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from engine.admin.topics import BROKER_STATS
 from engine.bulk_hashing import murmur3_bulk
-from pipeline.batches import by_part, byte_column, codes_of
+from pipeline.batches import byte_column, codes_of
 from pipeline.blocks import Sender, plain
 from pipeline.reading.answers import FileContext, Outcome, take_file
 from pipeline.reading.files import FoundFile
@@ -61,29 +61,6 @@ class ReadAccount(msgspec.Struct):
     counts: dict[str, int] = {}
 
 
-@dataclass(frozen=True)
-class AnswerShare:
-    """The files of one reading task, and what is known of each by its name."""
-
-    files: Sequence[FoundFile]
-    contexts: Mapping[str, FileContext]
-
-
-@dataclass(frozen=True)
-class ReadAnswers:
-    """The work of the reading tasks: blocks for ``parts`` parts, the account last.
-
-    ``limit_bytes`` limits the size of one file, unpacked.
-    """
-
-    parts: int
-    limit_bytes: int
-
-    def __call__(self, share: AnswerShare, number: int) -> Iterator[Any]:
-        with _no_collector():
-            yield from _Reading(self, share, number).blocks()
-
-
 @contextmanager
 def _no_collector() -> Iterator[None]:
     """Turn the collector off: in the millions of objects of a document it finds no cycle, and takes half the time."""
@@ -96,37 +73,40 @@ def _no_collector() -> Iterator[None]:
             gc.enable()
 
 
-@dataclass
-class _Reading:
-    plan: ReadAnswers
-    share: AnswerShare
-    number: int
-    account: ReadAccount = field(default_factory=ReadAccount)
+@dataclass(frozen=True)
+class ReadAnswers:
+    """The work of the reading tasks, each on some files and what is known of them: blocks for ``parts`` parts, the
+    account last.
 
-    def __post_init__(self) -> None:
-        self._sender = Sender(self.number)
+    ``limit_bytes`` limits the size of one file, unpacked.
+    """
 
-    def blocks(self) -> Iterator[Any]:
+    parts: int
+    limit_bytes: int
+
+    def __call__(self, share: Sequence[tuple[FoundFile, FileContext]], number: int) -> Iterator[Any]:
+        with _no_collector():
+            yield from self._blocks(share, Sender(number))
+
+    def _blocks(self, share: Sequence[tuple[FoundFile, FileContext]], sender: Sender) -> Iterator[Any]:
+        position = {file.name: file.position for file, _ in share}
+        outcomes: dict[int, Outcome] = {}
         counts: Counter[str] = Counter()
         rows = Rows()
-        for file in self.share.files:
-            context = self.share.contexts.get(file.name, FileContext())
-            self.account.files[file.position] = take_file(
-                rows, file.path, file.name, context, limit_bytes=self.plan.limit_bytes
-            )
+        for file, context in share:
+            outcomes[file.position] = take_file(rows, file.path, file.name, context, limit_bytes=self.limit_bytes)
             held = rows.counts["topics"] + rows.counts["consumers"] + rows.counts["listed"]
             if held > _ROWS_HELD or rows.answer_bytes > _BYTES_HELD:
                 counts += rows.counts
-                yield from self._blocks_of(rows)
+                yield from self._blocks_of(rows, position, sender)
                 rows = Rows(sets=rows.sets)
         counts += rows.counts
-        yield from self._blocks_of(rows)
+        yield from self._blocks_of(rows, position, sender)
         lists = CONSUMER_SETS.columns_of([(code, list(names)) for names, code in rows.sets.items()])
-        yield from self._by_part(CONSUMER_SETS, lists, lists["consumer_set"].to_numpy() % self.plan.parts)
-        self.account.counts = dict(counts)
-        yield self._sender.account(self.account)
+        yield from sender.by_part(CONSUMER_SETS.name, lists, lists["consumer_set"].to_numpy() % self.parts)
+        yield sender.account(ReadAccount(outcomes, dict(counts)))
 
-    def _blocks_of(self, rows: Rows) -> Iterator[Any]:
+    def _blocks_of(self, rows: Rows, position: Mapping[str, int], sender: Sender) -> Iterator[Any]:
         names = parts = None
         tables = rows.topic_tables()
         rows.topics.clear()  # what was decoded takes far more memory than its columns
@@ -136,38 +116,32 @@ class _Reading:
             if parts is None or not topics.dictionary.equals(names):
                 names = topics.dictionary
                 listed = columns["namespace"] if table is TOPICS else namespaces_of(names)
-                parts = parts_of_topics(names, listed, self.plan.parts)
+                parts = parts_of_topics(names, listed, self.parts)
             sent = columns.set_column(table.names.index("topic"), "topic", plain(topics))
             if table is TOPICS:
-                yield from self._sender.table(0, NAMED_BUNDLES.name, _named_bundles(columns))
-                sent = sent.append_column(RANK, self._ranks(columns))
-            yield from self._by_part(table, sent, parts[topics.indices.to_numpy()])
+                yield from sender.table(0, NAMED_BUNDLES.name, _named_bundles(columns))
+                sent = sent.append_column(RANK, _ranks(columns, position))
+            yield from sender.by_part(table.name, sent, parts[topics.indices.to_numpy()])
         for table in _BY_NAMESPACE:
             place = table.names.index("namespace")
             by_part: dict[int, list[Row]] = defaultdict(list)
             for row in getattr(rows, table.name):
-                by_part[_number(row[place]) % self.plan.parts].append(row)
+                by_part[_number(row[place]) % self.parts].append(row)
             for number, own in by_part.items():
-                yield from self._sender.table(number, table.name, rows.table(table, own))
+                yield from sender.table(number, table.name, rows.table(table, own))
         for table in _IN_ORDER:
-            yield from self._sender.table(0, table.name, rows.table(table, getattr(rows, table.name)))
+            yield from sender.table(0, table.name, rows.table(table, getattr(rows, table.name)))
         # Last: rows of other tables that no column can hold are added to it.
-        yield from self._sender.table(
-            self.number % self.plan.parts, QUARANTINE.name, rows.table(QUARANTINE, rows.quarantine)
-        )
+        yield from sender.table(sender.share % self.parts, QUARANTINE.name, rows.table(QUARANTINE, rows.quarantine))
 
-    def _ranks(self, topics: Any) -> Any:
-        """Statistics of a topic are better than broker-stats, which cut decimals and lack the active consumer; of two
-        equal kinds the later file is better."""
-        position = {file.name: file.position for file in self.share.files}
-        files, kinds = topics["file"].combine_chunks(), topics["kind"].combine_chunks()
-        places = np.array([place_of_file(name, position) for name in files.dictionary.to_pylist()], dtype=np.int64)
-        exact = np.array([kind != BROKER_STATS for kind in kinds.dictionary.to_pylist()], dtype=np.int64)
-        return pa.array(places[files.indices.to_numpy()] + exact[kinds.indices.to_numpy()] * _EXACT)
 
-    def _by_part(self, table: Table, columns: Any, part: NDArray[np.int64]) -> Iterator[Any]:
-        for number, own in by_part(columns, part):
-            yield from self._sender.table(number, table.name, own)
+def _ranks(topics: Any, position: Mapping[str, int]) -> Any:
+    """Statistics of a topic are better than broker-stats, which cut decimals and lack the active consumer; of two
+    equal kinds the later file is better."""
+    files, kinds = topics["file"].combine_chunks(), topics["kind"].combine_chunks()
+    places = np.array([place_of_file(name, position) for name in files.dictionary.to_pylist()], dtype=np.int64)
+    exact = np.array([kind != BROKER_STATS for kind in kinds.dictionary.to_pylist()], dtype=np.int64)
+    return pa.array(places[files.indices.to_numpy()] + exact[kinds.indices.to_numpy()] * _EXACT)
 
 
 def place_of_file(name: str, position: Mapping[str, int]) -> int:

@@ -55,22 +55,19 @@ class TableAccount(msgspec.Struct):
     left_out: dict[str, dict[str, int]] = {}
 
 
-@dataclass(frozen=True)
-class WriteTables:
+def write_tables(batches: Iterator[Any], parts: Parts) -> TableAccount:
     """The work of the writing tasks, inside a data source: all blocks of some parts become tables."""
-
-    def __call__(self, batches: Iterator[Any], parts: Parts) -> TableAccount:
-        blocks = received(batches)
-        account = TableAccount(accounts_in(blocks, ReadAccount))
-        _write_by_topic({table.name: _opened(table, blocks) for table in BY_TOPIC}, parts, account)
-        for table in _ORDERED:
-            rows = _opened(table, blocks)
-            if rows is not None:
-                parts.write(table, _ORDERED[table](rows))
-        for table in (*WRITTEN, *UNFINISHED):
-            for block in blocks.pop(table.name, ()):
-                parts.write(table, opened(block))
-        return account
+    blocks = received(batches)
+    account = TableAccount(accounts_in(blocks, ReadAccount))
+    _write_by_topic({table.name: _opened(table, blocks) for table in BY_TOPIC}, parts, account)
+    for table in _ORDERED:
+        rows = _opened(table, blocks)
+        if rows is not None:
+            parts.write(table, _ORDERED[table](rows))
+    for table in (*WRITTEN, *UNFINISHED):
+        for block in blocks.pop(table.name, ()):
+            parts.write(table, opened(block))
+    return account
 
 
 def _opened(table: Table, blocks: dict[str, list[bytes]]) -> Any:

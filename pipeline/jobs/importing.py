@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from engine.admin.kinds import AnswerKind
 from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
-from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, AnswerShare, ReadAnswers
-from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, WriteTables, left_out_rows
+from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers
+from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables
 from pipeline.jobs.merging import bundles_of_reports, merge_boundary_lists, notices
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
@@ -60,11 +61,9 @@ class _Import:
         self.forget()
         size = sum(file.size_bytes * (_PACKED if is_packed(file.name) else 1) for file in self.sources.files)
         tasks = WritingTasks.over(size, _BYTES_PER_TASK)
-        shares = [
-            AnswerShare(files, {file.name: contexts[file.name] for file in files}) for files in deal(self.sources.files)
-        ]
+        shares = [[(file, contexts[file.name]) for file in files] for files in deal(self.sources.files)]
         blocks = read_by_engine(self.spark, shares, ReadAnswers(tasks.parts, self.limit_bytes), tasks.count)
-        accounts = write_by_engine(blocks, draft, WriteTables(), TableAccount, aside=UNFINISHED)
+        accounts = write_by_engine(blocks, draft, write_tables, TableAccount, aside=UNFINISHED)
         for reader in readers_of(accounts, len(shares)):
             self.files.update(reader.files)
             self.counts.update(reader.counts)
@@ -175,23 +174,12 @@ def _finish(this: _Import) -> Counter[str]:
     named = this.unfinished(NAMED_BUNDLES)
     bundles, replaced, count = merge_boundary_lists(this.unfinished(BOUNDARY_LISTS), this.sources.files)
     reported = bundles_of_reports(draft.table(BUNDLE_REPORTS), named, {namespace for _, namespace, *_ in bundles})
-    draft.write(BUNDLES, sorted(bundles + reported, key=_bundle_order))
-    draft.write(FILES, _file_rows(this))
+    draft.write(BUNDLES, sorted(bundles + reported, key=itemgetter(1, 3)))
+    outcomes = ((file, this.files[file.position]) for file in this.sources.files)
+    draft.write(FILES, [(file.name, file.position, of.kind, of.size_bytes, of.outcome) for file, of in outcomes])
     unread = [quarantine_row(problem, "files", 1, "bad") for problem in this.sources.problems]
     _quarantine(this, unread + replaced + this.left_out + notices(draft.folder, named))
     return Counter({"files": len(unread), "bundles": count + len(reported)})
-
-
-def _bundle_order(row: Row) -> tuple[str, int]:
-    return row[1], row[3]
-
-
-def _file_rows(this: _Import) -> list[Row]:
-    rows: list[Row] = []
-    for file in this.sources.files:
-        account = this.files[file.position]
-        rows.append((file.name, file.position, account.kind, account.size_bytes, account.outcome))
-    return rows
 
 
 _COUNTED: Final = (

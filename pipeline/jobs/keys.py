@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,7 @@ from engine.keyshared.model import Consumer
 from engine.keyshared.policies import KeyPolicy, key_policies_of, slot_space
 from pipeline.blocks import BLOCKS, WritingTasks, read_by_engine, readers_of
 from pipeline.broker_groups import broker_groups, settings_of
-from pipeline.jobs.keys_folding import LISTS, FoldTraces, ReadTraces, SendLists, Spaces
+from pipeline.jobs.keys_folding import LISTS, FoldTraces, ReadTraces, Spaces, send_lists
 from pipeline.jobs.keys_judging import Judge, JudgeAccount, ModeAccount
 from pipeline.jobs.options import OWN, check_options, release_of
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
@@ -46,7 +46,7 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, place_of, settings_of_session
 from pipeline.tables import check_folder, load, need_tables
-from pipeline.writing import Draft, replacing, write_json, write_rows
+from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -172,7 +172,7 @@ class _Keys:
             judge = Judge(asked.policies, asked.settings, asked.behaviour, functions, asked.given, asked.top)
             accounts = write_by_engine(rows, self.draft, judge, JudgeAccount)
         self._take(accounts, len(shares))
-        write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine, self.draft.stamp)
+        self.draft.write(KEY_QUARANTINE, self.quarantine)
         self.draft.fill(*_WRITTEN)
 
     def _lists(self, spaces: Spaces) -> list[DataFrame]:
@@ -187,7 +187,7 @@ class _Keys:
             tables = (load(self.spark, self.asked.tables, table) for table in (SUBSCRIPTIONS, CONSUMER_SETS))
             space = fn.concat_ws(SPACE_SEPARATOR, "namespace", "subscription").alias("space")
             frames.append(key_shared_lists(*tables).select(space, "names", "lists"))
-        return [frame.mapInArrow(SendLists(spaces), BLOCKS) for frame in frames]
+        return [frame.mapInArrow(partial(send_lists, spaces=spaces), BLOCKS) for frame in frames]
 
     def _take(self, accounts: Sequence[JudgeAccount], shares: int) -> None:
         folds = [fold for account in accounts for fold in account.folds]

@@ -90,16 +90,11 @@ class Spaces:
             yield from sender.table(number, f"{number} {table.name}", own.set_column(place, "space", spaces))
 
 
-@dataclass(frozen=True)
-class SendLists:
+def send_lists(batches: Iterator[Any], spaces: Spaces) -> Iterator[Any]:
     """Send rows of ``LISTS`` as blocks, in ``mapInArrow``."""
-
-    spaces: Spaces
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        sender = Sender(task_number())
-        for batch in batches:
-            yield from self.spaces.blocks(LISTS, pa.Table.from_batches([batch]), sender)
+    sender = Sender(task_number())
+    for batch in batches:
+        yield from spaces.blocks(LISTS, pa.Table.from_batches([batch]), sender)
 
 
 @dataclass(frozen=True)

@@ -75,16 +75,6 @@ def bundles_of_reports(reports: Place, listed: Place, known: set[str]) -> list[R
     return bundles
 
 
-def _claimed_twice(listed: Place) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Bundles of which two brokers list topics: full name, and the brokers with their files."""
-    brokers: dict[str, set[tuple[str, str]]] = {}
-    for namespace, bundle, broker, file in rows_of(listed, "namespace", "range", "broker", "file"):
-        if broker is not None:
-            brokers.setdefault(f"{namespace}/{bundle}", set()).add((broker, file))
-    twice = ((bundle, sorted(pairs)) for bundle, pairs in sorted(brokers.items()))
-    return [(bundle, pairs) for bundle, pairs in twice if len({broker for broker, _ in pairs}) > 1]
-
-
 def notices(tables: Place, listed: Place) -> list[Row]:
     """Notes about what no single answer shows: bundles that two brokers claim, and brokers of different releases.
 
@@ -92,15 +82,20 @@ def notices(tables: Place, listed: Place) -> list[Row]:
     of one cluster claim a bundle twice.
     """
     notes: list[Row] = []
-    reported: dict[str, dict[str, list[str]]] = {}
-    for bundle, broker, file in rows_of(tables / BUNDLE_REPORTS.name, "bundle", "broker", "file"):
-        reported.setdefault(str(bundle), {}).setdefault(str(broker), []).append(str(file))
     clusters = clusters_of_loads(tables)
-    for bundle, brokers in sorted(reported.items()):
-        for names, files in _in_one_cluster([(name, file) for name in brokers for file in brokers[name]], clusters):
-            notes.append(_claim(bundle, names, f"load reports ({', '.join(files)})"))
-    for bundle, pairs in _claimed_twice(listed):
-        notes += [_claim(bundle, names, "statistics") for names, _ in _in_one_cluster(pairs, clusters)]
+    for folder, where in ((tables / BUNDLE_REPORTS.name, "load reports ({files})"), (listed, "statistics")):
+        brokers: dict[str, set[tuple[str, str]]] = {}
+        for namespace, bundle, broker, file in rows_of(folder, "namespace", "range", "broker", "file"):
+            if broker is not None:
+                brokers.setdefault(f"{namespace}/{bundle}", set()).add((broker, file))
+        for bundle, pairs in sorted(brokers.items()):
+            for names, files in _in_one_cluster(pairs, clusters):
+                claim = where.format(files=", ".join(files))
+                reason = f"{bundle} is claimed by {' and '.join(names)} in their {claim}"
+                advice = (
+                    "it moved while the answers were recorded, or a report is older than the move; record them again"
+                )
+                notes.append(quarantine_row(Problem("", "$", reason, advice), "bundles", 0, BAD))
     versions: dict[str, list[str]] = {}
     for broker, version in rows_of(tables / BROKERS.name, "broker", "version"):
         if version:  # metrics do not name it
@@ -126,9 +121,3 @@ def _in_one_cluster(
     for brokers in by_cluster.values():
         if len(brokers) > 1:
             yield sorted(brokers), sorted(brokers.values())
-
-
-def _claim(bundle: str, brokers: Sequence[str], where: str) -> Row:
-    reason = f"{bundle} is claimed by {' and '.join(brokers)} in their {where}"
-    advice = "it moved while the answers were recorded, or a report is older than the move; record them again"
-    return quarantine_row(Problem("", "$", reason, advice), "bundles", 0, BAD)

@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow.compute as pc
@@ -38,7 +38,6 @@ KeyLists = dict[Key, tuple[Consumer, ...]]
 _Detail = TypeVar("_Detail")
 _LEVEL: Final = re.compile(r"-?\d{1,10}")
 _RANGE: Final = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
-_LINE: Final = "this line is set aside"
 
 
 def read_consumer_lists(path: Path) -> tuple[dict[Key, ConsumerList], list[Row]]:
@@ -101,6 +100,17 @@ def _ranges_of(value: object) -> DeclaredRanges | None:
     return tuple((int(match[1]), int(match[2] or match[1])) for match in matches)
 
 
+class _Entry(NamedTuple):
+    """One consumer as a file lists it, not checked yet; ``line`` and ``path`` are its place."""
+
+    namespace: str
+    subscription: str
+    name: object
+    detail: object
+    line: int | None = None
+    path: str = "$"
+
+
 def _members(
     path: Path, column: str, detail: Callable[[object], _Detail]
 ) -> tuple[dict[Key, list[tuple[str, _Detail]]], list[Row]]:
@@ -111,12 +121,16 @@ def _members(
     members: dict[Key, list[tuple[str, _Detail]]] = defaultdict(list)
     quarantine: list[Row] = [quarantine_row(problem, "consumer_lists") for problem in problems]
     read = _json_entries if data.lstrip()[:1] == b"{" else _csv_entries
-    for entry in read(data, path.name, column, detail):
-        if isinstance(entry, Problem):
-            quarantine.append(quarantine_row(entry, "consumer_lists", 1, BAD))
-        else:
-            key, name, about = entry
-            members[key].append((name, about))
+    for entry in read(data, path.name, column):
+        try:
+            if entry.namespace and (refusal := refuse_namespace(entry.namespace)) is not None:
+                raise ValueError(refusal.message)
+            if not isinstance(entry.name, str):
+                raise ValueError("names no subscription or no consumer")
+            members[entry.namespace, entry.subscription].append((entry.name, detail(entry.detail)))
+        except ValueError as fault:
+            problem = Problem(path.name, entry.path, str(fault), SET_ASIDE, entry.line)
+            quarantine.append(quarantine_row(problem, "consumer_lists", 1, BAD))
     if not members:
         raise InputError(f"{path} has no list of consumers; write {_expected(column)}, or JSON", problems)
     return members, quarantine
@@ -126,38 +140,21 @@ def _expected(column: str) -> str:
     return f"a header line with subscription,consumer and, if wanted, namespace and {column}"
 
 
-def _csv_entries(
-    data: bytes, source: str, column: str, detail: Callable[[object], _Detail]
-) -> Iterator[tuple[Key, str, _Detail] | Problem]:
+def _csv_entries(data: bytes, source: str, column: str) -> Iterator[_Entry]:
     reader = csv.DictReader(io.StringIO(data.decode("utf-8", "replace"), newline=""))
     if not {"subscription", "consumer"} <= set(reader.fieldnames or ()):
         raise InputError(f"{source} lacks {_expected(column)}")
-    for row in _rows(reader, source):
-        line = reader.line_num
-        subscription, name = (row.get("subscription") or "").strip(), row.get("consumer")
-        namespace = (row.get("namespace") or "").strip()
-        refusal = refuse_namespace(namespace) if namespace else None
-        if refusal is not None:
-            yield Problem(source, "$", refusal.message, _LINE, line)
-        elif not subscription or name is None:
-            yield Problem(source, "$", "names no subscription or no consumer", _LINE, line)
-        else:
-            try:
-                yield (namespace, subscription), name, detail((row.get(column) or "").strip())
-            except ValueError as fault:
-                yield Problem(source, "$", str(fault), _LINE, line)
-
-
-def _rows(reader: csv.DictReader[str], source: str) -> Iterator[dict[str, str | None]]:
     try:
-        yield from reader
+        for row in reader:
+            namespace, subscription, about = (
+                (row.get(name) or "").strip() for name in ("namespace", "subscription", column)
+            )
+            yield _Entry(namespace, subscription, row.get("consumer") if subscription else None, about, reader.line_num)
     except csv.Error as fault:
         raise InputError(f"{source}:{reader.line_num}: {fault}; check what this file really is") from fault
 
 
-def _json_entries(
-    data: bytes, source: str, column: str, detail: Callable[[object], _Detail]
-) -> Iterator[tuple[Key, str, _Detail] | Problem]:
+def _json_entries(data: bytes, source: str, column: str) -> Iterator[_Entry]:
     try:
         lists = msgspec.json.decode(data, type=dict[str, list[object]])
     except msgspec.ValidationError as fault:
@@ -168,18 +165,12 @@ def _json_entries(
     for subscription, consumers in lists.items():
         # Events of a trace need no subscription: their consumers have an empty one.
         if subscription and refuse_subscription(subscription) is not None:
-            yield Problem(source, child("$", subscription), "names no subscription", "its list is set aside")
+            yield _Entry("", subscription, None, None, path=child("$", subscription))
             continue
         for place, consumer in enumerate(consumers):
             about = consumer if isinstance(consumer, dict) else {"name": consumer}
-            name = about.get("name")
-            try:
-                if not isinstance(name, str):
-                    raise ValueError("is not a name of a consumer")
-                yield ("", subscription), name, detail(about.get(column))
-            except ValueError as fault:
-                where = f"{child('$', subscription)}[{place}]"
-                yield Problem(source, where, str(fault), SET_ASIDE)
+            where = f"{child('$', subscription)}[{place}]"
+            yield _Entry("", subscription, about.get("name"), about.get(column), path=where)
 
 
 _KEY_SHARED: Final = "Key_Shared"

@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, BinaryIO, Final
 
 import msgspec
@@ -101,39 +102,33 @@ def _plain(table: Any) -> Any:
 
 def _lines(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
     decoder = msgspec.json.Decoder(_Line)
-    held: list[_Line] = []
-    foreign = 0
-    for line in _text_lines(piece, account):
-        try:
-            event = decoder.decode(line)
-            foreign += event == _NOTHING and _is_foreign(line)
-            held.append(event)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-            # A line that is not an event is counted here, since it is in no table.
-            account.rows += 1
-            shown = line[:60].decode("utf-8", "replace").strip()
-            kind = "is not an event" if isinstance(fault, msgspec.ValidationError) else "is not JSON"
-            account.refuse(piece.name, f"the line {kind}", 1, shown)
-        if len(held) >= _ROWS_AT_ONCE:
-            yield from _events(piece, account, held, foreign)
-            held, foreign = [], 0
-    if held:
-        yield from _events(piece, account, held, foreign)
+    lines = _text_lines(piece, account)
+    while some := list(islice(lines, _ROWS_AT_ONCE)):
+        held: list[_Line] = []
+        foreign = 0
+        for line in some:
+            try:
+                event = decoder.decode(line)
+                foreign += event == _NOTHING and _is_foreign(line)
+                held.append(event)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+                # A line that is not an event is counted here, since it is in no table.
+                account.rows += 1
+                shown = line[:60].decode("utf-8", "replace").strip()
+                kind = "is not an event" if isinstance(fault, msgspec.ValidationError) else "is not JSON"
+                account.refuse(piece.name, f"the line {kind}", 1, shown)
+        if foreign < len(held):
+            yield _table_of(held)
+        elif held:
+            # Lines of something else, a log or a time series: read as events, they would all lack a key.
+            account.rows += foreign
+            account.refuse(piece.name, f"no line has any of {', '.join(KEY_COLUMNS)}", foreign, "$")
 
 
 def _is_foreign(line: bytes) -> bool:
     """Whether a document has members and none of an event's; ``{}`` is an event without a key."""
     members = msgspec.json.decode(line)
     return bool(members) and members.keys().isdisjoint(KNOWN)
-
-
-def _events(piece: TracePiece, account: TraceAccount, held: list[_Line], foreign: int) -> Iterator[Any]:
-    if foreign < len(held):
-        yield _table_of(held)
-        return
-    # Lines of something else, a log or a time series: read as events, they would all lack a key.
-    account.rows += foreign
-    account.refuse(piece.name, f"no line has any of {', '.join(KEY_COLUMNS)}", foreign, "$")
 
 
 def _table_of(lines: list[_Line]) -> Any:
@@ -154,8 +149,8 @@ def _numbers(values: list[Any]) -> Any:
 
 def _text_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
     if piece.first == 0 and piece.last == size_bytes(piece.path):
-        stream: Any = _open(piece, account)
-        yield from (line for line in stream if line.strip())
+        lines = (line for chunk in _whole_lines(piece, account) for line in chunk.split(b"\n"))
+        yield from (line for line in lines if line.strip())
         return
     with piece.path.open("rb") as plain:
         if piece.first:
@@ -183,7 +178,7 @@ def _csv(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
         account.refuse(piece.name, reason, 1, str(row.text)[:60])
         return "skip"
 
-    stream = _open(piece, account)
+    stream = io.BufferedReader(_Stream(_whole_lines(piece, account)), _BYTES_AT_ONCE)
     options = {
         "read_options": pa.csv.ReadOptions(use_threads=False, block_size=_BYTES_AT_ONCE),
         "parse_options": pa.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=wrong),
@@ -219,73 +214,56 @@ def _silent_about_texts() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def _header(stream: io.BufferedReader) -> list[str]:
+def _header(stream: io.BufferedReader[_Stream]) -> list[str]:
     first = stream.peek(_BYTES_AT_ONCE).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     return [name.strip().strip('"') for name in first.rstrip("\r").split(",")]
 
 
-def _open(piece: TracePiece, account: TraceAccount) -> io.BufferedReader:
-    return io.BufferedReader(_Unpacked(piece, account), _BYTES_AT_ONCE)
-
-
-class _Unpacked(io.RawIOBase):
-    """The uncompressed bytes of a file. If the packed data stops early, the stream ends with a whole line."""
-
-    def __init__(self, piece: TracePiece, account: TraceAccount) -> None:
-        self._piece, self._account = piece, account
-        self._source = _unpacked(piece.path)
-        self._ready = b""
-        self._line_begun = b""
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready and not self._ended:
-            self._more()
-        taken = self._ready[: len(buffer)]
-        self._ready = self._ready[len(taken) :]
-        buffer[: len(taken)] = taken
-        return len(taken)
-
-    def _more(self) -> None:
-        try:
-            data = next(self._source, None)
-        except (OSError, EOFError, pa.ArrowException) as fault:
-            self._ended = True
-            message = str(fault).splitlines()[0] if str(fault) else "it ends early"
-            lost = " and what was begun of a line is left out" if self._line_begun else ""
-            _report(self._piece, self._account, f"the packed data is damaged: {message}{lost}", "copy the file again")
-            return
-        if data is None:
-            self._ready, self._line_begun, self._ended = self._line_begun, b"", True
-            return
-        whole, newline, rest = (self._line_begun + data).rpartition(b"\n")
-        if len(rest) > _LONGEST_LINE_BYTES:
-            self._ended = True
-            reason = f"a line has more than {_LONGEST_LINE_BYTES:,} bytes; it and what follows are left out"
-            _report(self._piece, self._account, reason, "check what this file really is")
-            rest = b""
-        self._ready, self._line_begun = whole + newline, rest
+def _whole_lines(piece: TracePiece, account: TraceAccount) -> Iterator[bytes]:
+    """The uncompressed bytes of a file, cut where lines end. If the packed data stops early, so does the last line."""
+    begun = b""
+    try:
+        for data in _unpacked(piece.path):
+            whole, newline, begun = (begun + data).rpartition(b"\n")
+            yield whole + newline
+            if len(begun) > _LONGEST_LINE_BYTES:
+                reason = f"a line has more than {_LONGEST_LINE_BYTES:,} bytes; it and what follows are left out"
+                _report(piece, account, reason, "check what this file really is")
+                return
+    except (OSError, EOFError, pa.ArrowException) as fault:
+        message = str(fault).splitlines()[0] if str(fault) else "it ends early"
+        lost = " and what was begun of a line is left out" if begun else ""
+        _report(piece, account, f"the packed data is damaged: {message}{lost}", "copy the file again")
+        return
+    yield begun
 
 
 def _unpacked(path: Place) -> Iterator[bytes]:
     lower = path.name.lower()
     with path.open("rb") as stream:
-        if lower.endswith((".zst", ".zstd")):
-            source = pa.CompressedInputStream(stream, "zstd")
-            while data := source.read(_BYTES_AT_ONCE):
-                yield data
-        elif lower.endswith(".gz"):
-            yield from _gunzipped(stream)
+        if lower.endswith(".gz"):
+            unpacked = Gunzipped(iter(lambda: stream.read(_BYTES_AT_ONCE), b""))
+            yield from unpacked
+            if unpacked.fault:
+                raise EOFError(unpacked.fault)
         else:
-            while data := stream.read(_BYTES_AT_ONCE):
-                yield data
+            source: Any = pa.CompressedInputStream(stream, "zstd") if lower.endswith((".zst", ".zstd")) else stream
+            yield from iter(lambda: source.read(_BYTES_AT_ONCE), b"")
 
 
-def _gunzipped(stream: Any) -> Iterator[bytes]:
-    unpacked = Gunzipped(iter(lambda: stream.read(_BYTES_AT_ONCE), b""))
-    yield from unpacked
-    if unpacked.fault:
-        raise EOFError(unpacked.fault)
+class _Stream(io.RawIOBase):
+    """Bytes that come in chunks, as a file."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._ready = self._ready or next(filter(None, self._chunks), b"")
+        taken = self._ready[: len(buffer)]
+        self._ready = self._ready[len(taken) :]
+        buffer[: len(taken)] = taken
+        return len(taken)

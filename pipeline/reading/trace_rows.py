@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from engine.errors import Problem
 from engine.keyshared.keys import NONE_KEY, decode_base64
 from engine.names import NAMESPACE_PATTERN
+from pipeline.batches import one_chunk
 from pipeline.reading.rows import BAD, Row, quarantine_row
 
 TEXTS: Final = (
@@ -69,7 +70,7 @@ def events_of(table: Any, name: str, first_row: int, account: TraceAccount, *, s
     """
     count = table.num_rows
     account.rows += count
-    columns = {column: table[column] for column in KNOWN if column in table.column_names}
+    columns = {column: one_chunk(table[column]) for column in KNOWN if column in table.column_names}
     reasons = _Reasons(count)
     msgs = _whole(columns.get("count"), count, 1)
     reasons.where(msgs < 0, "count is negative, no whole number, or larger than 2^53")
@@ -111,7 +112,7 @@ def _keys(columns: dict[str, Any], reasons: _Reasons, *, spread: bool) -> Any:
     for name in ("ordering_key", "ordering_key_base64", "key", "key_base64"):
         if name not in columns:
             continue
-        values = _joined(columns[name])
+        values = columns[name]
         if name.endswith("_base64"):
             values, bad = _decoded(values)
             unsettled = bad if keys is None else bad & keys.is_null().to_numpy(zero_copy_only=False)
@@ -121,9 +122,7 @@ def _keys(columns: dict[str, Any], reasons: _Reasons, *, spread: bool) -> Any:
         keys = values if keys is None else pc.coalesce(keys, values)
     if spread and {"producer_name", "sequence_id"} <= columns.keys():
         numbers = _whole(columns["sequence_id"], len(columns["sequence_id"]), -1)
-        text = pc.binary_join_element_wise(
-            _text(_joined(columns["producer_name"])), pa.array(numbers).cast(pa.string()), "-"
-        )
+        text = pc.binary_join_element_wise(_text(columns["producer_name"]), pa.array(numbers).cast(pa.string()), "-")
         named = pc.if_else(pa.array(numbers >= 0), text, None).cast(pa.binary())
         keys = named if keys is None else pc.coalesce(keys, named)
     if keys is None:
@@ -145,7 +144,7 @@ def _decoded(values: Any) -> tuple[Any, Any]:
 
 def _impossible(column: Any) -> Any:
     """(n,) bool: where the namespace is not a valid one; an absent namespace is valid."""
-    values = pc.fill_null(_text(_joined(column)), "")
+    values = pc.fill_null(_text(column), "")
     fine = pc.match_substring_regex(values, f"^(?:{NAMESPACE_PATTERN})?$")
     return ~np.asarray(fine.to_numpy(zero_copy_only=False), dtype=bool)
 
@@ -153,7 +152,7 @@ def _impossible(column: Any) -> Any:
 def _spaces(columns: dict[str, Any], count: int) -> Any:
     """Namespace and subscription in one text; a missing one is empty."""
     parts = [
-        pc.fill_null(_text(_joined(columns[name])), "") if name in columns else pa.scalar("")
+        pc.fill_null(_text(columns[name]), "") if name in columns else pa.scalar("")
         for name in ("namespace", "subscription")
     ]
     if not any(name in columns for name in ("namespace", "subscription")):
@@ -165,7 +164,7 @@ def _whole(column: Any, count: int, absent: int) -> Any:
     """(n,) int64: whole numbers up to 2^53, ``absent`` for an empty value, -1 for anything else."""
     if column is None:
         return np.full(count, absent, dtype=np.int64)
-    values = _joined(column)
+    values = column
     if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
         text = pc.utf8_trim_whitespace(_text(values))
         fits = pc.match_substring_regex(text, r"^[0-9]{1,16}$")
@@ -175,12 +174,6 @@ def _whole(column: Any, count: int, absent: int) -> Any:
     )
     fine = (numbers >= 0) & (numbers <= MOST) & (numbers == np.floor(numbers))
     return np.where(fine, numbers, -1 if absent >= 0 else absent).astype(np.int64)
-
-
-def _joined(column: Any) -> Any:
-    if isinstance(column, pa.ChunkedArray):
-        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    return column
 
 
 def _text(values: Any) -> Any:

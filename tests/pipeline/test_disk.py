@@ -47,14 +47,15 @@ from pathlib import Path
 import pyarrow as pa
 from pipeline.blocks import opened
 from pipeline.jobs import job_called
-from pipeline.jobs.import_reading import AnswerShare, ReadAnswers
+from pipeline.jobs.import_reading import ReadAnswers
 from pipeline.jobs.result import JobOptions
 from pipeline.reading.contexts import contexts_of
 from pipeline.reading.files import find_answers
 
 def read(source):
     files = find_answers(source).files
-    blocks = list(ReadAnswers(1, 10**6)(AnswerShare(files, contexts_of(files)), 0))
+    contexts = contexts_of(files)
+    blocks = list(ReadAnswers(1, 10**6)([(file, contexts[file.name]) for file in files], 0))
     named = {block["name"][0].as_py(): opened(block["block"][0].as_py()) for block in blocks[:-1]}
     return named["topics"].num_rows, named["quarantine"].select(["file", "reason"]).to_pylist()
 

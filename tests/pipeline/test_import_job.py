@@ -24,8 +24,7 @@ from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading import files
 from pipeline.schemas import EVERY_TABLE
 from pipeline.sink import Parts
-from pipeline.tables import check_folder
-from pipeline.writing import write_rows
+from pipeline.tables import check_folder, write_rows
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 BY_NAME = {table.name: table for table in EVERY_TABLE}
@@ -227,7 +226,7 @@ def test_a_task_that_cannot_write_is_one_sentence(
         (parts.folder / "gone" / "part.parquet").write_bytes(b"")
         return TableAccount()
 
-    monkeypatch.setattr(importing, "WriteTables", lambda: write_nowhere)
+    monkeypatch.setattr(importing, "write_tables", write_nowhere)
     with pytest.raises(RingsideError) as caught:
         imported(spark, source, target)
     assert "the job import failed" in str(caught.value)
