@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 from engine.admin.clusters import Grouping, clusters_of, root_of, single_brokers
@@ -31,7 +32,7 @@ class BrokerGroups:
     releases: dict[str, frozenset[str]]
     flags: dict[str, frozenset[bool]]
 
-    @property
+    @cached_property
     def folders(self) -> set[str]:
         """Every folder with reports except the top one."""
         return (self.releases.keys() | self.flags.keys()) - {""}
@@ -43,11 +44,11 @@ class BrokerGroups:
         >>> [groups.group_of(file) for file in ("a/stats/x.json", "b/stats/x.json", "x.json")]
         ['a', 'b', '']
         """
-        folders = list(_folders_of(file))
-        own = next((folder for folder in folders if folder and self._reports_in(folder)), None)
+        above = list(_folders_of(file))
+        own = next((folder for folder in above if folder in self.folders), None)
         if own is not None:
             return own
-        return folders[-2] if len(folders) > 1 else ""
+        return above[-2] if len(above) > 1 else ""
 
     def releases_of(self, group: str) -> frozenset[str]:
         """The releases that brokers of a group reported, else those reported in the nearest folder above it."""
@@ -57,23 +58,14 @@ class BrokerGroups:
         """The values of the flag that brokers of a group reported, as for releases."""
         return _nearest(self.flags, group)
 
-    def _reports_in(self, folder: str) -> bool:
-        return folder in self.releases or folder in self.flags
-
 
 def broker_groups(source: Place) -> BrokerGroups:
     """What brokers reported, from the tables ``brokers`` and ``settings`` of an import under ``source``. O(reports)."""
-    releases: dict[str, set[str]] = {}
-    for version, file in rows_of(source / BROKERS.name, "version", "file"):
-        if version:
-            _add(releases, file, version)
-    flags: dict[str, set[bool]] = {}
-    for name, value, file in rows_of(source / SETTINGS.name, "name", "value", "file"):
-        if name == FLAG and value in ("true", "false"):
-            _add(flags, file, value == "true")
+    versions = rows_of(source / BROKERS.name, "version", "file")
+    settings = rows_of(source / SETTINGS.name, "value", "file", filters=[("name", "=", FLAG)])
     return BrokerGroups(
-        {folder: frozenset(reported) for folder, reported in releases.items()},
-        {folder: frozenset(reported) for folder, reported in flags.items()},
+        _by_folder((file, version) for version, file in versions if version),
+        _by_folder((file, value == "true") for value, file in settings if value in ("true", "false")),
     )
 
 
@@ -124,9 +116,13 @@ def _files_of_owners(answers: Iterable[tuple[str, str]], deciding: Mapping[str, 
     return files
 
 
-def _add(by_folder: dict[str, set[_T]], file: str, value: _T) -> None:
-    for folder in _folders_of(file):
-        by_folder.setdefault(folder, set()).add(value)
+def _by_folder(reported: Iterable[tuple[str, _T]]) -> dict[str, frozenset[_T]]:
+    """What files report, by the folders above them."""
+    values: dict[str, set[_T]] = {}
+    for file, value in reported:
+        for folder in _folders_of(file):
+            values.setdefault(folder, set()).add(value)
+    return {folder: frozenset(below) for folder, below in values.items()}
 
 
 def _nearest(by_folder: dict[str, frozenset[_T]], group: str) -> frozenset[_T]:

@@ -30,7 +30,7 @@ FORMAT: Final = "ringside.manifest/1"
 _RUN: Final = re.compile(r"([a-z]+)-(\d{6,})-[0-9a-f]{8}")
 _OURS: Final = re.compile(rf".+\.{_RUN.pattern}\.parquet")
 """Names of parts that a run moved into the folder of a table."""
-_SUFFIX: Final = ".parquet"
+SUFFIX: Final = ".parquet"
 _AT_ONCE: Final = 16
 _MOVED: Final = timedelta(hours=1)
 """Parts that no manifest names after this time are left over from a killed run: moving them takes seconds."""
@@ -53,7 +53,7 @@ def parts_of(folder: Place) -> list[Place]:
         for manifest in current_manifests(folder.parent).values():
             if folder.name in manifest.parts:
                 return [folder / name for name in manifest.parts[folder.name]]
-    return sorted(folder.glob(f"*{_SUFFIX}"))
+    return sorted(folder.glob(f"*{SUFFIX}"))
 
 
 def has_table(folder: Place) -> bool:
@@ -138,8 +138,8 @@ def publish(target: StorePath, folder: StorePath, tables: Iterable[str]) -> None
         _refuse_others(target / table)
         parts[table] = []
         for part, _ in sorted((folder / table).files()):
-            if part.name.endswith(_SUFFIX):
-                parts[table].append(f"{part.name.removesuffix(_SUFFIX)}.{run}{_SUFFIX}")
+            if part.name.endswith(SUFFIX):
+                parts[table].append(f"{part.name.removesuffix(SUFFIX)}.{run}{SUFFIX}")
                 moves.append((part, target / table / parts[table][-1]))
     documents = {path.name: path.read_bytes() for path, _ in folder.files()}
     manifest = Manifest(run, parts, {name: data.decode() for name, data in documents.items()})
@@ -182,7 +182,7 @@ def _remove(target: StorePath, runs: Sequence[str], kept: dict[str, list[str]]) 
             ours = _OURS.fullmatch(part.name)
             if ours is None or part.name in kept.get(table, ()):
                 continue
-            run = part.name.removesuffix(_SUFFIX).rpartition(".")[2]
+            run = part.name.removesuffix(SUFFIX).rpartition(".")[2]
             if run in runs or (info.mtime is not None and info.mtime < long_ago):
                 gone.append(part)
     _at_once(lambda part: part.unlink(missing_ok=True), gone)
@@ -190,7 +190,7 @@ def _remove(target: StorePath, runs: Sequence[str], kept: dict[str, list[str]]) 
 
 def _refuse_others(folder: StorePath) -> None:
     for part, _ in folder.files():
-        if part.name.endswith(_SUFFIX) and not _OURS.fullmatch(part.name):
+        if part.name.endswith(SUFFIX) and not _OURS.fullmatch(part.name):
             raise RingsideError(f"{part} is in the way: it was not written by this program; move it elsewhere")
 
 

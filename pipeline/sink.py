@@ -18,7 +18,8 @@ import msgspec
 from pipeline.schemas import Table
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
-from pipeline.writing import Draft, PartWriter, move_part
+from pipeline.tables import PartWriter, move_part
+from pipeline.writing import Draft
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +36,10 @@ class NoAccount(msgspec.Struct):
 
 @dataclass
 class Parts:
-    """The parts that one task writes: one per table, or per ``kind`` of rows of a table."""
+    """The parts that one task writes: one per table, or per ``kind`` of rows of a table.
+
+    An exception that leaves its ``with`` removes them.
+    """
 
     folder: Place
     stamp: Stamp
@@ -56,8 +60,11 @@ class Parts:
         """Finish the parts, and return (table, name) of each."""
         return [(table, name) for (table, _), writer in self._writers.items() if (name := writer.close())]
 
-    def discard(self) -> None:
-        for writer in self._writers.values():
+    def __enter__(self) -> Parts:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for writer in self._writers.values() if kind is not None else ():
             writer.discard()
 
 
@@ -104,10 +111,6 @@ def _write(
     """What the data source runs on each partition."""
     from pipeline.data_source import Written  # noqa: PLC0415  imports Spark
 
-    parts = Parts(staged, stamp, partition)
-    try:
+    with Parts(staged, stamp, partition) as parts:
         account = work(batches, parts)
         return Written(parts.close(), msgspec.msgpack.encode(account))
-    except BaseException:
-        parts.discard()
-        raise

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.batches import same_text
 from pipeline.manifests import parts_of
 from pipeline.storage import Place, for_arrow
 
@@ -43,9 +43,8 @@ class Stamp:
         """A ``pyarrow.Table`` with the two columns at its end, unless it has them already. O(rows)."""
         if COLUMNS.names[0] in table.column_names:
             return table
-        same = np.zeros(table.num_rows, dtype=np.int32)
-        run = pa.DictionaryArray.from_arrays(same, pa.array([self.run_id], pa.string()))
-        when = pa.array([self.snapshot_time], COLUMNS.field(1).type).take(pa.array(same))
+        run = same_text(self.run_id, table.num_rows)
+        when = pa.repeat(pa.scalar(self.snapshot_time, COLUMNS.field(1).type), table.num_rows)
         return table.append_column(COLUMNS.field(0).with_type(run.type), run).append_column(COLUMNS.field(1), when)
 
     def on_frame(self, rows: DataFrame) -> DataFrame:

@@ -1,25 +1,119 @@
-"""Tables of a result folder: checked, as DataFrames, and small ones as rows."""
+"""Tables as parts, which are Parquet files: written with Arrow, checked, read as DataFrames, and small ones as rows."""
 
 from __future__ import annotations
 
+import contextlib
+import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
-from pipeline.manifests import has_table, parts_of
+from pipeline.manifests import SUFFIX, has_table, parts_of
 from pipeline.schemas import Table
 from pipeline.stamps import COLUMNS as STAMP
 from pipeline.stamps import DDL as STAMP_DDL
+from pipeline.stamps import Stamp
 from pipeline.storage import Place, StorePath, for_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_ROWS_TOGETHER: Final = 1 << 15
+ROWS_PER_GROUP: Final = 1 << 18
+_ROWS_WRITTEN: Final = 1 << 16
+"""Rows of the driver that are turned into columns at once."""
+_ROWS_READ: Final = 1 << 15
+"""Rows that are made from columns at once."""
+
+
+class PartWriter:
+    """Writes one part of a table in a task, under a name that no other attempt has, so that retries never collide."""
+
+    def __init__(self, table: Table, folder: Place, task: int, stamp: Stamp | None = None, *, kind: str = "") -> None:
+        """``kind`` distinguishes several parts of one task and table.
+
+        Columns with few values get statistics only if readers filter by them: they take a third of the time of writing.
+        """
+        self.table = table
+        self._stamp = stamp
+        self._few = None if table.few is None else (*table.few, *STAMP.names)
+        self.rows = 0
+        self._path = folder / f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{SUFFIX}"
+        self._writer: Any = None
+        self._schema: Any = None
+
+    def write(self, table: Any) -> None:
+        """Append a ``pyarrow.Table`` with the table's columns, if need be without rows; texts may be dictionaries."""
+        table = table if self._stamp is None else self._stamp.on(table)
+        if self._schema is None:
+            self._schema = _as_written(self.table, table.schema)
+            place = self._path
+            path, store = (place.path, place.store) if isinstance(place, StorePath) else (place, None)
+            # Without Arrow's own schema a dictionary is read back as plain texts.
+            self._writer = pq.ParquetWriter(
+                path, self._schema, filesystem=store, compression="zstd", store_schema=False,
+                use_dictionary=True if self._few is None else list(self._few),
+                write_statistics=[
+                    name for name in self._schema.names if name in self.table.sought or name not in (self._few or ())
+                ],
+            )  # fmt: skip
+        arrays = [_like(column, field.type) for column, field in zip(table.columns, self._schema, strict=True)]
+        if table.num_rows:
+            self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
+        self.rows += table.num_rows
+
+    def close(self) -> str | None:
+        """Finish the part, and return its name; None when nothing was written."""
+        if self._writer is None:
+            return None
+        self._writer.close()
+        return self._path.name
+
+    def discard(self) -> None:
+        """Close and remove the part."""
+        if self._writer is not None:
+            with contextlib.suppress(OSError):
+                self._writer.close()
+            self._path.unlink(missing_ok=True)
+
+
+def _like(column: Any, kind: Any) -> Any:
+    """Convert texts to or from dictionaries, like those that were written first."""
+    if column.type == kind:
+        return column
+    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
+
+
+def _as_written(table: Table, given: Any) -> Any:
+    declared = [*table.arrow, *STAMP]
+    names = [field.name for field in declared][: len(given.names)]
+    assert given.names == names, f"{given.names} are not the columns of {table.name}"
+    return pa.schema(
+        [pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared[: len(names)]]
+    )
+
+
+def write_rows(table: Table, folder: Place, rows: Iterable[tuple[object, ...]], stamp: Stamp | None = None) -> None:
+    """Write rows of the driver as one part, even an empty one, so that readers find its columns."""
+    writer = PartWriter(table, folder, 0, stamp)
+    waiting = iter(rows)
+    try:
+        writer.write(table.columns_of(list(islice(waiting, _ROWS_WRITTEN))))
+        while some := list(islice(waiting, _ROWS_WRITTEN)):
+            writer.write(table.columns_of(some))
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
+
+
+def move_part(part: Place, folder: Place) -> None:
+    """Move a part that this run wrote into the folder of its table, which is in the same store."""
+    part.rename(folder / part.name)  # type: ignore[arg-type]
 
 
 def need_tables(source: Place, tables: Sequence[Table]) -> None:
@@ -53,27 +147,17 @@ def rows_of(folder: Place, *columns: str, filters: Any = None) -> Iterator[tuple
 
     ``filters`` are those of ``pq.read_table``; what passes them is read part by part.
     """
-    for rows in _batches(folder, columns, filters):
-        yield from zip(*(rows[name].to_pylist() for name in columns), strict=True)
-
-
-def first_rows(folder: Place, columns: Sequence[str], count: int, filters: Any = None) -> list[dict[str, Any]]:
-    """The first rows of a table that pass the ``filters``, and no part after those that have them is read."""
-    records: list[dict[str, Any]] = []
-    for rows in _batches(folder, columns, filters):
-        records += rows.slice(0, count - len(records)).to_pylist()
-        if len(records) >= count:
-            break
-    return records
+    for batch in _batches(folder, columns, filters):
+        yield from zip(*(batch[name].to_pylist() for name in columns), strict=True)
 
 
 def _batches(folder: Place, columns: Sequence[str], filters: Any = None) -> Iterator[Any]:
     for part in parts_of(folder):
         if filters:
-            yield pq.read_table(for_arrow(part), columns=list(columns), filters=filters)
-            continue
-        with pq.ParquetFile(for_arrow(part)) as parquet:
-            yield from parquet.iter_batches(_ROWS_TOGETHER, columns=list(columns))
+            yield from pq.read_table(for_arrow(part), columns=list(columns), filters=filters).to_batches(_ROWS_READ)
+        else:
+            with pq.ParquetFile(for_arrow(part)) as parquet:
+                yield from parquet.iter_batches(_ROWS_READ, columns=list(columns))
 
 
 def counts_of(folder: Place, *columns: str, summed: str = "") -> Counter[tuple[Any, ...]]:

@@ -16,32 +16,23 @@ import json
 import os
 import re
 import shutil
-import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Final
 
 from engine.errors import RingsideError
-from pipeline.manifests import RUNS, begin_run, publish, withdraw_runs
+from pipeline.manifests import RUNS, begin_run, parts_of, publish, withdraw_runs
 from pipeline.schemas import Table
-from pipeline.stamps import COLUMNS, Stamp
+from pipeline.stamps import Stamp
 from pipeline.storage import Place, StorePath, first_line
-from pipeline.tables import check_folder
+from pipeline.tables import ROWS_PER_GROUP, check_folder, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ROWS_PER_GROUP: Final = 1 << 18
 GROUP_LIMIT: Final = "parquet.block.row.count.limit"
-_ROWS_TOGETHER: Final = 1 << 16
-"""Rows of the driver that are turned into columns at once."""
-_SUFFIX: Final = ".parquet"
 _FRESH: Final = ".link"
 """A new link, in the folder of its run, before it is renamed over the old one."""
 
@@ -77,7 +68,7 @@ class Draft:
     def fill(self, *tables: Table) -> None:
         """Give tables without parts an empty one, so that readers find their columns."""
         for table in tables:
-            if not any(self.table(table).glob(f"*{_SUFFIX}")):
+            if not parts_of(self.table(table)):
                 self.write(table, [])
 
     def rows(self, *tables: Table) -> dict[str, int]:
@@ -239,89 +230,3 @@ def write_json(folder: Place, name: str, value: Mapping[str, object]) -> None:
     """Write a document; the same value gives the same bytes."""
     text = json.dumps(value, indent=1, ensure_ascii=False, sort_keys=True, default=list)
     (folder / name).write_text(text + "\n", encoding="utf-8")
-
-
-class PartWriter:
-    """Writes one part of a table in a task, under a name that no other attempt has, so that retries never collide."""
-
-    def __init__(self, table: Table, folder: Place, task: int, stamp: Stamp | None = None, *, kind: str = "") -> None:
-        """``kind`` distinguishes several parts of one task and table.
-
-        Columns with few values get statistics only if readers filter by them: they take a third of the time of writing.
-        """
-        self.table = table
-        self._stamp = stamp
-        self._few = None if table.few is None else (*table.few, *COLUMNS.names)
-        self.rows = 0
-        self._path = folder / f"part-{task:06d}-{kind and kind + '-'}{uuid.uuid4().hex[:12]}{_SUFFIX}"
-        self._writer: Any = None
-        self._schema: Any = None
-
-    def write(self, table: Any) -> None:
-        """Append a ``pyarrow.Table`` with the table's columns, if need be without rows; texts may be dictionaries."""
-        table = table if self._stamp is None else self._stamp.on(table)
-        if self._schema is None:
-            self._schema = _as_written(self.table, table.schema)
-            place = self._path
-            path, store = (place.path, place.store) if isinstance(place, StorePath) else (place, None)
-            # Without Arrow's own schema a dictionary is read back as plain texts.
-            self._writer = pq.ParquetWriter(
-                path, self._schema, filesystem=store, compression="zstd", store_schema=False,
-                use_dictionary=True if self._few is None else list(self._few),
-                write_statistics=[
-                    name for name in self._schema.names if name in self.table.sought or name not in (self._few or ())
-                ],
-            )  # fmt: skip
-        arrays = [_like(column, field.type) for column, field in zip(table.columns, self._schema, strict=True)]
-        if table.num_rows:
-            self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema), row_group_size=ROWS_PER_GROUP)
-        self.rows += table.num_rows
-
-    def close(self) -> str | None:
-        """Finish the part, and return its name; None when nothing was written."""
-        if self._writer is None:
-            return None
-        self._writer.close()
-        return self._path.name
-
-    def discard(self) -> None:
-        """Close and remove the part."""
-        if self._writer is not None:
-            with contextlib.suppress(OSError):
-                self._writer.close()
-            self._path.unlink(missing_ok=True)
-
-
-def _like(column: Any, kind: Any) -> Any:
-    """Convert texts to or from dictionaries, like those that were written first."""
-    if column.type == kind:
-        return column
-    return column.dictionary_encode() if pa.types.is_dictionary(kind) else column.cast(kind)
-
-
-def _as_written(table: Table, given: Any) -> Any:
-    declared = [*table.arrow, *COLUMNS]
-    names = [field.name for field in declared][: len(given.names)]
-    assert given.names == names, f"{given.names} are not the columns of {table.name}"
-    return pa.schema(
-        [pa.field(field.name, given.field(field.name).type, field.nullable) for field in declared[: len(names)]]
-    )
-
-
-def write_rows(table: Table, folder: Place, rows: Iterable[tuple[object, ...]], stamp: Stamp | None = None) -> None:
-    """Write rows of the driver as one part, even an empty one, so that readers find its columns."""
-    writer = PartWriter(table, folder, 0, stamp)
-    waiting = iter(rows)
-    try:
-        writer.write(table.columns_of(list(islice(waiting, _ROWS_TOGETHER))))
-        while some := list(islice(waiting, _ROWS_TOGETHER)):
-            writer.write(table.columns_of(some))
-        writer.close()
-    except BaseException:
-        writer.discard()
-        raise
-
-
-def move_part(part: Place, folder: Place) -> None:
-    """Move a part that this run wrote into the folder of its table, which is in the same store."""
-    part.rename(folder / part.name)  # type: ignore[arg-type]

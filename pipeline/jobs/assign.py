@@ -119,7 +119,7 @@ def _assign(
     sums = SlotSums(draft.aside("tables") / SUMS.name)
     if Policy.FEWEST_MOVES in policies:
         moves = FewestMovesOfUnits(fleet, write_held(draft, fleet, sums))
-        accounts += write_by_engine(by_unit_and_topic(numbered), draft, moves, OwnerAccount, aside=(SUMS,))
+        accounts += write_by_engine(by_unit_and_topic(numbered, count), draft, moves, OwnerAccount, aside=(SUMS,))
         sums = SlotSums(draft.aside("tables") / SUMS.name)
     return accounts, sums
 

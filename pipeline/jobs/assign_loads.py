@@ -68,8 +68,7 @@ _IN_FORCE: Final = "in force"
 
 def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals) -> None:
     """Write ``consumer_loads`` and ``subscription_loads``, some thousand units with their subscriptions at a time."""
-    parts = Parts(draft.folder, draft.stamp, 0)
-    with pq.ParquetFile(for_arrow(fleet.file)) as parquet:
+    with Parts(draft.folder, draft.stamp, 0) as parts, pq.ParquetFile(for_arrow(fleet.file)) as parquet:
         batches = parquet.iter_batches(UNITS_TOGETHER, columns=list(_READ))
         for units in whole_groups(batches, ("namespace", "subscription"), rows_together=UNITS_TOGETHER):
             names = units["names" if units["new_names"].null_count else "new_names"].combine_chunks()
@@ -81,7 +80,7 @@ def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals)
             parts.write(CONSUMER_LOADS, consumers)
             parts.write(SUBSCRIPTION_LOADS, subscriptions)
             totals.add(subscriptions)
-    parts.close()
+        parts.close()
 
 
 class Loads:

@@ -60,9 +60,11 @@ def prepare_units(
     Raises ``InputError`` where a consumer set is missing, or a consumer that is to be removed.
     """
     units = Units(rules, unknown_lists=set(changes.lists), unknown_names=set(changes.kill))
-    parts = Parts(draft.aside("tables"), draft.stamp, 0)
-    for rows in _row_groups(source):
-        parts.write(UNITS, UNITS.columns_of([_prepared(row, changes, units) for row in _tuples(rows)]))
+    folder = draft.aside("tables")
+    with Parts(folder, draft.stamp, 0) as parts:
+        for rows in _row_groups(source):
+            parts.write(UNITS, UNITS.columns_of([_prepared(row, changes, units) for row in _tuples(rows)]))
+        parts.close()
     if units.lost_sets:
         raise InputError(
             f"{SUBSCRIPTIONS.name} refers to {len(units.lost_sets):,} consumer sets that {CONSUMER_SETS.name} lacks; "
@@ -71,11 +73,8 @@ def prepare_units(
     missing = [name for name in changes.kill if name in units.unknown_names]
     if missing:
         raise InputError(f"no Failover subscription has a consumer called {missing[0]!r}, so it cannot be removed")
-    file = draft.aside("tables")
-    for table, name in parts.close():
-        file = file / table / name
     in_force = {group: (each.behaviour, each.consistent_hashing) for group, each in rules.items()}
-    return FleetUnits(file, in_force), units
+    return FleetUnits(next(iter(parts_of(folder / UNITS.name)), folder), in_force), units
 
 
 def _prepared(row: tuple[Any, ...], changes: Changes, units: Units) -> tuple[object, ...]:

@@ -41,17 +41,13 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
     check_names(JOB, settings)
     by_job: dict[str, dict[str, str]] = {job: {} for job in IN_RUN}
     for name, value in settings.items():
-        if name == KEEP_HISTORY:
-            continue
         job, dot, own = name.partition(".")
         if dot and job in by_job:
             by_job[job][own] = value
-        elif name == "pulsar":
-            for taker in TAKE_RELEASE:
-                by_job[taker][name] = value
-        else:
-            for taker in (known for known, names in SETTINGS_OF.items() if name in names):
-                by_job[taker][name] = value
+            continue
+        takers = TAKE_RELEASE if name == "pulsar" else [known for known, names in SETTINGS_OF.items() if name in names]
+        for taker in takers:
+            by_job[taker][name] = value
     return by_job
 
 

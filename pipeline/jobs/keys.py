@@ -46,7 +46,7 @@ from pipeline.sink import write_by_engine
 from pipeline.stamps import Stamp, time_of_table
 from pipeline.storage import Place, Setting, place_of, settings_of_session
 from pipeline.tables import check_folder, load, need_tables
-from pipeline.writing import Draft, replacing, write_json, write_rows
+from pipeline.writing import Draft, replacing, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -172,7 +172,7 @@ class _Keys:
             judge = Judge(asked.policies, asked.settings, asked.behaviour, functions, asked.given, asked.top)
             accounts = write_by_engine(rows, self.draft, judge, JudgeAccount)
         self._take(accounts, len(shares))
-        write_rows(KEY_QUARANTINE, self.draft.table(KEY_QUARANTINE), self.quarantine, self.draft.stamp)
+        self.draft.write(KEY_QUARANTINE, self.quarantine)
         self.draft.fill(*_WRITTEN)
 
     def _lists(self, spaces: Spaces) -> list[DataFrame]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -60,7 +61,7 @@ from pipeline.schemas import (
 )
 from pipeline.stamps import stamp_of_table
 from pipeline.storage import Place
-from pipeline.tables import check_folder, counts_of, first_rows, load, load_if_there, need_tables, rows_of
+from pipeline.tables import check_folder, counts_of, load, load_if_there, need_tables, rows_of
 from pipeline.transforms.worst import (
     TO_SPLIT,
     dispatchers_of,
@@ -221,8 +222,8 @@ class _Report:
         self, folder: Place, table: Table, kind: Any, top: int, only: tuple[str, str, object] | None = None
     ) -> list[Any]:
         """The first rows that pass the filter ``only``; Spark names the parts of a sorted result in its order."""
-        rows = first_rows(folder / table.name, table.names, top, [only] if only else None)
-        return [msgspec.convert(row, kind) for row in rows]
+        rows = rows_of(folder / table.name, *table.names, filters=[only] if only else None)
+        return [msgspec.convert(dict(zip(table.names, row, strict=True)), kind) for row in islice(rows, top)]
 
     def _bundles(self, top: int) -> tuple[WorstBundle, ...]:
         from pyspark.sql import functions as fn  # noqa: PLC0415

@@ -134,12 +134,12 @@ class SlotSums:
 
 def write_held(draft: Draft, fleet: FleetUnits, sums: SlotSums) -> Place:
     """Write ``HELD`` from the sums of all tasks, and return its file."""
-    parts = Parts(draft.aside("tables"), draft.stamp, 0)
-    with pq.ParquetFile(for_arrow(fleet.file)) as parquet:
+    folder = draft.aside("tables")
+    with Parts(folder, draft.stamp, 0) as parts, pq.ParquetFile(for_arrow(fleet.file)) as parquet:
         for batch in parquet.iter_batches(UNITS_TOGETHER, columns=["unit", "start", "end"]):
             start, end = batch["start"].to_numpy(), int(batch["end"][-1].as_py())
             held = sums.of(NOW, int(start[0]), end)[0].astype(np.int64)
             lists = pa.ListArray.from_arrays(pa.array(np.append(start, end) - start[0], pa.int32()), pa.array(held))
             parts.write(HELD, pa.table([batch["unit"], lists], names=list(HELD.names)))
-    ((table, name),) = parts.close()
-    return draft.aside("tables") / table / name
+        parts.close()
+    return parts_of(folder / HELD.name)[0]

@@ -63,7 +63,7 @@ class Benches:
         cold, warm, ours = self._job("assign", source, _PULSAR)
         what = f"assign, {self.sizes.partitions:,} partitions"
         peers: tuple[tuple[str, Callable[[Path], None], str], ...] = (
-            (f"DuckDB, {THREADS} threads", lambda target: assign_peers.by_duckdb(source, target, THREADS), "2.0"),
+            (f"DuckDB, {THREADS} threads", lambda target: assign_peers.by_duckdb(source, target, THREADS), "1.5"),
             ("numpy, one process", lambda target: assign_peers.by_numpy(source, target), ""),
         )
         yield from self._beside(what, cold, warm, ours, peers, assign_peers.check_equal)

@@ -26,7 +26,7 @@ from pipeline.schemas import (
     TOPICS,
     Table,
 )
-from pipeline.writing import write_rows
+from pipeline.tables import write_rows
 
 SUBSCRIPTION_COUNT: Final = 200
 NAMESPACE_COUNT: Final = 400
@@ -127,7 +127,7 @@ def write_broker_stats(path: Path, topics: int) -> int:
         namespace, bundle = f"tenant-{at % 40}/namespace-{at % 400}", str(BundleRange(at % 16 << 28, _upper(at % 16)))
         inside = by_namespace.setdefault(namespace, {}).setdefault(bundle, {"persistent": {}, "non-persistent": {}})
         inside["persistent"][f"persistent://{namespace}/orders-{at}"] = _topic(at)
-    text = json.dumps(by_namespace)
+    text = json.dumps(by_namespace, separators=(",", ":"))
     path.write_text(text)
     return len(text)
 
@@ -155,7 +155,7 @@ def write_fleet(folder: Path, partitions: int, subscriptions: int = FLEET_SUBSCR
             inside = by_namespace.setdefault(namespace, {}).setdefault(bundle, {"persistent": {}, "non-persistent": {}})
             name = f"persistent://{namespace}/orders-{at // 16}-partition-{at % 16}"
             inside["persistent"][name] = _topic(at, number)
-        text = json.dumps(by_namespace)
+        text = json.dumps(by_namespace, separators=(",", ":"))
         (place / "broker-stats-topics.json").write_text(text)
         size += len(text)
     return size

@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 from pipeline.jobs import assign_loads, assign_units, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import SUBSCRIPTIONS
+from pipeline.tables import PartWriter
 from pipeline.transforms import subscriptions, units
 from pipeline.transforms.units import FleetUnits, SlotSums, columns_of_sums
-from pipeline.writing import PartWriter
 from tests.pipeline.test_fleet import Fleet, rows_of
 
 TABLES = ("assignments", "consumer_loads", "subscription_loads")

@@ -10,8 +10,7 @@ import pytest
 from engine.errors import InputError, RingsideError
 from pipeline.failures import failure_of
 from pipeline.schemas import SETTINGS
-from pipeline.tables import check_folder
-from pipeline.writing import write_rows
+from pipeline.tables import check_folder, write_rows
 
 PYTHON = """An exception was thrown from the Python worker:
 Traceback (most recent call last):

@@ -41,7 +41,8 @@ from pipeline.schemas import (
     SUBSCRIPTIONS,
     TOPICS,
 )
-from pipeline.writing import replacing, write_rows
+from pipeline.tables import write_rows
+from pipeline.writing import replacing
 from tests.engine.failover.scalar_policies import places
 from tui.sources.fleet_results import FINDINGS, read_results
 

@@ -24,8 +24,7 @@ from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading import files
 from pipeline.schemas import EVERY_TABLE
 from pipeline.sink import Parts
-from pipeline.tables import check_folder
-from pipeline.writing import write_rows
+from pipeline.tables import check_folder, write_rows
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 BY_NAME = {table.name: table for table in EVERY_TABLE}

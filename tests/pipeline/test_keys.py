@@ -40,7 +40,8 @@ from pipeline.schemas import (
     KEY_SPREADS,
     SUBSCRIPTIONS,
 )
-from pipeline.writing import PartWriter, replacing, write_rows
+from pipeline.tables import PartWriter, write_rows
+from pipeline.writing import replacing
 from tests.pipeline.driver_rows import rows_of_driver
 
 LISTS = {

@@ -14,8 +14,8 @@ from engine.errors import RingsideError
 from pipeline.manifests import RUNS, document_of, parts_of, results_at
 from pipeline.schemas import FILES, SETTINGS
 from pipeline.storage import StorePath, for_arrow
-from pipeline.tables import check_folder
-from pipeline.writing import PartWriter, replacing, withdraw, write_json, write_rows
+from pipeline.tables import PartWriter, check_folder, write_rows
+from pipeline.writing import replacing, withdraw, write_json
 
 STEPS = ("rename", "write_bytes", "unlink", "remove_folder")
 """Everything that is changed in a store is changed by one of these, or by a writer of parts."""

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from pipeline.manifests import parts_of
 from pipeline.schemas import SETTINGS
 from pipeline.stamps import Stamp, new_run_id, time_of_table
-from pipeline.writing import Draft, write_rows
+from pipeline.tables import write_rows
+from pipeline.writing import Draft
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

@@ -20,8 +20,8 @@ from engine.errors import InputError, RingsideError
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import BROKERS, CONSUMER_SETS, EVERY_TABLE, FILES, SETTINGS, Table
-from pipeline.tables import check_folder
-from pipeline.writing import RUNS, PartWriter, one_after_another, replacing, write_json, write_rows
+from pipeline.tables import PartWriter, check_folder, write_rows
+from pipeline.writing import RUNS, one_after_another, replacing, write_json
 
 KILLED = """
 import os, signal, sys

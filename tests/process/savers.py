@@ -18,7 +18,8 @@ from pipeline.jobs import importing, job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import BROKERS, FILES, SETTINGS, Table
 from pipeline.sink import Parts, take_parts
-from pipeline.writing import Draft, replacing, write_json, write_rows
+from pipeline.tables import write_rows
+from pipeline.writing import Draft, replacing, write_json
 from tests.engine.cluster.support import cluster
 from tests.process.faults import DONE, Saver, Say
 from tui.sources import sessions
