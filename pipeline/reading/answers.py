@@ -48,7 +48,6 @@ _WITHOUT_FORM: Final = (*TOPIC_POLICIES, ANTI_AFFINITY, "lookup-bundle", "versio
 _RULES_OF_SHEDDING: Final = (AnswerKind.RUNTIME_CONFIGURATION, AnswerKind.SCENARIO)
 _WITH_METRICS: Final = (AnswerKind.BROKER_STATS_TOPICS, AnswerKind.OWNED_NAMESPACES)
 """What brokers say of their bundles that give metrics in place of load reports."""
-_NAMED: Final = (AnswerKind.PARTITIONED_STATS, AnswerKind.NAMED_STATS)
 _BROKER_STATS_HEAD: Final = re.compile(rb'\s*\{\s*"[^"/:]+/[^"/:]+"\s*:\s*\{\s*"0x[0-9a-f]{8}_0x')
 
 

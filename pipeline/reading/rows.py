@@ -138,15 +138,6 @@ class Rows:
         return number
 
 
-def namespace_of(topic: str) -> str:
-    """The namespace in a full topic name, "" for another text.
-
-    >>> namespace_of("persistent://public/default/orders"), namespace_of("public/default")
-    ('public/default', '')
-    """
-    return topic.rpartition("/")[0].partition("://")[2]
-
-
 def namespaces_of(topics: Any) -> Any:
-    """The same of an Arrow column. O(bytes)."""
-    return pc.replace_substring_regex(topics, "^[^:]*://(.*)/[^/]*$", r"\1")
+    """``engine.names.namespace_of`` of an Arrow column. O(bytes)."""
+    return pc.replace_substring_regex(topics, "^[^:]*://([^/]*/[^/]*).*$", r"\1")
