@@ -165,7 +165,7 @@ def _home_without_archive(folder: Path) -> Iterator[None]:
 
     home = folder / "spark-home"
     home.mkdir()
-    for name in ("bin", "jars", "sbin"):
+    for name in ("bin", "conf", "jars", "sbin"):
         (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
     os.environ["SPARK_HOME"] = str(home)
     try:
