@@ -69,6 +69,24 @@ def partition_name(base: str, index: int) -> str:
     return f"{base}{PARTITION_SUFFIX}{index}"
 
 
+def partitioned_name(partition: str) -> str:
+    """The name of the partitioned topic that a partition belongs to.
+
+    >>> partitioned_name("persistent://t/n/x-partition-3")
+    'persistent://t/n/x'
+    """
+    return partition.rpartition(PARTITION_SUFFIX)[0]
+
+
+def namespace_of(topic: str) -> str:
+    """The namespace in a topic's complete name, "" for a text without a domain.
+
+    >>> namespace_of("persistent://t/n/x"), namespace_of("t/n")
+    ('t/n', '')
+    """
+    return "/".join(topic.partition("://")[2].split("/", 2)[:2])
+
+
 @dataclass(frozen=True, slots=True)
 class TopicName:
     """A topic name taken apart. ``complete`` is the text that is hashed; ``partition_index`` is -1 for no partition."""

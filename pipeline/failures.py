@@ -24,10 +24,12 @@ _OWN: Final[dict[str, type[RingsideError]]] = {
     "engine.errors.RingsideError": RingsideError,
 }
 _RAISED: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|ArrowInvalid)(?=:|$)")
-_JAVA: Final = re.compile(r"^(?:Caused by)?:? ?(?:(?:[a-z]\w*\.)+[A-Z]\w*: )+")
+_JAVA: Final = re.compile(r"^(?:Caused by|Exception in thread \"main\")?:? ?(?:(?:[a-z]\w*\.)+[A-Z]\w*: )+")
 _UNREADABLE: Final = re.compile(r"[Ee]rror while reading file (?:file:/+)?(\S+?)\.?\s")
 _NO_PROGRAM: Final = re.compile(r'Cannot run program "([^"]*)": (?:error=\d+, )?(.*)')
 _MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_NOTICES: Final = ("NOTE:", "WARNING:", "Picked up ")
+"""How lines begin that a JVM writes at every start."""
 _LONGEST: Final = 400
 
 
@@ -61,8 +63,11 @@ def start_failure(story: str) -> str:
 
     >>> start_failure(": org.apache.spark.SparkException: Could not parse Master URL: 'foo'")
     "Could not parse Master URL: 'foo'"
+    >>> start_failure('WARNING: x\\nException in thread "main" org.apache.spark.SparkException: Master must be yarn')
+    'Master must be yarn'
     """
-    return (_known(story) or _innermost([line.strip() for line in story.splitlines() if line.strip()]))[:_LONGEST]
+    lines = [line.strip() for line in story.splitlines() if line.strip() and not line.startswith(_NOTICES)]
+    return (_known(story) or _innermost(lines))[:_LONGEST]
 
 
 def _failed(job: str, reason: str) -> RingsideError:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -120,7 +119,7 @@ def _started(
     own_python = "PYSPARK_PYTHON" not in os.environ
     # Without it workers run the first python3 on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder
+    builder, log = SparkSession.builder, folder / "jvm.log"
     try:
         remote = urlsplit(master or "").scheme == "sc" or "SPARK_REMOTE" in os.environ
         if remote or "PYSPARK_GATEWAY_PORT" in os.environ:  # of a JVM that spark-submit has started
@@ -131,13 +130,16 @@ def _started(
             master = master or f"local[{cores or '*'}]"
             conf = SparkConf(loadDefaults=False).setMaster(master)
             conf.setAll([*(session_settings(master, folder, small=small) | dict(settings)).items()])
-            with _home_without_archive(folder) if own_python and _is_local(master) else nullcontext():
-                # Nobody reads what the JVM writes to stderr: failures are reported in one sentence.
-                gateway = launch_gateway(conf, {"stderr": DEVNULL})  # type: ignore[no-untyped-call]
+            home = _home_without_archive(folder) if own_python and _is_local(master) else nullcontext()
+            with home, log.open("wb") as stream:
+                gateway = launch_gateway(conf, {"stderr": stream})  # type: ignore[no-untyped-call]
             SparkContext(conf=conf, gateway=gateway)
         spark: SparkSession = builder.getOrCreate()
     except PySparkRuntimeError as fault:
-        raise RingsideError(f"Spark did not start: {start_failure(str(fault))}; {INSTALL_HINT}") from fault
+        # Of a JVM that cannot begin, PySpark says only that it is gone.
+        gone = fault.getCondition() == "JAVA_GATEWAY_EXITED"
+        reason = start_failure(log.read_text(errors="replace") if gone else str(fault))
+        raise RingsideError(f"Spark did not start: {reason}; look at --master and --set, or {INSTALL_HINT}") from fault
     except (PySparkException, Py4JError) as fault:
         raise InputError(f"Spark did not start: {start_failure(str(fault))}; look at --master and --set") from fault
     if not _is_local(spark.conf.get("spark.master", "")):
@@ -163,7 +165,7 @@ def _home_without_archive(folder: Path) -> Iterator[None]:
 
     home = folder / "spark-home"
     home.mkdir()
-    for name in ("bin", "jars", "sbin"):
+    for name in ("bin", "conf", "jars", "sbin"):
         (home / name).symlink_to(Path(pyspark.__file__).with_name(name))
     os.environ["SPARK_HOME"] = str(home)
     try:

@@ -90,27 +90,30 @@ def replacing(target: Place, job: str, stamp: Stamp | None = None) -> Iterator[D
     written, or another run of any job is writing there. A store has no locks: of two runs the last to end counts.
     """
     with _writing(target):
-        if isinstance(target, StorePath):
-            with _stored(target, job, stamp or Stamp()) as draft:
-                yield draft
-            return
-        _sweep(target, job)
-        runs = target / RUNS
-        folder = runs / f"{job}-{_next_number(runs, job)}"
-        folder.mkdir()
-        draft = Draft(job, folder, stamp or Stamp())
-        try:
+        stamp = stamp or Stamp()
+        result = _in_store(target, job, stamp) if isinstance(target, StorePath) else _on_disk(target, job, stamp)
+        with result as draft:
             yield draft
-            for leftover in folder.glob(".*"):
-                shutil.rmtree(leftover)
-            _put_into_place(target, folder, draft)
-        finally:
-            _sweep(target, job)
 
 
 @contextmanager
-def _stored(target: StorePath, job: str, stamp: Stamp) -> Iterator[Draft]:
-    """``replacing`` in a store."""
+def _on_disk(target: Path, job: str, stamp: Stamp) -> Iterator[Draft]:
+    _sweep(target, job)
+    runs = target / RUNS
+    folder = runs / f"{job}-{_next_number(runs, job)}"
+    folder.mkdir()
+    draft = Draft(job, folder, stamp)
+    try:
+        yield draft
+        for leftover in folder.glob(".*"):
+            shutil.rmtree(leftover)
+        _put_into_place(target, folder, draft)
+    finally:
+        _sweep(target, job)
+
+
+@contextmanager
+def _in_store(target: StorePath, job: str, stamp: Stamp) -> Iterator[Draft]:
     folder = begin_run(target, job)
     draft = Draft(job, folder, stamp)
     try:

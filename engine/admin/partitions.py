@@ -11,7 +11,7 @@ from engine.admin.facts import Snapshot, TopicFacts
 from engine.admin.text import child
 from engine.cluster.limits import MAX_PARTITIONS, MAX_WITHOUT_STATISTICS
 from engine.errors import Problem
-from engine.names import PARTITION_SUFFIX, partition_index
+from engine.names import PARTITION_SUFFIX, partition_index, partitioned_name
 
 _LOOK: Final = "check what this file really is"
 
@@ -28,7 +28,7 @@ def bounded(snapshot: Snapshot) -> Snapshot:
         for name, index in beyond.items()
     }
     for name, index in indices.items():
-        bare = sparse.get(_parent(name))
+        bare = sparse.get(partitioned_name(name))
         if bare is not None and name not in beyond:
             reasons[name] = (
                 f"partition {index:,} of a topic that has {bare:,} partitions without statistics: up to"
@@ -52,16 +52,12 @@ def _partitions(snapshot: Snapshot) -> Iterable[str]:
     yield from sorted(name for name in snapshot.known_names if PARTITION_SUFFIX in name and name not in snapshot.topics)
 
 
-def _parent(name: str) -> str:
-    return name.rpartition(PARTITION_SUFFIX)[0]
-
-
 def _sparse(indices: dict[str, int], snapshot: Snapshot) -> dict[str, int]:
     """Return the topics to leave out, largest first, until partitions without statistics are within the bound."""
     counts: Counter[str] = Counter()
     highest: dict[str, int] = {}
     for name, index in indices.items():
-        parent = _parent(name)
+        parent = partitioned_name(name)
         counts[parent] += name in snapshot.topics
         highest[parent] = max(highest.get(parent, 0), index)
     bare = {parent: last + 1 - counts[parent] for parent, last in highest.items()}

@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.bundles.algorithms import BYTES_PER_MBYTE
 from engine.bundles.loads import BothWays
 from engine.config import BrokerSettings
@@ -103,6 +106,19 @@ def exceeded_limit(
     if bytes_per_sec > bandwidth_limit(settings).pulsar_bytes_per_sec:
         return "Bandwidth"
     return "Unknown"
+
+
+def over_limits(
+    topics: NDArray[np.int64], sessions: NDArray[np.float64], msgs_per_sec: NDArray[np.float64],
+    bytes_per_sec: NDArray[np.float64], settings: BrokerSettings,
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Whether each of n bundles is above any limit: ``exceeded_limit`` of arrays of (n,); ``topics`` are loaded."""
+    most_sessions = settings.loadBalancerNamespaceBundleMaxSessions
+    over: NDArray[np.bool_] = topics > settings.loadBalancerNamespaceBundleMaxTopics
+    over |= (sessions > most_sessions) & (most_sessions > 0)
+    over |= msgs_per_sec > settings.loadBalancerNamespaceBundleMaxMsgRate
+    over |= bytes_per_sec > bandwidth_limit(settings).pulsar_bytes_per_sec
+    return over
 
 
 @dataclass(frozen=True, slots=True)

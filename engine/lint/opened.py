@@ -13,6 +13,7 @@ from engine.cluster.state import ClusterState, behaviour_in
 from engine.errors import Rejection
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.lint.model import KeyCase, NamespaceCase, ProducedTopic, SubscriptionCase, World
+from engine.names import namespace_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +121,6 @@ def _bundles(state: ClusterState, namespace: str) -> NamespaceBundles | None:
         return None
     bundles = namespace_bundles(namespace, state.namespaces[namespace].boundaries)
     return None if isinstance(bundles, Rejection) else bundles
-
-
-def namespace_of(topic: str) -> str:
-    """The namespace of a topic's complete name.
-
-    >>> namespace_of("persistent://t/n/x")
-    't/n'
-    """
-    return "/".join(topic.partition("://")[2].split("/", 2)[:2])
 
 
 def _produced(state: ClusterState, namespace: str, reported: Reported) -> tuple[ProducedTopic, ...]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from engine.errors import RingsideError
 from engine.text import shell_line
 from pipeline.history import keep_run
-from pipeline.jobs import importing
+from pipeline.jobs import importing, job_called
 from pipeline.jobs.balance import has_loads
 from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, SETTINGS_OF, TAKE_RELEASE, check_names
 from pipeline.jobs.result import JobOptions, JobResult
@@ -131,8 +131,6 @@ class _Run:
 
     def take(self, job: str, watch: Watch | None = None) -> None:
         """Run a job, and record its failure unless the run cannot go on without it."""
-        from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
-
         from_answers = job == "import" or (job == "keys" and has_traces(self.source))
         place = self.source if from_answers else self.target
         own = replace(

@@ -25,6 +25,7 @@ import msgspec
 
 from engine.errors import InputError, RingsideError
 from engine.views.fleet.summary import FILE_NAME
+from pipeline.jobs import job_called
 from pipeline.jobs.options import MAX_INPUT, check_options
 from pipeline.jobs.result import JobOptions, JobResult, spark_faults
 from pipeline.jobs.watch_merging import (
@@ -208,8 +209,6 @@ class _Watch:
 
     def _run(self, job: str, source: Place, target: Path, *names: str, **own: str) -> None:
         """Run another job with those of our options that are named, and with ``own`` ones."""
-        from pipeline.jobs import job_called  # noqa: PLC0415  that module names this one
-
         settings = own | {name: value for name, value in self.options.settings.items() if name in names}
         job_called(job)(self.spark, source, target, JobOptions(settings, run_id=self.options.run_id))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from typing import Final
 
 from engine.admin.clusters import root_of
@@ -45,17 +47,15 @@ def contexts_of(files: Sequence[FoundFile]) -> dict[str, FileContext]:
         for file in inside:
             base, (broker, by_name) = _base(file.name), brokers[file.name]
             mirrored = request_of_path(file.name)
-            if mirrored is not None:
-                about = mirrored.topic if mirrored.what not in _NAMESPACE_REQUESTS else mirrored.namespace
-                with_metrics = dump_and_broker(file.name)[0] in measured
-                contexts[file.name] = FileContext(broker, about, mirrored, by_name, with_metrics)
-                continue
             # A recording whose files were compressed later still lists them under their old names.
-            request = requests.get(base) or requests.get(f"{_stem(base)}.json")
-            # A request names the topic or the namespace; a file name can contain the escaped topic name.
-            topic = naming.topic(base) or "" if request is None or request.what != "bundles" else ""
-            about = request.namespace if request is not None and request.what in _NAMESPACE_REQUESTS else topic
-            contexts[file.name] = FileContext(broker, about, request, by_name)
+            request = mirrored or requests.get(base) or requests.get(f"{_stem(base)}.json")
+            if request is not None and request.what in _NAMESPACE_REQUESTS:
+                about = request.namespace
+            else:
+                # A file name can contain the escaped topic name.
+                about = mirrored.topic if mirrored is not None else naming.topic(base) or ""
+            with_metrics = dump_and_broker(file.name)[0] in measured
+            contexts[file.name] = FileContext(broker, about, request, by_name, with_metrics)
     return contexts
 
 
@@ -177,23 +177,20 @@ def subjects_of(
     ``namespaces`` and ``topics`` are what the other files name, by folder. A file's own folder is searched first, then
     all folders: statistics of each broker may be in a folder of their own.
     """
+
+    @cache
+    def naming(folder: str | None, kind: AnswerKind) -> Naming:
+        is_topic = kind is AnswerKind.TOPIC_STATS
+        known = topics if is_topic else namespaces
+        names = known.get(folder, ()) if folder is not None else set(chain(*known.values()))
+        # A namespace is found through its topics, so any topic name will do.
+        return Naming({}, names if is_topic else [f"persistent://{name}/x" for name in names])
+
     subjects: dict[str, str] = {}
-    namings: dict[tuple[str | None, bool], Naming] = {}
     for file, kind in waiting:
-        by_topic = kind is AnswerKind.TOPIC_STATS
-        for folder in (file.folder, None):
-            key = (folder, by_topic)
-            if key not in namings:
-                known = topics if by_topic else namespaces
-                names = (
-                    known.get(folder, ())
-                    if folder is not None
-                    else {name for group in known.values() for name in group}
-                )
-                # A namespace is found through its topics, so any topic name will do.
-                namings[key] = Naming({}, names if by_topic else [f"persistent://{name}/x" for name in names])
-            about = naming_of_kind(namings[key], kind, _base(file.name))
-            if about is not None:
-                subjects[file.name] = about
-                break
+        namings = (naming(folder, kind) for folder in (file.folder, None))
+        abouts = (naming_of_kind(known, kind, _base(file.name)) for known in namings)
+        about = next((about for about in abouts if about is not None), None)
+        if about is not None:
+            subjects[file.name] = about
     return subjects

@@ -64,12 +64,7 @@ def find_answers(source: Place, skip: Place | None = None) -> FoundFiles:
     Raises ``InputError`` if there is none.
     """
     problems: list[Problem] = []
-    size = size_of(source)
-    if isinstance(size, int):
-        entries: list[tuple[str, Place, int]] = [(_relative(source, source.parent), source, size)]
-        passed_over = 0
-    else:
-        entries, passed_over = files_below(source, skip, _is_answer, problems)
+    entries, passed_over = files_at(source, skip, _is_answer, problems)
     if not entries:
         more = f" ({problems[0]})" if problems else ""
         raise InputError(f"no {' or '.join(ANSWER_SUFFIXES[:3])} file lies in {source}{more}", tuple(problems))
@@ -93,18 +88,20 @@ def _is_answer(name: str) -> bool:
     return not name.startswith(".") and name.lower().endswith(ANSWER_SUFFIXES)
 
 
-def files_below(
+def files_at(
     source: Place, skip: Place | None, accepts: Callable[[str], bool], problems: list[Problem]
 ) -> tuple[list[tuple[str, Place, int]], int]:
-    """Return the files at any depth whose name is accepted (name below ``source``, path, bytes), and count the others.
+    """Return the file itself, or those at any depth whose name is accepted, and count the others.
 
-    Hidden folders and ``skip`` are left out. Links to folders are not followed; such links, broken links, and places
-    without read permission are added to ``problems``. Raises ``InputError`` if ``source`` is not a folder.
+    Of each: its name below ``source``, its path and its bytes. Hidden folders and ``skip`` are left out. Links to
+    folders are not followed; such links, broken links, and places without read permission are added to ``problems``.
+    Raises ``InputError`` where there is neither a file nor a folder.
     """
     state = size_of(source)
     if isinstance(state, str):
         raise InputError(f"{source} {state}; name a folder of recorded answers or traces, or one file")
-
+    if isinstance(state, int):
+        return [(_relative(source, source.parent), source, state)], 0
     if isinstance(source, StorePath):
         return _stored_below(source, skip, accepts)
 

@@ -16,7 +16,8 @@ from engine.admin.kinds import AnswerKind
 from engine.admin.requests import TOPIC_POLICIES, AdminRequest
 from engine.admin.text import raw_object
 from engine.errors import Problem
-from pipeline.reading.rows import Rows, namespace_of, quarantine_row
+from engine.names import namespace_of
+from pipeline.reading.rows import Rows, quarantine_row
 
 EVERYWHERE: Final = ""
 """The namespace under which answers that hold for all namespaces are kept."""

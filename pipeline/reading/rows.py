@@ -77,6 +77,10 @@ class Rows:
             publishers=sum(len(topic.wire.publishers) for topic in topics),
         )
 
+    def keep_load_answer(self, broker: str, body: bytes, source: str) -> None:
+        self.load_answers.append((broker, body, source))
+        self.answer_bytes += len(body)
+
     def topic_tables(self) -> dict[Table, Any]:
         """The tables that have a topic, as ``pyarrow.Table``; there it is a dictionary."""
         shared: dict[str, tuple[Any, Any]] = {}
@@ -138,15 +142,6 @@ class Rows:
         return number
 
 
-def namespace_of(topic: str) -> str:
-    """The namespace in a full topic name, "" for another text.
-
-    >>> namespace_of("persistent://public/default/orders"), namespace_of("public/default")
-    ('public/default', '')
-    """
-    return topic.rpartition("/")[0].partition("://")[2]
-
-
 def namespaces_of(topics: Any) -> Any:
-    """The same of an Arrow column. O(bytes)."""
-    return pc.replace_substring_regex(topics, "^[^:]*://(.*)/[^/]*$", r"\1")
+    """``engine.names.namespace_of`` of an Arrow column. O(bytes)."""
+    return pc.replace_substring_regex(topics, "^[^:]*://([^/]*/[^/]*).*$", r"\1")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from engine.admin.facts import ConsumerFacts, Count, Rate
 from engine.admin.topics import TopicWire
-from engine.names import PARTITION_SUFFIX
+from engine.names import partitioned_name
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 
 BY_TOPIC: Final = (TOPICS, SUBSCRIPTIONS, CONSUMERS, PUBLISHERS)
@@ -74,7 +74,7 @@ def topic_columns(
     """The columns of each table that has a topic, made as they are taken; ``set_of`` numbers a list of consumers."""
     turned = zip(*topics, strict=True) if topics else [()] * len(TopicRead._fields)
     names, domains, namespaces, indices, bundles, brokers, kinds, files, wires = turned
-    parents = [partitioned_topic(name, at) if at >= 0 else name for name, at in zip(names, indices, strict=True)]
+    parents = [partitioned_name(name) if at >= 0 else name for name, at in zip(names, indices, strict=True)]
     about = (
         Column("topic", names, np.arange(len(names), dtype=np.int32)),
         Column("namespace", namespaces),
@@ -115,11 +115,6 @@ def topic_columns(
     places = topic_of[good]
     placed = Column("topic", names, places), Column("file", files, places), Column("position", positions[good])
     yield PUBLISHERS, chain(placed, _attributes([each for each in publishers if each is not None], _OF_PUBLISHER))
-
-
-def partitioned_topic(name: str, index: int) -> str:
-    """Return the parent of a partition, or the topic itself if it is not a partition."""
-    return name.rpartition(PARTITION_SUFFIX)[0] if index >= 0 else name
 
 
 def _members(sizes: Sequence[int]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

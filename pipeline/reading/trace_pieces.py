@@ -27,21 +27,16 @@ _LONGEST_LINE_BYTES: Final = 1 << 24
 _RAISES: Final = (OSError, pa.ArrowException, UnicodeError)
 
 
-class _Line(msgspec.Struct):
-    """One event as JSON. Numbers may be in quotes; values that are not numbers are reported later."""
-
-    namespace: str | None = None
-    subscription: str | None = None
-    ordering_key: str | None = None
-    ordering_key_base64: str | None = None
-    key: str | None = None
-    key_base64: str | None = None
-    producer_name: str | None = None
-    sequence_id: int | float | str | None = None
-    count: int | float | str | None = None
-
-
-_NOTHING: Final = _Line()
+_LINE: Final = msgspec.defstruct(
+    "Line",
+    [
+        *((name, str | None, None) for name in TEXTS),
+        # Numbers may be in quotes; values that are not numbers are reported later.
+        *((name, int | float | str | None, None) for name in COUNTS),
+    ],
+)
+"""One event as JSON."""
+_NOTHING: Final = _LINE()
 
 
 def read_piece(piece: TracePiece, account: TraceAccount, *, spread: bool) -> Iterator[Any]:
@@ -101,10 +96,10 @@ def _plain(table: Any) -> Any:
 
 
 def _lines(piece: TracePiece, account: TraceAccount) -> Iterator[Any]:
-    decoder = msgspec.json.Decoder(_Line)
+    decoder = msgspec.json.Decoder(_LINE)
     lines = _text_lines(piece, account)
     while some := list(islice(lines, _ROWS_AT_ONCE)):
-        held: list[_Line] = []
+        held: list[msgspec.Struct] = []
         foreign = 0
         for line in some:
             try:
@@ -131,7 +126,7 @@ def _is_foreign(line: bytes) -> bool:
     return bool(members) and members.keys().isdisjoint(KNOWN)
 
 
-def _table_of(lines: list[_Line]) -> Any:
+def _table_of(lines: list[msgspec.Struct]) -> Any:
     texts = {name: pa.array([getattr(line, name) for line in lines], pa.string()) for name in TEXTS}
     numbers = {name: _numbers([getattr(line, name) for line in lines]) for name in COUNTS}
     columns = {name: column for name, column in (texts | numbers).items() if column.null_count < len(column)}

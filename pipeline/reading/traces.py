@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.errors import InputError, Problem
-from pipeline.reading.files import files_below, size_of
+from pipeline.reading.files import files_at
 from pipeline.storage import Place, for_arrow, size_bytes
 
 PARQUET: Final = "parquet"
@@ -78,9 +78,8 @@ def find_traces(source: Place, skip: Place | None = None) -> tuple[list[TracePie
 
 
 def _traces_at(source: Place, skip: Place | None, problems: list[Problem]) -> list[tuple[str, Place]]:
-    if isinstance(size_of(source), int):
-        return [(source.name, source)] if form_of(source.name) else []
-    return [(name, path) for name, path, _ in files_below(source, skip, _is_trace, problems)[0]]
+    files, _ = files_at(source, skip, _is_trace, problems)
+    return [(name, path) for name, path, _ in files if form_of(path.name)]
 
 
 def _is_trace(name: str) -> bool:

@@ -21,13 +21,14 @@ from engine.balance.limits import BundleStats
 from engine.balance.splitting.modular import BrokerReport, ModularObservation, ModularVerdict, modular_decision
 from engine.bulk_hashing import crc32_bulk
 from engine.bundles.algorithms import flow_limits
+from engine.bundles.bulk_children import children_of
 from engine.bundles.bulk_splits import cuts_by_algorithm
 from engine.bundles.columns import BundleMap, TopicColumns, bundle_map, sum_by
-from engine.config import FLOW_OR_QPS_EQUALLY_DIVIDE, BrokerSettings
+from engine.config import BrokerSettings
 from pipeline.batches import codes_of
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
 from pipeline.sink import Parts
-from pipeline.transforms.bundle_splits import Children, range_texts
+from pipeline.transforms.bundle_splits import child_columns, range_texts, split_columns
 from pipeline.transforms.bundle_topics import LOADS, boundaries_of, owners_of, whole_namespaces
 
 WRITTEN: Final = (BUNDLE_TOPICS, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY)
@@ -135,20 +136,12 @@ class Bundles:
 
     def split_columns(self, full: Any) -> Iterator[tuple[Any, Any]]:
         """Yield the rows of ``bundle_splits`` and of ``bundle_children`` of all bundles, per algorithm."""
-        namespaces = self.namespaces()
-        answers = cuts_by_algorithm(self.map, self.columns(), flow_limits(self.settings))
-        for algorithm, cuts in answers.items():
-            children = Children(
-                self.map, cuts, self.bundle, self.topics.hashes, self.topics.loads, has_stats=self.topics.has_stats
-            )
-            splits = children.split_columns(
-                full, namespaces, algorithm, self.settings, is_default=self._could_be_taken(algorithm)
-            )
-            yield splits, children.child_columns(full, namespaces, algorithm)
-
-    def _could_be_taken(self, algorithm: str) -> bool:
-        needs_default = algorithm == FLOW_OR_QPS_EQUALLY_DIVIDE
-        return not needs_default or self.settings.defaultNamespaceBundleSplitAlgorithm == algorithm
+        namespaces, topics = self.namespaces(), self.columns()
+        sessions = self.topics.loads[0] + self.topics.loads[1]
+        for algorithm, cuts in cuts_by_algorithm(self.map, topics, flow_limits(self.settings)).items():
+            children = children_of(self.map, cuts, topics, sessions)
+            splits = split_columns(full, namespaces, algorithm, children, self.settings)
+            yield splits, child_columns(full, namespaces, algorithm, children)
 
 
 def sums_of(topics: Topics, bundle: NDArray[np.int64], count: int) -> NDArray[np.float64]:

@@ -26,11 +26,11 @@ from engine.failover.bulk_policies import Policy
 from engine.failover.choose import choose, rule_in_force
 from engine.failover.model import Consumer
 from engine.hashing import utf16_order
+from engine.names import partitioned_name
 from engine.views.fleet.summary import read_summary
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.reading.rows import consumer_set_id
-from pipeline.reading.topic_columns import partitioned_topic
 from pipeline.schemas import (
     BROKERS,
     BUNDLE_REPORTS,
@@ -90,12 +90,12 @@ class Fleet:
             consumers[name] += len(names)
         with replacing(folder, "import") as draft:
             topics = [
-                (name, name.partition(":")[0], space(name), partitioned_topic(name, index), index, None, None, *rates,
+                (name, name.partition(":")[0], space(name), parent(name, index), index, None, None, *rates,
                  0, 0, 2, consumers[name], "stats", "f") for name, (index, rates) in self.topics.items()
             ]  # fmt: skip
             write_rows(TOPICS, draft.table(TOPICS), topics)
             subscriptions = [
-                (group, name, space(name), partitioned_topic(name, self.topics[name][0]), self.topics[name][0], kind,
+                (group, name, space(name), parent(name, self.topics[name][0]), self.topics[name][0], kind,
                  len(names), consumer_set_id(names), None, rate, rate * 100, 0, 0, "f")
                 for (group, name), (kind, names, rate) in self.subscriptions.items()
             ]  # fmt: skip
@@ -114,6 +114,10 @@ class Fleet:
             write_rows(LISTED, draft.table(LISTED), listed)
             for table in (BUNDLE_REPORTS, BROKERS, SETTINGS):
                 write_rows(table, draft.table(table), [])
+
+
+def parent(name: str, index: int) -> str:
+    return partitioned_name(name) if index >= 0 else name
 
 
 def space(name: str) -> str:

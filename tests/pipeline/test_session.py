@@ -135,6 +135,17 @@ def test_without_java_one_sentence_says_what_to_install(tmp_path: Path) -> None:
     assert "JAVA_HOME" in last
 
 
+@pytest.mark.xdist_group("java")
+def test_a_setting_that_java_refuses_is_the_reason(tmp_path: Path) -> None:
+    """PySpark only says that Java is gone."""
+    code = "from pipeline.session import open_session\nwith open_session(settings={'spark.driver.memory': '1x'}): pass"
+    env = os.environ | {"TMPDIR": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
+    last = ran.stderr.strip().splitlines()[-1]
+    assert "-Xmx1x" in last and "--set" in last
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_everything_that_listens_listens_on_loopback(spark: SparkSession) -> None:
     pid = SparkContext._gateway.proc.pid  # type: ignore[union-attr]
     folder = Path(f"/proc/{pid}/fd")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 
@@ -9,17 +10,21 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.balance.limits import BundleStats, exceeded_limit, over_limits
 from engine.bundles.algorithms import (
     FlowLimits,
+    flow_limits,
     flow_or_qps_equally_divide,
     range_equally_divide,
     specified_positions_divide,
     topic_count_equally_divide,
 )
-from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.boundaries import BundleRange, NamespaceBundles, default_boundaries
+from engine.bundles.bulk_children import CARRIED_OUT, children_of
 from engine.bundles.bulk_splits import (
     Answer,
     Cuts,
+    cuts_by_algorithm,
     flow_cuts,
     pack_topics,
     range_cuts,
@@ -28,6 +33,8 @@ from engine.bundles.bulk_splits import (
 )
 from engine.bundles.columns import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.loads import TopicLoad
+from engine.bundles.split import plan_split
+from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
 from engine.errors import Rejection
 
 TOP = 0xFFFFFFFF
@@ -185,3 +192,43 @@ def test_many_bundles_of_like_size_are_packed_as_one_by_one() -> None:
     expected = [flow_or_qps_equally_divide(topics, limits) for topics in bundles]
     assert answers(flow_cuts(columns(bundles), len(bundles), limits)) == expected
     assert sum(len(cuts or ()) for cuts in expected) > 100
+
+
+@settings(max_examples=60, deadline=None)
+@given(loads(rates=st.floats(0, 200)), st.integers(1, 4), st.integers(0, 3))
+def test_children_are_those_of_a_split_of_one_bundle(topics: list[TopicLoad], count: int, most: int) -> None:
+    """Refused where the scalar rule refuses, else the same children with the same loads, above the same limits."""
+    boundaries = default_boundaries(count)
+    assert not isinstance(boundaries, Rejection)
+    bundles = NamespaceBundles("t/n", boundaries)
+    limit = BrokerSettings(loadBalancerNamespaceBundleMaxTopics=most, loadBalancerNamespaceBundleMaxMsgRate=300)
+    spread = columns([topics])
+    map_ = bundle_map([boundaries])
+    spread = replace(spread, bundle=map_.look_up(spread.bundle, spread.hash))
+    sessions = np.arange(len(topics), dtype=np.float64)
+    for algorithm, cuts in cuts_by_algorithm(map_, spread, flow_limits(limit)).items():
+        children = children_of(map_, cuts, spread, sessions)
+        over = over_limits(children.loaded, children.sessions, children.msgs_per_sec, children.bytes_per_sec, limit)
+        chosen = replace(limit, defaultNamespaceBundleSplitAlgorithm=algorithm)
+        for place, bundle in enumerate(bundles):
+            given = cuts.of(place) if algorithm == SPECIFIED_POSITIONS_DIVIDE else None
+            if algorithm == SPECIFIED_POSITIONS_DIVIDE and not given:
+                continue
+            plan = plan_split("t/n", bundles, str(bundle), algorithm, given, topics=topics, settings=chosen)
+            whole = children.refusal[place] != CARRIED_OUT
+            assert whole == (isinstance(plan, Rejection) or not plan.changes)
+            if whole or isinstance(plan, Rejection):
+                continue
+            rows = slice(int(children.start[place]), int(children.start[place + 1]))
+            assert children.lower[rows].tolist() == [child.bundle.lower for child in plan.children]
+            assert children.upper[rows].tolist() == [child.bundle.upper for child in plan.children]
+            assert children.topics[rows].tolist() == [len(child.topics) for child in plan.children]
+            assert children.msgs_per_sec[rows].tolist() == [child.msgs_per_sec for child in plan.children]
+            for row, child in zip(range(rows.start, rows.stop), plan.children, strict=True):
+                inside = [int(name.removeprefix("t")) for name in child.topics]
+                loaded = [at for at in inside if topics[at].has_stats]
+                assert children.loaded[row] == len(loaded)
+                assert children.sessions[row] == sessions[loaded].sum()
+                stats = BundleStats("t/n/x", topics=len(loaded), producers=int(children.sessions[row]))
+                reason = exceeded_limit(stats, child.msgs_per_sec, child.bytes_per_sec, limit)
+                assert over[row] == (reason != "Unknown")
