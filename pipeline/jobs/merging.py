@@ -45,8 +45,7 @@ def merge_boundary_lists(folder: Place, files: Sequence[FoundFile]) -> tuple[lis
             replaced.append(quarantine_row(problem, "bundles", len(boundaries) - 1, SUPERSEDED))
             count += len(boundaries) - 1
         boundaries, (_, file) = ordered[-1]
-        for place, bundle in enumerate(NamespaceBundles(namespace, boundaries)):
-            bundles.append((f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, file))
+        bundles += _rows(NamespaceBundles(namespace, boundaries), [file] * (len(boundaries) - 1))
         count += len(boundaries) - 1
     return bundles, replaced, count
 
@@ -68,11 +67,17 @@ def bundles_of_reports(reports: Place, listed: Place, known: set[str]) -> list[R
         ranges = sorted(files, key=lambda bundle: (bundle.lower, bundle.upper))
         ends = [FULL_LOWER_BOUND, *(bundle.upper for bundle in ranges)]
         if ends[-1] == FULL_UPPER_BOUND and ends[:-1] == [bundle.lower for bundle in ranges]:
-            bundles += [
-                (f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, files[bundle])
-                for place, bundle in enumerate(ranges)
-            ]
+            bundles += _rows(NamespaceBundles(namespace, tuple(ends)), [files[bundle] for bundle in ranges])
     return bundles
+
+
+def _rows(bundles: NamespaceBundles, files: Sequence[str]) -> list[Row]:
+    """Rows of the table ``bundles``; ``files`` say so, one for each bundle."""
+    namespace = bundles.namespace
+    return [
+        (f"{namespace}/{bundle}", namespace, str(bundle), place, bundle.lower, bundle.upper, file)
+        for place, (bundle, file) in enumerate(zip(bundles, files, strict=True))
+    ]
 
 
 def notices(tables: Place, listed: Place) -> list[Row]:

@@ -110,9 +110,10 @@ def take_file(
         or _rules_ownership(name, data)
         or (context.with_metrics and (kind in _WITH_METRICS or what == "version"))
     ):
-        rows.load_answers.append(("", data, name))
-        rows.answer_bytes += len(data)
-    namespaces = _namespaces_since(rows, before)
+        rows.keep_load_answer("", data, name)
+    topics, listed, reports = before
+    namespaces = {topic.namespace for topic in rows.topics[topics:]} | {row[2] for row in rows.listed[listed:]}
+    namespaces |= {row[1] for row in rows.bundle_reports[reports:]}
     if outcome != WAITING:
         keep_answer(rows, kind, data, name, context.request, about=context.about, named=namespaces)
     return Outcome(kind.value, outcome, len(data), sorted(namespaces))
@@ -259,8 +260,7 @@ def _take_load_report(rows: Rows, data: bytes, name: str) -> None:
         rows.set_aside("brokers", decoded.problems, 1, name)
         return
     broker = report.broker or name
-    rows.load_answers.append((broker, data, name))
-    rows.answer_bytes += len(data)
+    rows.keep_load_answer(broker, data, name)
     bundles = len(report.bundles) + decoded.set_aside
     rows.brokers.append((broker, report.broker_version, report.updated_at_ms, bundles, name))
     rows.counts["bundle_reports"] += bundles
@@ -286,8 +286,7 @@ def _take_metrics(rows: Rows, kind: AnswerKind, data: bytes, name: str, context:
         rows.set_aside("brokers", decoded.problems, 1, name)
         return READ
     broker = context.broker or name
-    rows.load_answers.append((broker, data, name))
-    rows.answer_bytes += len(data)
+    rows.keep_load_answer(broker, data, name)
     rows.brokers.append((broker, "", moment_of_dump(dump_and_broker(name)[0]) or 0, 0, name))
     return READ
 
@@ -316,9 +315,3 @@ def _take_load_manager(rows: Rows, kind: AnswerKind, data: bytes, name: str) -> 
     class_name = load_manager_class(kind, data)
     if class_name is not None:
         rows.settings.append((LOAD_MANAGER, class_name, name))
-
-
-def _namespaces_since(rows: Rows, before: tuple[int, int, int]) -> set[str]:
-    topics, listed, reports = before
-    namespaces = {topic.namespace for topic in rows.topics[topics:]} | {row[2] for row in rows.listed[listed:]}
-    return namespaces | {row[1] for row in rows.bundle_reports[reports:]}

@@ -77,6 +77,10 @@ class Rows:
             publishers=sum(len(topic.wire.publishers) for topic in topics),
         )
 
+    def keep_load_answer(self, broker: str, body: bytes, source: str) -> None:
+        self.load_answers.append((broker, body, source))
+        self.answer_bytes += len(body)
+
     def topic_tables(self) -> dict[Table, Any]:
         """The tables that have a topic, as ``pyarrow.Table``; there it is a dictionary."""
         shared: dict[str, tuple[Any, Any]] = {}

@@ -152,6 +152,18 @@ def test_a_bad_publisher_costs_only_itself(tmp_path: Path) -> None:
     assert rows.counts["publishers"] == 3
 
 
+def test_a_count_that_no_column_holds_costs_only_its_row(tmp_path: Path) -> None:
+    bad = TOPIC | {"producerCount": 2**40, "subscriptions": {"s": {"consumers": [{"consumerName": "c"}]}}}
+    rows, _ = taken(written(tmp_path, broker_stats(good=TOPIC, bad=bad)))
+    tables = rows.topic_tables()
+    assert tables[TOPICS]["topic"].to_pylist() == ["persistent://t/n/good"]
+    for table, columns in tables.items():
+        assert columns["topic"].type == pa.dictionary(pa.int32(), pa.string())
+        assert columns.num_rows == rows.counts[table.name] - (table is TOPICS)
+    assert tables[SUBSCRIPTIONS]["topic"].to_pylist() == ["persistent://t/n/bad"]
+    assert aside(rows) == {"topics": 1}
+
+
 @pytest.mark.parametrize("keep", [0.3, 0.7, 0.95])
 def test_half_a_document_keeps_the_whole_topics_and_tells_the_rest(keep: float, tmp_path: Path) -> None:
     topics = {f"x{number}": TOPIC for number in range(40)}
