@@ -12,7 +12,7 @@ eight over a mean of four. But ``c`` has its even share, and ``a`` has 3 where 2
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 
 from engine.failover.bulk_policies import PULSARS, Places, Policy
 from pipeline.batches import codes_of, whole_groups
-from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS
+from pipeline.schemas import CONSUMER_LOADS, SUBSCRIPTION_LOADS, Table
 from pipeline.sink import Parts
 from pipeline.storage import for_arrow
 from pipeline.transforms.units import NOW, UNITS_TOGETHER, FleetUnits, SlotSums
 from pipeline.writing import Draft
 
 Values = NDArray[Any]
+_ROWS_TOGETHER: Final = 1 << 16
 _READ: Final = ("namespace", "subscription", "group", "start", "end", "names", "new_names")
 
 
@@ -68,19 +69,33 @@ _IN_FORCE: Final = "in force"
 
 def write_loads(draft: Draft, fleet: FleetUnits, sums: SlotSums, totals: Totals) -> None:
     """Write ``consumer_loads`` and ``subscription_loads``, some thousand units with their subscriptions at a time."""
-    with Parts(draft.folder, draft.stamp, 0) as parts, pq.ParquetFile(for_arrow(fleet.file)) as parquet:
-        batches = parquet.iter_batches(UNITS_TOGETHER, columns=list(_READ))
-        for units in whole_groups(batches, ("namespace", "subscription"), rows_together=UNITS_TOGETHER):
+    waiting: dict[Table, list[Any]] = {CONSUMER_LOADS: [], SUBSCRIPTION_LOADS: []}
+    with Parts(draft.folder, draft.stamp, 0) as parts:
+        for units in _whole_subscriptions(fleet):
             names = units["names" if units["new_names"].null_count else "new_names"].combine_chunks()
             flag = np.array([fleet.rules[group][1] for group in units["group"].to_pylist()])
             loads = Loads(units["namespace"].combine_chunks(), units["subscription"].combine_chunks(), names, flag)
             slots = units["start"][0].as_py(), units["end"][-1].as_py()
             by_policy = {policy: sums.of(policy.value, *slots) for policy in totals.policies}
-            consumers, subscriptions = loads.tables(totals.policies, by_policy, sums.of(NOW, *slots)[0])
-            parts.write(CONSUMER_LOADS, consumers)
-            parts.write(SUBSCRIPTION_LOADS, subscriptions)
-            totals.add(subscriptions)
+            rows = loads.tables(totals.policies, by_policy, sums.of(NOW, *slots)[0])
+            totals.add(rows[1])
+            for (table, held), more in zip(waiting.items(), rows, strict=True):
+                held.append(more)
+                # Each call writes a row group, of which a reader wants few.
+                if sum(each.num_rows for each in held) >= _ROWS_TOGETHER:
+                    parts.write(table, pa.concat_tables(held))
+                    held.clear()
+        for table, held in waiting.items():
+            if held:
+                parts.write(table, pa.concat_tables(held))
         parts.close()
+
+
+def _whole_subscriptions(fleet: FleetUnits) -> Iterator[Any]:
+    """The rows of ``UNITS`` some thousand at a time, those of a subscription together."""
+    with pq.ParquetFile(for_arrow(fleet.file)) as parquet:
+        batches = parquet.iter_batches(UNITS_TOGETHER, columns=list(_READ))
+        yield from whole_groups(batches, ("namespace", "subscription"), rows_together=UNITS_TOGETHER)
 
 
 class Loads:

@@ -105,23 +105,23 @@ def columns_of_sums(policy: str, slots: Places, values: NDArray[np.float64]) -> 
 
 
 class SlotSums:
-    """The sums of all tasks, by policy and slot; holds 100 bytes for each 65,536 of them until they are asked for."""
+    """The sums of all tasks, by policy and slot; holds the footers of their parts, some kB for 65,536 sums."""
 
     def __init__(self, folder: Place) -> None:
+        self._footers: dict[Place, Any] = {}
         self._groups: dict[str, list[tuple[int, int, Place, int]]] = defaultdict(list)
         for part in parts_of(folder):
-            with pq.ParquetFile(for_arrow(part)) as parquet:
-                for number in range(parquet.num_row_groups):
-                    group = parquet.metadata.row_group(number)
-                    policy, slots = (group.column(place).statistics for place in (0, 1))
-                    self._groups[policy.min].append((slots.min, slots.max, part, number))
+            footer = self._footers[part] = pq.read_metadata(for_arrow(part))
+            for number in range(footer.num_row_groups):
+                policy, slots = (footer.row_group(number).column(place).statistics for place in (0, 1))
+                self._groups[policy.min].append((slots.min, slots.max, part, number))
 
     def of(self, policy: str, begin: int, end: int) -> NDArray[np.float64]:
         """(sums, end - begin) of the slots from ``begin`` up to ``end``, added in the order of the tasks."""
         result = np.zeros((len(SUMMED), end - begin))
         there = (group for group in self._groups[policy] if group[0] < end and group[1] >= begin)
         for part, groups in groupby(there, key=lambda group: group[2]):
-            with pq.ParquetFile(for_arrow(part)) as parquet:
+            with pq.ParquetFile(for_arrow(part), metadata=self._footers[part]) as parquet:
                 for *_, number in groups:
                     rows = parquet.read_row_group(number, columns=["slot", *SUMMED])
                     slots = rows["slot"].to_numpy()
