@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -23,6 +24,8 @@ from engine.names import (
 
 # Nearly all names have this form; the full rules for the others take ten times as long.
 _PLAIN_NAME: Final = re.compile(r"(persistent|non-persistent)://([-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+)/[^/\s]+")
+_SLASHES: Final = 4
+"""Those of the name of a topic."""
 DOMAINS: Final = ("persistent", "non-persistent")
 
 
@@ -53,53 +56,72 @@ _TOPIC: Final = msgspec.json.Decoder(TopicWire)
 _Wire = TypeVar("_Wire", bound=TopicWire)
 
 
-class SoundTopic(NamedTuple, Generic[_Wire]):
-    """One topic of a document in which nothing is wrong, and the bundle under which it is listed."""
+@dataclass
+class SoundTopics(Generic[_Wire]):
+    """The topics of a document in which nothing is wrong, in columns; ``bundles`` are those they are listed under."""
 
-    name: str
-    domain: str
-    namespace: str
-    partition_index: int
-    bundle: str
-    wire: _Wire
+    names: list[str] = field(default_factory=list)
+    domains: list[str] = field(default_factory=list)
+    namespaces: list[str] = field(default_factory=list)
+    bundles: list[str] = field(default_factory=list)
+    wires: list[_Wire] = field(default_factory=list)
+
+    @property
+    def partition_indices(self) -> list[int]:
+        return [partition_index(name) if PARTITION_SUFFIX in name else -1 for name in self.names]
+
+    def add(self, domain: str, namespace: str, bundle: str, topics: dict[str, _Wire]) -> bool:
+        """Add one list of topics; return False, with nothing added, if one of them is in another place."""
+        place = f"{domain}://{namespace}/"
+        # All names begin like the first and the last of them by order.
+        if not (min(topics).startswith(place) and max(topics).startswith(place)):
+            return False
+        self.names += topics
+        self.domains += [domain] * len(topics)
+        self.namespaces += [namespace] * len(topics)
+        self.bundles += [bundle] * len(topics)
+        self.wires += topics.values()
+        return True
 
 
-def sound_topics(data: bytes, document: msgspec.json.Decoder[Any]) -> list[SoundTopic[Any]] | None:
+def sound_topics(data: bytes, document: msgspec.json.Decoder[Any]) -> SoundTopics[Any] | None:
     """All topics of ``broker-stats/topics``, decoded at once; None where any part of it needs the careful reader.
 
     ``document`` decodes namespace -> bundle -> domain -> topic -> a ``TopicWire``. O(length), a third of the time of
     topic by topic.
     """
     try:
-        namespaces = document.decode(data)
+        read = document.decode(data)
         if _may_repeat(data):
             return None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    bundles = {bundle for below in namespaces.values() for bundle in below}
-    if any(map(refuse_namespace, namespaces)) or any(refuse_range(text) or refuse_ends(text) for text in bundles):
+    ranges = {bundle for bundles in read.values() for bundle in bundles}
+    if any(map(refuse_namespace, read)) or any(refuse_range(text) or refuse_ends(text) for text in ranges):
         return None
-    listed = [
-        (name, bundle, wire, f"{domain}://{namespace}/")
-        for namespace, below in namespaces.items()
-        for bundle, domains in below.items()
-        for domain in DOMAINS
-        for name, wire in domains.get(domain, {}).items()
-    ]
-    if not all(name.startswith(place) for name, _, _, place in listed):
-        return None
+    topics: SoundTopics[Any] = SoundTopics()
+    for namespace, bundles in read.items():
+        for bundle, domains in bundles.items():
+            for domain in DOMAINS:
+                if domains.get(domain) and not topics.add(domain, namespace, bundle, domains[domain]):
+                    return None
+    names, subscriptions = topics.names, [wire.subscriptions for wire in topics.wires]
     # A name that occurs twice, anywhere, could be a repeated member.
-    if data.count(b"persistent://") != len(listed) or len({entry[0] for entry in listed}) != len(listed):
+    if data.count(b"persistent://") != len(names) or len(set(names)) != len(names) or not _are_plain(names):
         return None
-    topics = [SoundTopic(name, *parsed_name(name), bundle, wire) for name, bundle, wire, _ in listed]
-    if not all(topic.namespace for topic in topics):
+    if any(map(refuse_subscription, {name for below in subscriptions for name in below})):
         return None
-    subscriptions = {name for topic in topics for name in topic.wire.subscriptions}
-    if any(map(refuse_subscription, subscriptions)):
-        return None
-    if any(unreadable_range(topic.wire.subscriptions.values()) is not None for topic in topics):
+    if any(unreadable_range(below.values()) is not None for below in subscriptions):
         return None
     return topics
+
+
+def _are_plain(names: Sequence[str]) -> bool:
+    """Whether all names, which begin as they should, are good to their end. Nearly all have no slash and no space."""
+    together = "\n".join(names)
+    if together.count("/") == _SLASHES * len(names) and together.split() == names:
+        return not any(name.endswith("/") for name in names)
+    return all(parsed_name(name)[1] for name in names)
 
 
 def _may_repeat(data: bytes) -> bool:

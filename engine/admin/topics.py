@@ -27,7 +27,7 @@ from engine.admin.text import (
 )
 from engine.admin.topic_wire import (
     DOMAINS,
-    SoundTopic,
+    SoundTopics,
     TopicWire,
     decoded_wire,
     parsed_name,
@@ -178,15 +178,13 @@ def decode_broker_stats_topics(
     return _broker_stats(answer, entries, out, len(broken))
 
 
-def _sound_stats(answer: _Answer, topics: Iterable[SoundTopic[TopicWire]]) -> BrokerStats:
-    facts: dict[str, TopicFacts] = {}
-    places: dict[str, Place] = {}
-    for topic in topics:
-        subscriptions = [replace(sub, name=name) for name, sub in topic.wire.subscriptions.items()]
-        parsed = topic.domain, topic.namespace, topic.partition_index
-        facts[topic.name] = _facts(answer, topic.name, parsed, topic.wire, subscriptions)
-        places[topic.name] = Place(topic.namespace, topic.bundle)
-    return BrokerStats(facts, places)
+def _sound_stats(answer: _Answer, read: SoundTopics[TopicWire]) -> BrokerStats:
+    topics: dict[str, TopicFacts] = {}
+    parsed = zip(read.domains, read.namespaces, read.partition_indices, strict=True)
+    for name, about, wire in zip(read.names, parsed, read.wires, strict=True):
+        subscriptions = [replace(sub, name=own) for own, sub in wire.subscriptions.items()]
+        topics[name] = _facts(answer, name, about, wire, subscriptions)
+    return BrokerStats(topics, dict(zip(read.names, map(Place, read.namespaces, read.bundles), strict=True)))
 
 
 def _broker_stats(

@@ -27,6 +27,7 @@ from pipeline.blocks import Sender, plain
 from pipeline.reading.answers import FileContext, Outcome, take_file
 from pipeline.reading.files import FoundFile
 from pipeline.reading.rows import Row, Rows, namespaces_of
+from pipeline.reading.topic_columns import TopicsRead
 from pipeline.schemas import (
     ANSWERS,
     BROKERS,
@@ -109,7 +110,7 @@ class ReadAnswers:
     def _blocks_of(self, rows: Rows, position: Mapping[str, int], sender: Sender) -> Iterator[Any]:
         names = parts = None
         tables = rows.topic_tables()
-        rows.topics.clear()  # what was decoded takes far more memory than its columns
+        rows.topics = TopicsRead()  # what was decoded takes far more memory than its columns
         for table in list(tables):
             columns = tables.pop(table)
             topics = columns["topic"].combine_chunks()

@@ -112,7 +112,7 @@ def take_file(
     ):
         rows.keep_load_answer("", data, name)
     topics, listed, reports = before
-    namespaces = {topic.namespace for topic in rows.topics[topics:]} | {row[2] for row in rows.listed[listed:]}
+    namespaces = {*rows.topics.namespaces[topics:]} | {row[2] for row in rows.listed[listed:]}
     namespaces |= {row[1] for row in rows.bundle_reports[reports:]}
     if outcome != WAITING:
         keep_answer(rows, kind, data, name, context.request, about=context.about, named=namespaces)
@@ -173,7 +173,7 @@ def _take_members(rows: Rows, data: bytes, name: str, context: FileContext) -> s
     for member, raw in members.items():
         if kinds[member] not in _NAMELESS:
             _take(rows, kinds[member], bytes(raw), f"{name}: {member}", replace(context, request=None))
-    naming = Naming({}, [*(topic.name for topic in rows.topics), *(row[0] for row in rows.listed)])
+    naming = Naming({}, [*rows.topics.names, *(row[0] for row in rows.listed)])
     for member, raw in members.items():
         if kinds[member] in _NAMELESS:
             about = naming_of_kind(naming, kinds[member], member)

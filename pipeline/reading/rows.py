@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.errors import Problem
-from pipeline.reading.topic_columns import Column, TopicRead, rows_of_columns, table_of, topic_columns
+from pipeline.reading.topic_columns import Column, TopicsRead, rows_of_columns, table_of, topic_columns
 from pipeline.schemas import Table
 
 Row = tuple[Any, ...]
@@ -53,7 +53,7 @@ def is_note(problem: Problem) -> bool:
 class Rows:
     """The rows of some files. ``counts`` is the number of rows that the answers have by table, good or not."""
 
-    topics: list[TopicRead] = field(default_factory=list)
+    topics: TopicsRead = field(default_factory=TopicsRead)
     boundary_lists: list[Row] = field(default_factory=list)
     bundle_reports: list[Row] = field(default_factory=list)
     brokers: list[Row] = field(default_factory=list)
@@ -66,15 +66,14 @@ class Rows:
     sets: dict[tuple[str, ...], int] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def add_topics(self, topics: Sequence[TopicRead]) -> None:
+    def add_topics(self, topics: TopicsRead) -> None:
         """Add topics with their subscriptions, consumers and publishers."""
-        self.topics += topics
-        subscriptions = [facts for topic in topics for facts in topic.wire.subscriptions.values()]
+        self.topics.extend(*vars(topics).values())
         self.counts.update(
             topics=len(topics),
-            subscriptions=len(subscriptions),
-            consumers=sum(len(facts.consumers) for facts in subscriptions),
-            publishers=sum(len(topic.wire.publishers) for topic in topics),
+            subscriptions=sum(len(wire.subscriptions) for wire in topics.wires),
+            consumers=sum(len(facts.consumers) for wire in topics.wires for facts in wire.subscriptions.values()),
+            publishers=sum(len(wire.publishers) for wire in topics.wires),
         )
 
     def keep_load_answer(self, broker: str, body: bytes, source: str) -> None:

@@ -7,6 +7,7 @@ What many rows share, as the topic of consumers, is an index into its values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, starmap
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -46,18 +47,27 @@ class TopicWithPublishers(TopicWire):
     publishers: tuple[PublisherWire | None, ...] = ()  # type: ignore[assignment]
 
 
-class TopicRead(NamedTuple):
-    """What one answer says of one topic; ``kind`` is the form of the answer."""
+@dataclass
+class TopicsRead:
+    """What answers say of topics, in columns; ``kinds`` are the forms of the answers."""
 
-    name: str
-    domain: str
-    namespace: str
-    partition_index: int
-    bundle: str | None
-    broker: str | None
-    kind: str
-    file: str
-    wire: TopicWithPublishers
+    names: list[str] = field(default_factory=list)
+    domains: list[str] = field(default_factory=list)
+    namespaces: list[str] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
+    bundles: list[str | None] = field(default_factory=list)
+    brokers: list[str | None] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    wires: list[TopicWithPublishers] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def extend(self, *columns: Sequence[Any]) -> None:
+        """Add topics: a column for each of ours, in their order."""
+        for own, more in zip(vars(self).values(), columns, strict=True):
+            own.extend(more)
 
 
 class Column(NamedTuple):
@@ -69,15 +79,14 @@ class Column(NamedTuple):
 
 
 def topic_columns(
-    topics: Sequence[TopicRead], set_of: Callable[[tuple[str, ...]], int]
+    topics: TopicsRead, set_of: Callable[[tuple[str, ...]], int]
 ) -> Iterator[tuple[Table, Iterator[Column]]]:
     """The columns of each table that has a topic, made as they are taken; ``set_of`` numbers a list of consumers."""
-    turned = zip(*topics, strict=True) if topics else [()] * len(TopicRead._fields)
-    names, domains, namespaces, indices, bundles, brokers, kinds, files, wires = turned
+    names, indices, files, wires = topics.names, topics.indices, topics.files, topics.wires
     parents = [partitioned_name(name) if at >= 0 else name for name, at in zip(names, indices, strict=True)]
     about = (
         Column("topic", names, np.arange(len(names), dtype=np.int32)),
-        Column("namespace", namespaces),
+        Column("namespace", topics.namespaces),
         Column("partitioned_topic", parents),
         Column("partition_index", indices),
         Column("file", files),
@@ -86,7 +95,7 @@ def topic_columns(
         "publishers": [len(wire.publishers) if wire.producerCount is None else wire.producerCount for wire in wires],
         "consumers": [sum(len(facts.consumers) for facts in wire.subscriptions.values()) for wire in wires],
     }
-    own = {"domain": domains, "bundle": bundles, "broker": brokers, **counts, "kind": kinds}
+    own = {"domain": topics.domains, "bundle": topics.bundles, "broker": topics.brokers, **counts, "kind": topics.kinds}
     yield TOPICS, chain(about, starmap(Column, own.items()), _attributes(wires, _OF_TOPIC))
 
     pairs = [(at, name, facts) for at, wire in enumerate(wires) for name, facts in wire.subscriptions.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -20,7 +20,7 @@ from engine.admin.topics import (
 )
 from engine.errors import Problem
 from pipeline.reading.rows import BAD, Rows, quarantine_row
-from pipeline.reading.topic_columns import PublisherWire, TopicRead, TopicWithPublishers
+from pipeline.reading.topic_columns import PublisherWire, TopicsRead, TopicWithPublishers
 
 
 def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_name: bool = False) -> None:
@@ -31,7 +31,8 @@ def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_n
     good = decoded.good
     if by_name and _is_cut(decoded.problems):
         broker = ""  # half a file may be a copy under another name: it is no proof of a broker
-    read = [topic_read(rows, facts, good.places[name].bundle, broker or None) for name, facts in good.topics.items()]
+    bundles = [good.places[name].bundle for name in good.topics]
+    read = topics_read(rows, good.topics.values(), bundles, broker or None)
     _take(rows, read, decoded.problems, _rows_lost(decoded.problems, decoded.set_aside), source)
 
 
@@ -39,18 +40,18 @@ def take_named(rows: Rows, kind: AnswerKind, data: bytes, source: str) -> None:
     """Take statistics that name their topics: partitioned ones, or an object of name -> answer."""
     decode = decode_partitioned_stats if kind is AnswerKind.PARTITIONED_STATS else decode_named_stats
     decoded = decode(data, source, publishers=True)
-    read = [topic_read(rows, facts) for facts in decoded.good.values()]
+    read = topics_read(rows, decoded.good.values())
     _take(rows, read, decoded.problems, _rows_lost(decoded.problems, decoded.set_aside), source)
 
 
 def take_one(rows: Rows, data: bytes, topic: str, source: str) -> None:
     """Take statistics of one topic, whose full name is ``topic``."""
     decoded = decode_topic_stats(data, topic, source, publishers=True)
-    read = [topic_read(rows, decoded.good)] if decoded.good is not None else []
+    read = topics_read(rows, [decoded.good] if decoded.good is not None else [])
     _take(rows, read, decoded.problems, decoded.set_aside, source)
 
 
-def _take(rows: Rows, read: Sequence[TopicRead], problems: Sequence[Problem], lost: int, source: str) -> None:
+def _take(rows: Rows, read: TopicsRead, problems: Sequence[Problem], lost: int, source: str) -> None:
     rows.add_topics(read)
     rows.counts["topics"] += lost
     rows.set_aside("topics", problems, lost, source)
@@ -65,9 +66,26 @@ def _is_cut(problems: Sequence[Problem]) -> bool:
     return any(problem.line is not None for problem in problems)
 
 
-def topic_read(rows: Rows, facts: TopicFacts, bundle: str | None = None, broker: str | None = None) -> TopicRead:
-    """A topic that was decoded by itself; its bad publishers go to the quarantine of ``rows``."""
-    wire = TopicWithPublishers(
+def topics_read(
+    rows: Rows, topics: Collection[TopicFacts], bundles: Sequence[str] = (), broker: str | None = None
+) -> TopicsRead:
+    """Topics that were decoded one by one; their bad publishers go to the quarantine of ``rows``."""
+    count = len(topics)
+    return TopicsRead(
+        [facts.name for facts in topics],
+        [facts.domain for facts in topics],
+        [facts.namespace for facts in topics],
+        [facts.partition_index for facts in topics],
+        [*bundles] or [None] * count,
+        [broker] * count,
+        [facts.kind for facts in topics],
+        [facts.source for facts in topics],
+        [_wire_of(rows, facts) for facts in topics],
+    )
+
+
+def _wire_of(rows: Rows, facts: TopicFacts) -> TopicWithPublishers:
+    return TopicWithPublishers(
         msgRateIn=facts.msg_rate_in_msgs_per_sec,
         msgRateOut=facts.msg_rate_out_msgs_per_sec,
         msgThroughputIn=facts.msg_throughput_in_bytes_per_sec,
@@ -78,8 +96,6 @@ def topic_read(rows: Rows, facts: TopicFacts, bundle: str | None = None, broker:
         subscriptions={subscription.name: subscription for subscription in facts.subscriptions},
         publishers=tuple(_publishers(rows, facts)),
     )
-    about = facts.name, facts.domain, facts.namespace, facts.partition_index
-    return TopicRead(*about, bundle, broker, facts.kind, facts.source, wire)
 
 
 def _publishers(rows: Rows, facts: TopicFacts) -> Iterable[PublisherWire | None]:
@@ -108,5 +124,11 @@ def take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bo
     topics = sound_topics(data, _DOCUMENT)
     if topics is None:
         return False
-    rows.add_topics([TopicRead(*topic[:5], broker, BROKER_STATS, source, topic.wire) for topic in topics])
+    count = len(topics.names)
+    rows.add_topics(
+        TopicsRead(
+            topics.names, topics.domains, topics.namespaces, topics.partition_indices, [*topics.bundles],
+            [broker] * count, [BROKER_STATS] * count, [source] * count, topics.wires,
+        )
+    )  # fmt: skip
     return True

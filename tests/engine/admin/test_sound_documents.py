@@ -39,10 +39,9 @@ def test_recorded_documents_are_read_alike() -> None:
 def test_topics_are_listed_with_their_bundle() -> None:
     topics = sound_topics(SOUND.encode(), DOCUMENT)
     assert topics is not None
-    assert [topic[:5] for topic in topics] == [
-        (A, "persistent", "t/n", -1, RANGE),
-        (B, "non-persistent", "t/n", -1, RANGE),
-    ]
+    assert topics.names == [A, B]
+    assert topics.domains == ["persistent", "non-persistent"]
+    assert (topics.namespaces, topics.bundles, topics.partition_indices) == (["t/n"] * 2, [RANGE] * 2, [-1, -1])
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_boundaries_of_a_namespace_with_a_shell_command_are_set_aside(tmp_path: 
 def test_broker_stats_with_an_impossible_name_are_set_aside_at_any_size(document: Any, tmp_path: Path) -> None:
     document = {**document, "good/ns": {RANGE: {"persistent": {"persistent://good/ns/x": STATS}}}}
     rows = taken(tmp_path, "broker-stats.json", document)
-    assert [topic.name for topic in rows.topics] == ["persistent://good/ns/x"]
+    assert rows.topics.names == ["persistent://good/ns/x"]
     assert len(rows.quarantine) >= 1
     assert not take_sound_document(Rows(), json.dumps(document).encode(), "a", "b")
 
