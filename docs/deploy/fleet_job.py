@@ -1,8 +1,8 @@
-"""What ``spark-submit`` starts: the jobs of the installed package, with the arguments of ``python -m pipeline``."""
+"""What ``spark-submit`` starts: the installed package, with the words that ``ringside`` takes."""
 
 import sys
 
-from pipeline.__main__ import main
+from tui.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

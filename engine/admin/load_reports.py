@@ -18,7 +18,7 @@ from engine.admin.facts import (
 )
 from engine.admin.mended_reports import Mending, members_of, quoted_numbers
 from engine.admin.text import SET_ASIDE, child, malformed, plain_json, value_problem
-from engine.admin.topics import without_nulls
+from engine.admin.topic_wire import without_nulls
 from engine.balance.brokers import BrokerLoad, ResourceUsage
 from engine.balance.limits import BundleStats
 from engine.bundles.boundaries import parse_range

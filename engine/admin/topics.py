@@ -1,20 +1,19 @@
 """Decode statistics of topics: one topic, a partitioned topic, one broker's loaded topics.
 
-Each topic is decoded on its own from its raw bytes, so a bad one loses only itself.
+Where something is wrong, each topic is decoded on its own from its raw bytes, so a bad one loses only itself.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
 from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
-from engine.admin.facts import BrokerStats, Count, Counter, Decoded, Place, Rate, SubscriptionFacts, TopicFacts
+from engine.admin.facts import BrokerStats, Decoded, Place, SubscriptionFacts, TopicFacts
 from engine.admin.salvage import salvage_broker_stats, salvage_topics
 from engine.admin.text import (
     SET_ASIDE,
@@ -26,48 +25,24 @@ from engine.admin.text import (
     repeated_members,
     value_problem,
 )
-from engine.bundles.boundaries import FULL_UPPER_BOUND, parse_range
-from engine.errors import Problem, Rejection
-from engine.names import (
-    PARTITION_SUFFIX,
-    parse_topic_name,
-    partition_index,
-    refuse_namespace,
-    refuse_range,
-    refuse_subscription,
+from engine.admin.topic_wire import (
+    DOMAINS,
+    SoundTopic,
+    TopicWire,
+    decoded_wire,
+    parsed_name,
+    refuse_ends,
+    sound_topics,
+    unreadable_range,
+    without_nulls,
 )
-
-
-class TopicWire(msgspec.Struct):
-    """The members of topic statistics that are read, by Pulsar's exact names; all are optional.
-
-    ``without_nulls`` removes the nulls of older releases. msgspec refuses a number given as text, a negative rate or a
-    number beyond a double, with its place.
-    """
-
-    msgRateIn: Rate = 0.0
-    msgRateOut: Rate = 0.0
-    msgThroughputIn: Rate = 0.0
-    msgThroughputOut: Rate = 0.0
-    storageSize: Count = 0
-    backlogSize: Count = 0
-    producerCount: Count | None = None
-    publishers: tuple[msgspec.Raw, ...] = ()
-    subscriptions: dict[str, SubscriptionFacts] = {}
-    msgInCounter: Counter | None = None
-    msgOutCounter: Counter | None = None
-    backlogQuotaLimitSize: Counter = -1
-    waitingPublishers: Count = 0
-    lastPublishTimeStamp: Counter = 0
-
+from engine.errors import Problem
+from engine.names import refuse_namespace, refuse_range, refuse_subscription
 
 STATS: Final = "stats"
 PARTITIONED_STATS: Final = "partitioned-stats"
 BROKER_STATS: Final = "broker-stats"
-_TOPIC: Final = msgspec.json.Decoder(TopicWire)
-# Nearly all names have this form; the full rules for the others take ten times as long.
-_PLAIN_NAME: Final = re.compile(r"(persistent|non-persistent)://([-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+)/[^/\s]+")
-_PARTITION_LISTS: Final = ("persistent", "non-persistent")
+_DOCUMENT: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, TopicWire]]]])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,6 +142,10 @@ def decode_broker_stats_topics(
     and the whole is not JSON then: whole topics are salvaged. O(length).
     """
     data, repairs = plain_json(data, source)
+    answer = _Answer(source, BROKER_STATS, len(data) <= WHOLE_CHECK_BYTES, earlier, publishers)
+    sound = None if repairs or earlier is not None else sound_topics(data, _DOCUMENT)
+    if sound is not None:
+        return Decoded(_sound_stats(answer, sound), (), 0)
     namespaces, problems = raw_object(data, source)
     out: list[Problem] = [*repairs, *problems]
     entries: list[tuple[str, bytes | msgspec.Raw, Place, str]] = []
@@ -186,7 +165,7 @@ def decode_broker_stats_topics(
             bundle_path = child(child("$", namespace), bundle)
             lists, more = raw_object(domains, source, bundle_path)
             out += more
-            for domain in _PARTITION_LISTS:
+            for domain in DOMAINS:
                 if domain in lists:
                     path = child(bundle_path, domain)
                     topics, more = raw_object(lists[domain], source, path)
@@ -196,8 +175,18 @@ def decode_broker_stats_topics(
                     entries += [(name, raw, place, path) for name, raw in topics.items()]
                     if more and not topics:
                         entries += [(name, raw, place, path) for name, raw in salvage_topics(bytes(lists[domain]))]
-    answer = _Answer(source, BROKER_STATS, len(data) <= WHOLE_CHECK_BYTES, earlier, publishers)
     return _broker_stats(answer, entries, out, len(broken))
+
+
+def _sound_stats(answer: _Answer, topics: Iterable[SoundTopic[TopicWire]]) -> BrokerStats:
+    facts: dict[str, TopicFacts] = {}
+    places: dict[str, Place] = {}
+    for topic in topics:
+        subscriptions = [replace(sub, name=name) for name, sub in topic.wire.subscriptions.items()]
+        parsed = topic.domain, topic.namespace, topic.partition_index
+        facts[topic.name] = _facts(answer, topic.name, parsed, topic.wire, subscriptions)
+        places[topic.name] = Place(topic.namespace, topic.bundle)
+    return BrokerStats(facts, places)
 
 
 def _broker_stats(
@@ -208,7 +197,7 @@ def _broker_stats(
     faults: dict[Place, str] = {}
     for name, raw, place, path in entries:
         if place not in faults:
-            refusal = refuse_namespace(place.namespace) or refuse_range(place.bundle) or _refuse_ends(place.bundle)
+            refusal = refuse_namespace(place.namespace) or refuse_range(place.bundle) or refuse_ends(place.bundle)
             faults[place] = "" if refusal is None else refusal.message
             if refusal is not None:
                 where = child(child("$", place.namespace), place.bundle)
@@ -227,16 +216,6 @@ def _broker_stats(
             problems.append(Problem(answer.source, child(path, name), reason, "record the answer again"))
         topics[name], places[name] = facts, place
     return Decoded(BrokerStats(topics, places), tuple(problems), broken)
-
-
-def _refuse_ends(bundle: str) -> Rejection | None:
-    """Refuse a range that no bundle can have: its ends ascend and are within the hash."""
-    read = parse_range(bundle)
-    if isinstance(read, Rejection):
-        return read
-    if read.upper > FULL_UPPER_BOUND:
-        return Rejection("IllegalArgumentException", f"{bundle!r} ends above {FULL_UPPER_BOUND:#010x}", "bundle")
-    return None
 
 
 def _decode_all(
@@ -296,11 +275,11 @@ def _decode_topic(
     answer: _Answer, raw: bytes, topic: str, parent: str
 ) -> tuple[TopicFacts | None, tuple[Problem, ...]]:
     source = answer.source
-    domain, namespace, index = _parsed(topic)
+    domain, namespace, index = parsed_name(topic)
     if not namespace:
         return None, (Problem(source, _path(parent, topic), domain, SET_ASIDE),)
     try:
-        wire = _decoded(raw)
+        wire = decoded_wire(raw)
         repeated = repeated_members(raw, source, _path(parent, topic)) if answer.whole else ()
     except msgspec.ValidationError as fault:
         return None, (_locate(raw, source, _path(parent, topic), fault),)
@@ -312,12 +291,23 @@ def _decode_topic(
         where = child(_path(parent, topic), "subscriptions")
         reason = "a subscription without a name"
         repeated += tuple(Problem(source, child(where, name), reason, SET_ASIDE) for name in nameless)
-    subscriptions = tuple([replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless])
-    unreadable = _unreadable_range(subscriptions)
+    subscriptions = [replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless]
+    unreadable = unreadable_range(subscriptions)
     if unreadable is not None:
         reason = f"keyHashRanges has {unreadable!r}, which is not a range like [0, 16383]"
         return None, (Problem(source, _path(parent, topic), reason, SET_ASIDE),)
-    facts = TopicFacts(
+    return _facts(answer, topic, (domain, namespace, index), wire, subscriptions), repeated
+
+
+def _facts(
+    answer: _Answer,
+    topic: str,
+    parsed: tuple[str, str, int],
+    wire: TopicWire,
+    subscriptions: Iterable[SubscriptionFacts],
+) -> TopicFacts:
+    domain, namespace, index = parsed
+    return TopicFacts(
         name=topic,
         domain=domain,
         namespace=namespace,
@@ -329,9 +319,9 @@ def _decode_topic(
         storage_size_bytes=wire.storageSize,
         backlog_size_bytes=wire.backlogSize,
         publishers=wire.producerCount if wire.producerCount is not None else len(wire.publishers),
-        subscriptions=subscriptions,
+        subscriptions=tuple(subscriptions),
         kind=answer.kind,
-        source=source,
+        source=answer.source,
         msg_in_counter=wire.msgInCounter,
         msg_out_counter=wire.msgOutCounter,
         backlog_quota_bytes=wire.backlogQuotaLimitSize,
@@ -339,44 +329,10 @@ def _decode_topic(
         last_publish_ms=wire.lastPublishTimeStamp,
         publisher_entries=wire.publishers if answer.publishers else (),
     )
-    return facts, repeated
 
 
 def _path(parent: str, topic: str) -> str:
     return child(parent, topic) if parent else "$"
-
-
-def _parsed(topic: str) -> tuple[str, str, int]:
-    """Return domain, namespace and partition index; for an invalid name its fault, "" and -1."""
-    plain = _PLAIN_NAME.fullmatch(topic)
-    if plain is not None:
-        return plain[1], plain[2], partition_index(topic) if PARTITION_SUFFIX in topic else -1
-    name = parse_topic_name(topic)
-    if isinstance(name, Rejection):
-        return name.message, "", -1
-    return name.domain, name.namespace, name.partition_index
-
-
-def _decoded(raw: bytes) -> TopicWire:
-    try:
-        return _TOPIC.decode(raw)
-    except msgspec.ValidationError as fault:
-        if "got `null`" not in str(fault):
-            raise
-    return _TOPIC.decode(msgspec.json.encode(without_nulls(msgspec.json.decode(raw))))
-
-
-def without_nulls(value: object) -> object:
-    """Return the value without null members and items, which older releases write where newer ones write nothing.
-
-    >>> without_nulls({"type": None, "consumers": [None, {"address": None}]})
-    {'consumers': [{}]}
-    """
-    if isinstance(value, dict):
-        return {name: without_nulls(member) for name, member in value.items() if member is not None}
-    if isinstance(value, list):
-        return [without_nulls(item) for item in value if item is not None]
-    return value
 
 
 def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) -> Problem:
@@ -397,12 +353,3 @@ def _locate(raw: bytes, source: str, path: str, fault: msgspec.ValidationError) 
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
         return malformed(raw, source, worse, path)
     return value_problem(source, path, fault)
-
-
-def _unreadable_range(subscriptions: tuple[SubscriptionFacts, ...]) -> str | None:
-    for subscription in subscriptions:
-        if subscription.type == "Key_Shared":
-            for consumer in subscription.consumers:
-                if consumer.unreadable_range is not None:
-                    return consumer.unreadable_range
-    return None

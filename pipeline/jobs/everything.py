@@ -15,7 +15,7 @@ from engine.text import shell_line
 from pipeline.history import keep_run
 from pipeline.jobs import importing, job_called
 from pipeline.jobs.balance import has_loads
-from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, SETTINGS_OF, TAKE_RELEASE, check_names
+from pipeline.jobs.options import IN_RUN, KEEP_HISTORY, check_names, known_to
 from pipeline.jobs.result import JobOptions, JobResult
 from pipeline.progress import Watch
 from pipeline.reading.consumer_lists import has_key_shared
@@ -45,8 +45,7 @@ def settings_by_job(settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
         if dot and job in by_job:
             by_job[job][own] = value
             continue
-        takers = TAKE_RELEASE if name == "pulsar" else [known for known, names in SETTINGS_OF.items() if name in names]
-        for taker in takers:
+        for taker in (known for known in IN_RUN if name in known_to(known)):
             by_job[taker][name] = value
     return by_job
 

@@ -92,7 +92,9 @@ _ORDERED: Final = {CONSUMER_SETS: _each_list_once, LISTED: _by_name}
 def _write_by_topic(tables: Mapping[str, Any], parts: Parts, account: TableAccount) -> None:
     there = {name: rows for name, rows in tables.items() if rows is not None}
     names = _Names.of(there)
-    best = _Best.of(there[TOPICS.name], names.codes[TOPICS.name]) if TOPICS.name in there else None
+    best = None
+    if TOPICS.name in there:
+        best = _Best.of(there[TOPICS.name], names.codes[TOPICS.name], len(names.space))
     for table in BY_TOPIC:
         if table.name not in there:
             continue
@@ -151,58 +153,46 @@ class _Names:
 
 @dataclass(frozen=True)
 class _Best:
-    """The best answer about each topic, by its code; ``bundles`` and ``brokers`` are the last that any answer names."""
+    """By the code of a topic, the file of its best answer, and the last bundle and broker that any answer names; null
+    where no answer names one."""
 
-    answers: NDArray[np.int64]
-    files: Any
-    bundles: Any
-    brokers: Any
+    file: Any
+    bundle: Any
+    broker: Any
 
     @classmethod
-    def of(cls, topics: Any, codes: NDArray[np.int64]) -> _Best | None:
+    def of(cls, topics: Any, codes: NDArray[np.int64], count: int) -> _Best | None:
         """None where every topic has one answer. O(n log n)."""
-        answers = np.bincount(codes)
-        if answers.max(initial=0) < 2:
+        if np.bincount(codes).max(initial=0) < 2:
             return None
-        order = np.lexsort((topics[RANK].to_numpy(), codes))
-        best = np.where(answers > 0, order[np.cumsum(answers) - 1], -1)
-        known = [_last_known(topics[name], codes, order, len(answers)) for name in ("bundle", "broker")]
-        columns = zip(("file", "bundle", "broker"), (best, *known), strict=True)
-        return cls(answers, *(plain(topics[name]).take(pa.array(rows, mask=rows < 0)) for name, rows in columns))
+        names = ("file", "bundle", "broker")
+        answers = pa.table({"code": codes, **{name: plain(topics[name]) for name in names}})
+        ordered = answers.take(pa.array(np.lexsort((topics[RANK].to_numpy(), codes))))
+        last = ordered.group_by("code", use_threads=False).aggregate([(name, "last") for name in names])
+        at = np.full(count, -1, dtype=np.int64)
+        at[last["code"].to_numpy()] = np.arange(last.num_rows)
+        return cls(*(last[f"{name}_last"].take(pa.array(at, mask=at < 0)) for name in names))
 
     def kept(self, rows: Any, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(n,) whether each row belongs to the answer that counts."""
-        kept = np.ones(len(codes), dtype=bool)
-        known = codes < len(self.answers)
-        several = np.flatnonzero(known)[self.answers[codes[known]] > 1]
-        files = plain(rows["file"].take(pa.array(several)))
-        same = pc.equal(self.files.take(pa.array(codes[several])), files)
-        kept[several] = same.to_numpy()
+        """(n,) whether each row belongs to the answer that counts; those without any do."""
+        same = pc.equal(self.file.take(pa.array(codes)), plain(rows["file"]))
+        kept: NDArray[np.bool_] = pc.fill_null(same, fill_value=True).to_numpy()
         return kept
 
     def filled(self, topics: Any, codes: NDArray[np.int64]) -> Any:
         """Topics with bundle and broker from another answer where their own lacks them."""
-        for name, known in (("bundle", self.bundles), ("broker", self.brokers)):
+        for name, known in (("bundle", self.bundle), ("broker", self.broker)):
             column = pc.coalesce(plain(topics[name]), known.take(pa.array(codes)))
             topics = topics.set_column(topics.schema.get_field_index(name), name, column)
         return topics
 
     def replaced(self, losers: Any, codes: NDArray[np.int64]) -> list[Row]:
         """Rows of the quarantine about answers that do not count."""
-        better = self.files.take(pa.array(codes)).to_pylist()
+        better = self.file.take(pa.array(codes)).to_pylist()
         rows = zip(losers["topic"].to_pylist(), losers["file"].to_pylist(), better, strict=True)
         return [
             _superseded(file, f'$["{topic}"]', f"a better or later answer is in {best}") for topic, file, best in rows
         ]
-
-
-def _last_known(column: Any, codes: NDArray[np.int64], order: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """(count,) the best row of each topic that has a value in this column, -1 for none."""
-    full = np.asarray(pc.is_valid(column), dtype=bool)[order]
-    last = np.full(count, -1, dtype=np.int64)
-    # Of several assignments to one element the last one counts.
-    last[codes[order[full]]] = order[full]
-    return last
 
 
 def left_out_rows(accounts: list[TableAccount]) -> list[Row]:

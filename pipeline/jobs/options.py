@@ -38,7 +38,6 @@ SETTINGS_OF: Final[Mapping[str, Collection[str]]] = {
     "balance": LOAD_SETTING_DEFAULTS,
 }
 """Job -> the broker settings that it takes, by their exact names."""
-TAKE_RELEASE: Final = ("assign", "keys", "lint", "balance")
 IN_RUN: Final = ("import", "assign", "keys", "bundles", "lint", "balance", "report")
 """The jobs of ``run``, in their order."""
 LOAD_MANAGERS: Final[tuple[LoadManager, ...]] = ("modular", "simple", "extensible")

@@ -271,7 +271,7 @@ def _adopt(draft: Draft, result: Path, *documents: str) -> None:
     """Make the tables and documents of another job part of this result."""
     for table in EVERY_TABLE:
         if (result / table.name).is_dir():
-            shutil.copytree(result / table.name, str(draft.table(table)), dirs_exist_ok=True)
+            carry(table, result, draft.table(table))
     for name in documents:
         shutil.copyfile(result / name, str(draft.folder / name))
 

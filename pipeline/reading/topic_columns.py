@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from engine.admin.facts import ConsumerFacts, Count, Rate
-from engine.admin.topics import TopicWire
+from engine.admin.topic_wire import TopicWire
 from engine.names import partitioned_name
 from pipeline.schemas import CONSUMERS, PUBLISHERS, SUBSCRIPTIONS, TOPICS, Table
 

@@ -6,37 +6,26 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from engine.admin.facts import SubscriptionFacts, TopicFacts
+from engine.admin.facts import TopicFacts
 from engine.admin.kinds import AnswerKind
-from engine.admin.text import WHOLE_CHECK_BYTES, child, malformed, value_problem
+from engine.admin.text import child, malformed, value_problem
+from engine.admin.topic_wire import sound_topics, without_nulls
 from engine.admin.topics import (
     BROKER_STATS,
     decode_broker_stats_topics,
     decode_named_stats,
     decode_partitioned_stats,
     decode_topic_stats,
-    without_nulls,
 )
-from engine.errors import Problem, Rejection
-from engine.names import (
-    PARTITION_SUFFIX,
-    parse_topic_name,
-    partition_index,
-    refuse_namespace,
-    refuse_range,
-    refuse_subscription,
-)
+from engine.errors import Problem
 from pipeline.reading.rows import BAD, Rows, quarantine_row
 from pipeline.reading.topic_columns import PublisherWire, TopicRead, TopicWithPublishers
 
 
 def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_name: bool = False) -> None:
     """Take ``broker-stats/topics`` of one broker, which is the file's own name if ``by_name``. O(length)."""
-    if len(data) > WHOLE_CHECK_BYTES and take_sound_document(rows, data, source, broker):
+    if take_sound_document(rows, data, source, broker):
         return
     decoded = decode_broker_stats_topics(data, source, publishers=True)
     good = decoded.good
@@ -112,57 +101,12 @@ def _publisher(raw: msgspec.Raw, path: str, source: str) -> PublisherWire | Prob
 
 
 _DOCUMENT: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, TopicWithPublishers]]]])
-_DOMAINS: Final = ("persistent", "non-persistent")
-_PLAIN_NAME: Final = "^(non-)?persistent://[0-9A-Za-z_-]+/[0-9A-Za-z_-]+/[0-9A-Za-z_-]+$"
 
 
 def take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bool:
-    """Take the whole document at once; return False, with nothing taken, if any part needs the careful reader.
-
-    Each name must appear once: one that appears twice, anywhere, could be a duplicate member. O(length).
-    """
-    try:
-        document = _DOCUMENT.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    """Take the whole document at once; return False, with nothing taken, if any part needs the careful reader."""
+    topics = sound_topics(data, _DOCUMENT)
+    if topics is None:
         return False
-    if any(map(refuse_namespace, document)) or any(
-        refuse_range(bundle) for bundles in document.values() for bundle in bundles
-    ):
-        return False
-    read = [
-        TopicRead(
-            name, domain, namespace, partition_index(name) if PARTITION_SUFFIX in name else -1, bundle, broker,
-            BROKER_STATS, source, wire,
-        )
-        for namespace, bundles in document.items()
-        for bundle, domains in bundles.items()
-        for domain in _DOMAINS
-        for name, wire in domains.get(domain, {}).items()
-    ]  # fmt: skip
-    names = {topic.name for topic in read}
-    if data.count(b"persistent://") != len(read) or len(names) != len(read) or not _all_names_good(names):
-        return False
-    if any(not topic.name.startswith(f"{topic.domain}://{topic.namespace}/") for topic in read):
-        return False
-    subscriptions = [pair for topic in read for pair in topic.wire.subscriptions.items()]
-    if any(map(refuse_subscription, {name for name, _ in subscriptions})):
-        return False
-    if any(_unreadable(facts) for _, facts in subscriptions):
-        return False
-    rows.add_topics(read)
+    rows.add_topics([TopicRead(*topic[:5], broker, BROKER_STATS, source, topic.wire) for topic in topics])
     return True
-
-
-def _all_names_good(names: Iterable[str]) -> bool:
-    column = pa.array(names, pa.string())
-    odd = np.flatnonzero(~np.asarray(pc.match_substring_regex(column, _PLAIN_NAME), dtype=bool)).tolist()
-    return all(_is_full_name(column[at].as_py()) for at in odd)
-
-
-def _is_full_name(name: str) -> bool:
-    domain, _, rest = name.partition("://")
-    return domain in _DOMAINS and rest.count("/") == 2 and not isinstance(parse_topic_name(name), Rejection)
-
-
-def _unreadable(facts: SubscriptionFacts) -> bool:
-    return facts.type == "Key_Shared" and any(consumer.unreadable_range is not None for consumer in facts.consumers)

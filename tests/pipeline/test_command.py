@@ -1,4 +1,4 @@
-"""``python -m pipeline``: wrong options are refused before Spark starts; a job's summary is what stdout has."""
+"""Jobs from a command line: what cannot be carried out is refused before Spark starts; stdout has the summary."""
 
 from __future__ import annotations
 
@@ -9,31 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.__main__ import main
 from pipeline.jobs import MODULES, job_called
 from pipeline.jobs.result import JobOptions, JobResult
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        [],
-        ["colour", "a", "b"],
-        ["import", "a"],
-        ["import", "a", "b", "--set", "x"],
-    ],
-)
-def test_a_mistyped_line_is_refused_with_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(words)
-    assert caught.value.code == 2
-    assert "usage:" in capsys.readouterr().err
+from tui.cli.main import main
 
 
 @pytest.mark.parametrize(
     "words",
     [
         ["import", "a", "b", "--fail-on", "info"],
+        ["import", "a", "b", "--set", "colour=red"],
         ["lint", "a", "b", "--fail-on", "x"],
         ["run", "a", "ftp://b/out"],
         ["watch", "a", "s3a://b/out"],
@@ -42,34 +27,19 @@ def test_a_mistyped_line_is_refused_with_exit_code_2(words: list[str], capsys: p
 def test_what_cannot_be_carried_out_is_refused_before_spark_starts(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.running.open_session", pytest.fail)
-    assert main(words) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_an_unknown_option_or_a_full_disk_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["import", "a", "b", "--set", "colour=red"]) == 2
+    monkeypatch.setattr("pipeline.session.open_session", pytest.fail)
+    assert main(["fleet", *words]) == 2
     printed = capsys.readouterr()
-    assert printed.out == "" and "import knows no option 'colour'" in printed.err
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
 
-    def full(*_: object, **__: object) -> None:
+
+def test_a_full_disk_is_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pipeline.__main__.run_alone", full)
-    assert main(["import", "a", "b"]) == 1
+    monkeypatch.setattr("tui.cli.fleet.command._done", full)
+    assert main(["fleet", "import", "a", "b"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
-
-
-@pytest.mark.parametrize(("words", "code"), [([], 0), (["--fail-on", "info"], 1)])
-def test_a_finding_is_a_failure_from_the_severity_asked_for(
-    words: list[str], code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = JobResult("lint", {"job": "lint", "severities": {"warning": 1}})
-    monkeypatch.setattr("pipeline.__main__.run_alone", lambda *_, **__: result)
-    assert main(["lint", "a", "b", *words]) == code
-    assert json.loads(capsys.readouterr().out) == result.summary
 
 
 def test_every_job_has_a_module_with_a_run() -> None:
@@ -99,8 +69,9 @@ def test_a_job_runs_from_the_command_line_and_prints_its_summary(tmp_path: Path)
     topic = {"msgRateIn": 1.0, "publishers": [], "subscriptions": {}}
     stats = {"t/n": {"0x00000000_0xffffffff": {"persistent": {"persistent://t/n/x": topic}}}}
     (source / "broker-stats.json").write_text(json.dumps(stats))
-    command = [sys.executable, "-m", "pipeline", "import", str(source), str(tmp_path / "out"), "--master", "local[1]"]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    ringside = [sys.executable, "-c", "import sys; from tui.cli.main import main; sys.exit(main())"]
+    words = ["fleet", "import", str(source), str(tmp_path / "out"), "--master", "local[1]", "--json"]
+    ran = subprocess.run([*ringside, *words], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == json.loads((tmp_path / "out" / "import.json").read_text())
     assert "import: 1 files found" in ran.stderr

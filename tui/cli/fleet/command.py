@@ -264,10 +264,26 @@ def _asked_limit(job: str, changes: Mapping[str, Any]) -> dict[str, str]:
 
 def _done(job: str, source: str, target: str, master: str | None, settings: Mapping[str, str]) -> JobResult:
     """Run one job in a session of its own. Spark and Arrow are imported only here."""
-    from pipeline.running import run_alone
+    from pipeline.jobs import LOCAL, job_called
+    from pipeline.jobs.options import SPARK, check_options
+    from pipeline.jobs.result import JobOptions
+    from pipeline.progress import watching_tasks
+    from pipeline.session import open_session
+    from pipeline.storage import check_place, is_small, place_for
 
+    check_options(job, settings)
+    for text in (source, target):
+        check_place(text, local=job in LOCAL)
+    own = {name: value for name, value in settings.items() if not name.startswith(SPARK)}
+    of_spark = {name: value for name, value in settings.items() if name.startswith(SPARK)}
+    # The files that a watch will read may not exist yet.
+    small = job not in LOCAL and is_small(source)
     with _progress(job) as (narrate, show):
-        return run_alone(job, source, target, settings, master=master, say=narrate, show=show)
+        narrate("starting Spark …")
+        with open_session(master, of_spark, small=small) as spark:
+            places = place_for(spark, source), place_for(spark, target)
+            with watching_tasks(spark, show) as watch:
+                return job_called(job)(spark, *places, JobOptions(own, narrate, watch=watch))
 
 
 @contextmanager
