@@ -76,10 +76,6 @@ class UnitRules:
             return Policy.FLAG_ON
         return None if self.flag.any() else Policy.FLAG_OFF
 
-    def take(self, units: Places) -> UnitRules:
-        """The rules of some units."""
-        return UnitRules(self.releases, self.release[units], self.flag[units])
-
 
 def unit_rules(rules: Sequence[tuple[ReleaseBehaviour, bool]]) -> UnitRules:
     """The release of so many units, and whether consistent hashing is in force for each."""

@@ -39,7 +39,7 @@ from pipeline.writing import Draft
 
 @dataclass
 class Units:
-    """What is known about all units together. ``unknown``: lists and consumers to remove that were not met so far."""
+    """What is known about all units together."""
 
     rules: Mapping[str, RulesInForce]
     """By group of brokers."""
@@ -48,8 +48,11 @@ class Units:
     with_priority_levels: int = 0
     in_no_brokers_order: int = 0
     unknown_lists: set[tuple[str, str]] = field(default_factory=set)
+    """Keys of ``Changes.lists`` that no unit had so far."""
     unknown_names: set[str] = field(default_factory=set)
+    """Consumers to remove that no unit had so far."""
     lost_sets: set[int] = field(default_factory=set)
+    """Consumer sets that units refer to and the import lacks."""
 
 
 def prepare_units(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import click
 import pytest
 
-from engine.errors import InputError
+from engine.errors import InputError, RingsideError
 from engine.views.fleet.conditions import conditions_of
 from pipeline.jobs.options import check_options
 from tui.cli.fleet.command import fleet_command
@@ -76,14 +78,29 @@ def test_spark_application() -> None:
     assert (document["apiVersion"], document["kind"]) == ("sparkoperator.k8s.io/v1beta2", "SparkApplication")
     spec = document["spec"]
     assert (spec["type"], spec["mode"]) == ("Python", "cluster")
-    assert (DEPLOY / Path(spec["mainApplicationFile"]).name).is_file()
     for role in ("driver", "executor"):
         assert spec[role]["securityContext"]["runAsNonRoot"] is True
         assert spec[role]["securityContext"]["runAsUser"] > 0
         _check_confined(spec[role]["securityContext"])
         _check_mounts(spec[role], spec["volumes"])
-    parsed = _check_fleet_command(spec["arguments"])
-    assert (parsed["source"], parsed["target"], parsed["master"]) == ("/dumps", "/results/latest", None)
+    _check_fleet_command(spec["arguments"])
+
+
+def test_the_script_for_spark_submit_begins_the_job_of_the_spark_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[object, ...]] = []
+
+    def begin(*job: object) -> None:
+        begun.append(job)
+        raise RingsideError("without Spark")
+
+    monkeypatch.setattr("tui.cli.fleet.command._done", begin)
+    spec = _read("sparkapplication.yaml")["spec"]
+    script = DEPLOY / Path(spec["mainApplicationFile"]).name
+    monkeypatch.setattr(sys, "argv", [script.name, *spec["arguments"]])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path(str(script), run_name="__main__")
+    assert left.value.code == 1
+    assert begun == [("run", "/dumps", "/results/latest", None, {})]
 
 
 def test_container_file() -> None:

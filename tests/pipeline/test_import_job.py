@@ -236,7 +236,7 @@ def test_a_task_that_cannot_write_is_one_sentence(
 
 @pytest.mark.parametrize("padding", [0, 17_000_000], ids=["small", "large"])
 def test_a_number_that_no_column_holds_costs_only_its_row(spark: SparkSession, tmp_path: Path, padding: int) -> None:
-    """JSON has numbers of any size; large documents take another way to the same place."""
+    """JSON has numbers of any size."""
     answer = broker_stats("one", "two", "three")
     inside = answer["t/n"]["0x00000000_0xffffffff"]["persistent"]
     inside["persistent://t/n/two"] = TOPIC | {"storageSize": 10**30}

@@ -185,7 +185,8 @@ def test_a_misspelt_option_is_refused_before_anything_is_started(run: Run, tmp_p
 
 
 def test_an_option_without_a_value_is_a_mistyped_line(run: Run) -> None:
-    assert run("fleet", "keys", "in", "out", "--set", "top").code == 2
+    ran = run("fleet", "keys", "in", "out", "--set", "top")
+    assert ran.code == 2 and "not 'top'" in ran.err
     assert run("fleet", "keys", "in").code == 2
     assert run("fleet", "nothing", "in", "out").code == 2
 
