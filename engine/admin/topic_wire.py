@@ -25,7 +25,7 @@ from engine.names import (
 # Nearly all names have this form; the full rules for the others take ten times as long.
 _PLAIN_NAME: Final = re.compile(r"(persistent|non-persistent)://([-=:.A-Za-z0-9_]+/[-=:.A-Za-z0-9_]+)/[^/\s]+")
 _SLASHES: Final = 4
-"""Those of the name of a topic."""
+"""Slashes in the full name of a topic."""
 DOMAINS: Final = ("persistent", "non-persistent")
 
 
@@ -58,7 +58,7 @@ _Wire = TypeVar("_Wire", bound=TopicWire)
 
 @dataclass
 class SoundTopics(Generic[_Wire]):
-    """The topics of a document in which nothing is wrong, in columns; ``bundles`` are those they are listed under."""
+    """The topics of a document in which nothing is wrong, in columns; ``bundles``: the range each is listed under."""
 
     names: list[str] = field(default_factory=list)
     domains: list[str] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """Decode statistics of topics: one topic, a partitioned topic, one broker's loaded topics.
 
-Where something is wrong, each topic is decoded on its own from its raw bytes, so a bad one loses only itself.
+``broker-stats`` in which nothing is wrong is decoded at once. Else each topic is decoded on its own from its raw
+bytes, so a bad one loses only itself.
 """
 
 from __future__ import annotations
@@ -134,16 +135,18 @@ def _decode_named(answer: _Answer, data: bytes | msgspec.Raw, path: str) -> Deco
 
 
 def decode_broker_stats_topics(
-    data: bytes, source: str = "", earlier: EarlierParts | None = None, *, publishers: bool = False
-) -> Decoded[BrokerStats]:
+    data: bytes, source: str = "", earlier: EarlierParts | None = None, *, publishers: bool = False,
+    at_once: bool = True,
+) -> Decoded[BrokerStats]:  # fmt: skip
     """Decode ``GET /admin/v2/broker-stats/topics``: namespace -> bundle -> domain -> topic.
 
     Its rates are cut to three decimals. A topic whose statistics failed while being written leaves objects unclosed,
-    and the whole is not JSON then: whole topics are salvaged. O(length).
+    and the whole is not JSON then: whole topics are salvaged. ``at_once`` False: ``sound_topics`` was tried before.
+    O(length).
     """
     data, repairs = plain_json(data, source)
     answer = _Answer(source, BROKER_STATS, len(data) <= WHOLE_CHECK_BYTES, earlier, publishers)
-    sound = None if repairs or earlier is not None else sound_topics(data, _DOCUMENT)
+    sound = sound_topics(data, _DOCUMENT) if at_once and earlier is None and not repairs else None
     if sound is not None:
         return Decoded(_sound_stats(answer, sound), (), 0)
     namespaces, problems = raw_object(data, source)

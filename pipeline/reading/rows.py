@@ -143,4 +143,4 @@ class Rows:
 
 def namespaces_of(topics: Any) -> Any:
     """``engine.names.namespace_of`` of an Arrow column. O(bytes)."""
-    return pc.replace_substring_regex(topics, "^[^:]*://([^/]*/[^/]*).*$", r"\1")
+    return pc.replace_substring_regex(topics, "(?s)^[^:]*://([^/]*/[^/]*).*$", r"\1")

@@ -1,4 +1,4 @@
-"""Take statistics of topics: a large, sound document as a whole, any other topic by topic."""
+"""Take statistics of topics: a sound ``broker-stats`` document as a whole, any other topic by topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_n
     """Take ``broker-stats/topics`` of one broker, which is the file's own name if ``by_name``. O(length)."""
     if take_sound_document(rows, data, source, broker):
         return
-    decoded = decode_broker_stats_topics(data, source, publishers=True)
+    decoded = decode_broker_stats_topics(data, source, publishers=True, at_once=False)
     good = decoded.good
     if by_name and _is_cut(decoded.problems):
         broker = ""  # half a file may be a copy under another name: it is no proof of a broker
@@ -67,7 +67,7 @@ def _is_cut(problems: Sequence[Problem]) -> bool:
 
 
 def topics_read(
-    rows: Rows, topics: Collection[TopicFacts], bundles: Sequence[str] = (), broker: str | None = None
+    rows: Rows, topics: Collection[TopicFacts], bundles: Sequence[str | None] = (), broker: str | None = None
 ) -> TopicsRead:
     """Topics that were decoded one by one; their bad publishers go to the quarantine of ``rows``."""
     count = len(topics)
@@ -128,7 +128,7 @@ def take_sound_document(rows: Rows, data: bytes, source: str, broker: str) -> bo
     rows.add_topics(
         TopicsRead(
             topics.names, topics.domains, topics.namespaces, topics.partition_indices, [*topics.bundles],
-            [broker] * count, [BROKER_STATS] * count, [source] * count, topics.wires,
+            [broker or None] * count, [BROKER_STATS] * count, [source] * count, topics.wires,
         )
     )  # fmt: skip
     return True

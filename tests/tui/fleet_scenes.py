@@ -26,7 +26,7 @@ from engine.views.fleet.summary import (
 )
 from pipeline import schemas
 from pipeline.reading.rows import Rows
-from pipeline.reading.topics import topic_read
+from pipeline.reading.topics import topics_read
 from pipeline.schemas import Table
 
 NAMESPACE = "shop/orders"
@@ -108,9 +108,8 @@ SUMMARY = FleetSummary(
 def imported(snapshot: Snapshot, folder: Path) -> Path:
     """The tables that an import makes of answers, by the import's own rows."""
     rows = Rows()
-    rows.add_topics(
-        [topic_read(rows, facts, snapshot.bundle_of_topic.get(name)) for name, facts in snapshot.topics.items()]
-    )
+    bundles = [snapshot.bundle_of_topic.get(name) for name in snapshot.topics]
+    rows.add_topics(topics_read(rows, snapshot.topics.values(), bundles))
     for table in (schemas.TOPICS, schemas.SUBSCRIPTIONS, schemas.CONSUMERS):
         write(folder, table, [tuple(row.values()) for row in rows.topic_tables()[table].to_pylist()])
     write(folder, schemas.CONSUMER_SETS, [(number, list(names)) for names, number in rows.sets.items()])
