@@ -1,4 +1,4 @@
-"""A Spark session that leaves nothing behind: the active one, or a new one that ends with its ``with``.
+"""A Spark session that leaves nothing behind: the one of this process, or a new one that ends with its ``with``.
 
 Spark is imported only when a session is opened, since that takes long and Spark may not be installed.
 """
@@ -64,7 +64,7 @@ def open_session(
     cores: int | None = None,
     small: bool = False,
 ) -> Iterator[SparkSession]:
-    """Open the active session, or a new one whose JVM and files are gone at the end of the ``with``.
+    """Open the session of this process, or a new one whose JVM and files are gone at the end of the ``with``.
 
     ``master`` None means this machine with all its cores (or ``cores`` of them), or the master given to
     ``spark-submit``; ``sc://HOST`` is a Connect server. ``small``: the input is small (``pipeline.storage.is_small``).
@@ -73,18 +73,24 @@ def open_session(
     start.
     """
     need_pyspark()
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    active = SparkSession.getActiveSession()
+    active = _session_of_this_process()
     if active is not None:
         yield active
         return
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    # A JVM whose context was stopped belongs to who started it, and has room for another context.
+    own_jvm = SparkContext._gateway is None
     signals: list[int] = []
 
     def leave(number: int, _: object) -> None:
         signals.append(number)
         # For no other exception Py4J closes the connection on which a call was interrupted.
         raise KeyboardInterrupt
+
+    def kill(*_: object) -> None:
+        if own_jvm:
+            _kill_java()
 
     with _silent_py4j(), temporary_folder() as folder:
         spark = None
@@ -97,14 +103,27 @@ def open_session(
         except BaseException:
             if signals or spark is None:
                 # A JVM with busy tasks would answer only after them; everything it leaves is removed here.
-                _kill_java()
+                kill()
             if not signals:
                 raise
             # Unwinding an interrupted call often raises another exception.
             raise KeyboardInterrupt if signals[0] == signal.SIGINT else SystemExit(128 + signals[0]) from None
         finally:
-            with handling_signals(_kill_java):
-                _stop(spark)
+            with handling_signals(kill):
+                _stop(spark, own_jvm=own_jvm)
+
+
+def _session_of_this_process() -> SparkSession | None:
+    """The active session, or one of the only context that a process can have: other threads see no active session."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    active = SparkSession.getActiveSession()
+    if active is None:
+        from pyspark import SparkContext  # noqa: PLC0415
+
+        if SparkContext._active_spark_context is not None:
+            return SparkSession.builder.getOrCreate()
+    return active
 
 
 def _started(
@@ -130,9 +149,11 @@ def _started(
             master = master or f"local[{cores or '*'}]"
             conf = SparkConf(loadDefaults=False).setMaster(master)
             conf.setAll([*(session_settings(master, folder, small=small) | dict(settings)).items()])
-            home = _home_without_archive(folder) if own_python and _is_local(master) else nullcontext()
-            with home, log.open("wb") as stream:
-                gateway = launch_gateway(conf, {"stderr": stream})  # type: ignore[no-untyped-call]
+            gateway = SparkContext._gateway
+            if gateway is None:
+                home = _home_without_archive(folder) if own_python and _is_local(master) else nullcontext()
+                with home, log.open("wb") as stream:
+                    gateway = launch_gateway(conf, {"stderr": stream})  # type: ignore[no-untyped-call]
             SparkContext(conf=conf, gateway=gateway)
         spark: SparkSession = builder.getOrCreate()
     except PySparkRuntimeError as fault:
@@ -241,11 +262,11 @@ def zip_packages(folder: Path) -> Path:
     return target
 
 
-def _stop(spark: SparkSession | None) -> None:
+def _stop(spark: SparkSession | None, *, own_jvm: bool) -> None:
     """Stop the session, and wait for the JVM that was started for it."""
     from pyspark import SparkContext  # noqa: PLC0415
 
-    gateway: Any = SparkContext._gateway
+    gateway: Any = SparkContext._gateway if own_jvm else None
     process = getattr(gateway, "proc", None)
     if spark is not None and (process is None or process.poll() is None):
         with suppress(Exception), warnings.catch_warnings(action="ignore"):

@@ -50,7 +50,7 @@ from pipeline.schemas import (
 )
 from pipeline.stamps import Stamp
 from pipeline.storage import Place
-from pipeline.tables import counts_of, rows_of
+from pipeline.tables import check_folder, counts_of, rows_of
 from pipeline.writing import Draft, alone, current_run, replacing, write_json
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
 
     Files must appear whole and under a new name: write them elsewhere on the same disk, then rename them into the
     folder. A file that is written again under its old name is reported and not imported again. Raises ``InputError``
-    for a missing folder or a result inside it, ``RingsideError`` when the checkpoint under ``target`` belongs to other
-    tables.
+    for a missing folder, a result inside it or tables of another release, ``RingsideError`` when the checkpoint under
+    ``target`` belongs to other tables.
     """
     check_options(JOB, options.settings)
     if not source.is_dir():
@@ -100,6 +100,7 @@ def run(spark: SparkSession, source: Path, target: Path, options: JobOptions) ->
     with alone(own / ".lock", target):
         this = _Watch(spark, source.resolve(), target, options)
         this.check_checkpoint()
+        this.check_tables()
         for leftover in own.glob("batch-*"):
             shutil.rmtree(leftover)
         _take_in(this, own / "checkpoint")
@@ -156,6 +157,18 @@ class _Watch:
         if state.batch >= 0 and state.query != self._query():
             reason = f"the checkpoint in {self.target / OWN} is not the one its tables were made with"
             raise RingsideError(f"{reason}; watch into a new folder, or every file would count again")
+
+    def check_tables(self) -> None:
+        """Raise ``InputError`` when new dumps cannot be merged into the tables that are there."""
+        current = current_run(self.target, JOB)
+        if current is None:
+            return
+        try:
+            for table in (*ABOUT, *HISTORIES):
+                check_folder(table, current / table.name)
+        except InputError as fault:
+            reason = f"this release cannot continue the tables in {self.target}: {fault}"
+            raise InputError(f"{reason}; watch into a new folder") from fault
 
     def _query(self) -> str | None:
         path = self.target / OWN / "checkpoint" / "metadata"

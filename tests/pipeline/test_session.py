@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -105,6 +106,34 @@ def test_the_active_session_is_used_and_goes_on(spark: SparkSession) -> None:
     with open_session() as same:
         assert same is spark
     assert spark.range(2).count() == 2
+
+
+def test_the_session_of_another_thread_is_used_and_goes_on(spark: SparkSession) -> None:
+    def opened() -> bool:
+        assert SparkSession.getActiveSession() is None
+        with open_session() as same:
+            return same.sparkContext is spark.sparkContext
+
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(opened).result()
+    assert spark.range(2).count() == 2
+
+
+@pytest.mark.xdist_group("java")
+def test_a_jvm_that_others_started_is_used_and_goes_on() -> None:
+    """Its context was stopped; two JVMs in one process would be taken for each other."""
+    code = """
+from pyspark import SparkContext
+from pipeline.session import open_session
+
+SparkContext("local[1]", "theirs").stop()
+gateway = SparkContext._gateway
+with open_session(cores=1) as spark:
+    print(spark.range(2).count(), spark.sparkContext.appName, SparkContext._gateway is gateway)
+print(SparkContext("local[1]", "again").appName, SparkContext._gateway is gateway)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.split() == ["2", "ringside", "True", "again", "True"], ran.stderr
 
 
 def test_who_started_it_with_nohup_is_obeyed() -> None:

@@ -111,6 +111,15 @@ def test_dumps_become_tables_with_a_history_and_crashes_count_nothing_twice(
     with alone(out / watching.OWN / ".lock", out), pytest.raises(RingsideError, match="another run is writing"):
         watch(spark, source, out)
 
+    # Before the column ``consumers`` existed.
+    part = next((out / "topics").glob("*.parquet"))
+    pq.write_table(pq.read_table(part).drop_columns(["consumers"]), part)
+    arrive(source, "2026-11-24T08-00-00Z/b1-broker-stats-topics.json", stats(["e"], 1.0, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(watching._Watch, "take", pytest.fail)
+        with pytest.raises(InputError, match=r"not a table topics: .*; watch into a new folder"):
+            watch(spark, source, out)
+
     shutil.rmtree(out / watching.OWN)
     with pytest.raises(RingsideError, match="not the one its tables were made with"):
         watch(spark, source, out)
