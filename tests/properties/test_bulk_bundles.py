@@ -19,8 +19,8 @@ from engine.bundles.algorithms import (
     specified_positions_divide,
     topic_count_equally_divide,
 )
-from engine.bundles.boundaries import BundleRange, NamespaceBundles, default_boundaries
-from engine.bundles.bulk_children import CARRIED_OUT, children_of
+from engine.bundles.boundaries import BundleRange, NamespaceBundles
+from engine.bundles.bulk_children import CARRIED_OUT, REFUSALS, children_of
 from engine.bundles.bulk_splits import (
     Answer,
     Cuts,
@@ -33,7 +33,7 @@ from engine.bundles.bulk_splits import (
 )
 from engine.bundles.columns import NOWHERE, BundleMap, TopicColumns, bundle_map, sum_by
 from engine.bundles.loads import TopicLoad
-from engine.bundles.split import plan_split
+from engine.bundles.split import SplitPlan, plan_split
 from engine.config import SPECIFIED_POSITIONS_DIVIDE, BrokerSettings
 from engine.errors import Rejection
 
@@ -51,13 +51,29 @@ def namespaces(draw: st.DrawFn) -> list[tuple[int, ...]]:
 
 
 @st.composite
-def loads(draw: st.DrawFn, *, rates: st.SearchStrategy[float] = RATES) -> list[TopicLoad]:
-    """Topics of one bundle in listing order: few hashes, so that they repeat and are neighbours."""
+def loads(
+    draw: st.DrawFn, *, rates: st.SearchStrategy[float] = RATES, volumes: st.SearchStrategy[float] | None = None
+) -> list[TopicLoad]:
+    """Topics of one bundle in listing order: few hashes, so that they repeat and are neighbours.
+
+    ``volumes``: bytes/s, as ``rates`` if not given.
+    """
     hashes = draw(st.lists(st.integers(0, 12) | EDGES, max_size=14))
+    volumes = rates if volumes is None else volumes
     return [
-        TopicLoad(f"t{at}", value, draw(rates), draw(rates), draw(rates), draw(rates), draw(st.integers(0, 5)) > 0)
+        TopicLoad(f"t{at}", value, draw(rates), draw(rates), draw(volumes), draw(volumes), draw(st.integers(0, 5)) > 0)
         for at, value in enumerate(hashes)
     ]
+
+
+LIMITS = st.builds(
+    BrokerSettings,
+    loadBalancerNamespaceBundleMaxTopics=st.sampled_from((0, 1, 3, 1000)),
+    loadBalancerNamespaceBundleMaxSessions=st.sampled_from((-1, 0, 3, 1000)),
+    loadBalancerNamespaceBundleMaxMsgRate=st.sampled_from((300, 30000)),
+    loadBalancerNamespaceBundleMaxBandwidthMbytes=st.sampled_from((1, 100, 2048, 4096)),
+)
+"""Of each limit one that few topics exceed and one that they do not; 2048 and 4096 MB overflow, to less and to 0."""
 
 
 def columns(bundles: list[list[TopicLoad]]) -> TopicColumns:
@@ -195,13 +211,16 @@ def test_many_bundles_of_like_size_are_packed_as_one_by_one() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(loads(rates=st.floats(0, 200)), st.integers(1, 4), st.integers(0, 3))
-def test_children_are_those_of_a_split_of_one_bundle(topics: list[TopicLoad], count: int, most: int) -> None:
-    """Refused where the scalar rule refuses, else the same children with the same loads, above the same limits."""
-    boundaries = default_boundaries(count)
-    assert not isinstance(boundaries, Rejection)
+@given(
+    loads(rates=st.floats(0, 200), volumes=st.floats(0, 1e6)),
+    st.sets(EDGES, max_size=4).map(lambda inner: tuple(sorted({0, *inner, TOP}))),
+    LIMITS,
+)
+def test_children_are_those_of_a_split_of_one_bundle(
+    topics: list[TopicLoad], boundaries: tuple[int, ...], limit: BrokerSettings
+) -> None:
+    """Refused as the scalar rule refuses, else the same children with the same loads, above the same limits."""
     bundles = NamespaceBundles("t/n", boundaries)
-    limit = BrokerSettings(loadBalancerNamespaceBundleMaxTopics=most, loadBalancerNamespaceBundleMaxMsgRate=300)
     spread = columns([topics])
     map_ = bundle_map([boundaries])
     spread = replace(spread, bundle=map_.look_up(spread.bundle, spread.hash))
@@ -215,9 +234,9 @@ def test_children_are_those_of_a_split_of_one_bundle(topics: list[TopicLoad], co
             if algorithm == SPECIFIED_POSITIONS_DIVIDE and not given:
                 continue
             plan = plan_split("t/n", bundles, str(bundle), algorithm, given, topics=topics, settings=chosen)
-            whole = children.refusal[place] != CARRIED_OUT
-            assert whole == (isinstance(plan, Rejection) or not plan.changes)
-            if whole or isinstance(plan, Rejection):
+            refusal = None if children.refusal[place] == CARRIED_OUT else REFUSALS[children.refusal[place]]
+            assert refusal == refusal_of(plan)
+            if refusal is not None or isinstance(plan, Rejection):
                 continue
             rows = slice(int(children.start[place]), int(children.start[place + 1]))
             assert children.lower[rows].tolist() == [child.bundle.lower for child in plan.children]
@@ -232,3 +251,12 @@ def test_children_are_those_of_a_split_of_one_bundle(topics: list[TopicLoad], co
                 stats = BundleStats("t/n/x", topics=len(loaded), producers=int(children.sessions[row]))
                 reason = exceeded_limit(stats, child.msgs_per_sec, child.bytes_per_sec, limit)
                 assert over[row] == (reason != "Unknown")
+
+
+def refusal_of(plan: SplitPlan | Rejection) -> str | None:
+    """Which of ``REFUSALS`` a scalar plan is."""
+    if isinstance(plan, Rejection):
+        return {"bundle": "too-narrow", "positions": "boundary-not-inside"}[plan.field]
+    if plan.changes:
+        return None
+    return "equal-boundaries" if plan.status is None else "nothing-to-split"
