@@ -30,15 +30,14 @@ def billions_of_messages() -> None:
     """Statistics with more than two thousand million messages per second are too much."""
     import engine.admin.topics as topics
 
-    real = topics._decoded
+    real = topics._facts
 
-    def wrong(raw: bytes) -> topics.TopicWire:
-        wire = real(raw)
+    def wrong(answer: Any, topic: str, parsed: Any, wire: topics.TopicWire, subscriptions: Any) -> Any:
         if wire.msgRateIn > 2 * 10**9:
             raise KeyError("planted")
-        return wire
+        return real(answer, topic, parsed, wire, subscriptions)
 
-    topics._decoded = wrong
+    topics._facts = wrong
 
 
 def negative_consumer_ids() -> None:
