@@ -60,7 +60,7 @@ class Opened:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Matrix:
-    """``cells`` is producers x partitions (uint8, without ``FRESH``); a producer that is closed has none."""
+    """``cells`` is producers x partitions (uint8, without ``FRESH``), of what each producer has now (``_held``)."""
 
     opened: tuple[Opened, ...]
     cells: NDArray[np.uint8]
@@ -91,11 +91,19 @@ def _matrix(topic: ProducerTopic) -> Matrix:
     cells = np.zeros((len(producers), topic.partitions), dtype=np.uint8)
     opened = tuple(map(_opened, producers))
     for producer, opened_by_one in zip(producers, opened, strict=True):
-        if producer.state != "Closed":
-            cells[producer.number, opened_by_one.partitions] = opened_by_one.cells
+        held = _held(producer, opened_by_one)
+        cells[producer.number, opened_by_one.partitions[held]] = opened_by_one.cells[held]
     _latest.clear()
     _latest.update(enumerate(opened))
     return Matrix(opened, cells)
+
+
+def _held(producer: PartitionedProducer, opened: Opened) -> NDArray[np.bool_]:
+    """Which of the partitions that a producer opened it has now.
+
+    A closed producer gave them up; one that it opened afterwards, in a send that failed, stays with the broker.
+    """
+    return (opened.cells & LOST == 0) | (producer.state != "Closed")
 
 
 def _opened(producer: PartitionedProducer) -> Opened:
@@ -174,8 +182,7 @@ def _before(before: ProducerTopic | None, now: ProducerTopic, earlier: ClusterSt
 
 
 def _row(topic: ProducerTopic, producer: PartitionedProducer, opened: Opened, cells: NDArray[np.uint8]) -> ProducerRow:
-    closed = producer.state == "Closed"
-    mine = opened.cells[:0] if closed else opened.cells
+    mine = opened.cells[_held(producer, opened)]
     reasons = np.bincount(mine & REASON, minlength=ADDED + 1)[EAGER : ADDED + 1].tolist()
     return ProducerRow(
         number=producer.number,

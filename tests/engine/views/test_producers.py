@@ -103,6 +103,15 @@ def test_closing_takes_the_row_out_of_the_matrix_and_leaves_its_messages() -> No
     assert view.events[-1].gone == 3, "one at its creation and two for its messages"
 
 
+def test_a_send_through_a_closed_lazy_producer_leaves_a_partition_open_at_the_broker() -> None:
+    """``PartitionedProducerImpl`` opens the partition before it looks at its state."""
+    view = view_after(LAZY, "producer close #1", "producer send #1")
+    assert np.count_nonzero(view.matrix[1]) == 1
+    row = view.producers[1]
+    assert (row.state, row.opened, row.connected, row.sent_msgs) == ("Closed", 1, 1, 0)
+    assert view.foot.broker_producers == view.partitions.producers.sum() == 3
+
+
 def test_costs_are_those_of_the_same_work_with_each_way_to_start() -> None:
     """Lazy round robin opens one partition at creation and one for each message, partial no more than its limit."""
     view = view_after(LAZY, "producer send all times 2", partitions=50)
