@@ -103,7 +103,8 @@ def _held(producer: PartitionedProducer, opened: Opened) -> NDArray[np.bool_]:
 
     A closed producer gave them up; one that it opened afterwards, in a send that failed, stays with the broker.
     """
-    return (opened.cells & LOST == 0) | (producer.state != "Closed")
+    held: NDArray[np.bool_] = (opened.cells & LOST == 0) | (producer.state != "Closed")
+    return held
 
 
 def _opened(producer: PartitionedProducer) -> Opened:
