@@ -1,13 +1,12 @@
 """Decode statistics of topics: one topic, a partitioned topic, one broker's loaded topics.
 
-``broker-stats`` in which nothing is wrong is decoded at once. Else each topic is decoded on its own from its raw
-bytes, so a bad one loses only itself.
+Each topic is decoded on its own from its raw bytes, so a bad one loses only itself.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -28,12 +27,9 @@ from engine.admin.text import (
 )
 from engine.admin.topic_wire import (
     DOMAINS,
-    SoundTopics,
-    TopicWire,
     decoded_wire,
     parsed_name,
     refuse_ends,
-    sound_topics,
     unreadable_range,
     without_nulls,
 )
@@ -43,7 +39,6 @@ from engine.names import refuse_namespace, refuse_range, refuse_subscription
 STATS: Final = "stats"
 PARTITIONED_STATS: Final = "partitioned-stats"
 BROKER_STATS: Final = "broker-stats"
-_DOCUMENT: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, TopicWire]]]])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,20 +130,14 @@ def _decode_named(answer: _Answer, data: bytes | msgspec.Raw, path: str) -> Deco
 
 
 def decode_broker_stats_topics(
-    data: bytes, source: str = "", earlier: EarlierParts | None = None, *, publishers: bool = False,
-    at_once: bool = True,
-) -> Decoded[BrokerStats]:  # fmt: skip
+    data: bytes, source: str = "", earlier: EarlierParts | None = None, *, publishers: bool = False
+) -> Decoded[BrokerStats]:
     """Decode ``GET /admin/v2/broker-stats/topics``: namespace -> bundle -> domain -> topic.
 
     Its rates are cut to three decimals. A topic whose statistics failed while being written leaves objects unclosed,
-    and the whole is not JSON then: whole topics are salvaged. ``at_once`` False: ``sound_topics`` was tried before.
-    O(length).
+    and the whole is not JSON then: whole topics are salvaged. O(length).
     """
     data, repairs = plain_json(data, source)
-    answer = _Answer(source, BROKER_STATS, len(data) <= WHOLE_CHECK_BYTES, earlier, publishers)
-    sound = sound_topics(data, _DOCUMENT) if at_once and earlier is None and not repairs else None
-    if sound is not None:
-        return Decoded(_sound_stats(answer, sound), (), 0)
     namespaces, problems = raw_object(data, source)
     out: list[Problem] = [*repairs, *problems]
     entries: list[tuple[str, bytes | msgspec.Raw, Place, str]] = []
@@ -178,16 +167,8 @@ def decode_broker_stats_topics(
                     entries += [(name, raw, place, path) for name, raw in topics.items()]
                     if more and not topics:
                         entries += [(name, raw, place, path) for name, raw in salvage_topics(bytes(lists[domain]))]
+    answer = _Answer(source, BROKER_STATS, len(data) <= WHOLE_CHECK_BYTES, earlier, publishers)
     return _broker_stats(answer, entries, out, len(broken))
-
-
-def _sound_stats(answer: _Answer, read: SoundTopics[TopicWire]) -> BrokerStats:
-    topics: dict[str, TopicFacts] = {}
-    parsed = zip(read.domains, read.namespaces, read.partition_indices, strict=True)
-    for name, about, wire in zip(read.names, parsed, read.wires, strict=True):
-        subscriptions = [replace(sub, name=own) for own, sub in wire.subscriptions.items()]
-        topics[name] = _facts(answer, name, about, wire, subscriptions)
-    return BrokerStats(topics, dict(zip(read.names, map(Place, read.namespaces, read.bundles), strict=True)))
 
 
 def _broker_stats(
@@ -292,23 +273,12 @@ def _decode_topic(
         where = child(_path(parent, topic), "subscriptions")
         reason = "a subscription without a name"
         repeated += tuple(Problem(source, child(where, name), reason, SET_ASIDE) for name in nameless)
-    subscriptions = [replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless]
+    subscriptions = tuple([replace(sub, name=name) for name, sub in wire.subscriptions.items() if name not in nameless])
     unreadable = unreadable_range(subscriptions)
     if unreadable is not None:
         reason = f"keyHashRanges has {unreadable!r}, which is not a range like [0, 16383]"
         return None, (Problem(source, _path(parent, topic), reason, SET_ASIDE),)
-    return _facts(answer, topic, (domain, namespace, index), wire, subscriptions), repeated
-
-
-def _facts(
-    answer: _Answer,
-    topic: str,
-    parsed: tuple[str, str, int],
-    wire: TopicWire,
-    subscriptions: Iterable[SubscriptionFacts],
-) -> TopicFacts:
-    domain, namespace, index = parsed
-    return TopicFacts(
+    facts = TopicFacts(
         name=topic,
         domain=domain,
         namespace=namespace,
@@ -320,9 +290,9 @@ def _facts(
         storage_size_bytes=wire.storageSize,
         backlog_size_bytes=wire.backlogSize,
         publishers=wire.producerCount if wire.producerCount is not None else len(wire.publishers),
-        subscriptions=tuple(subscriptions),
+        subscriptions=subscriptions,
         kind=answer.kind,
-        source=answer.source,
+        source=source,
         msg_in_counter=wire.msgInCounter,
         msg_out_counter=wire.msgOutCounter,
         backlog_quota_bytes=wire.backlogQuotaLimitSize,
@@ -330,6 +300,7 @@ def _facts(
         last_publish_ms=wire.lastPublishTimeStamp,
         publisher_entries=wire.publishers if answer.publishers else (),
     )
+    return facts, repeated
 
 
 def _path(parent: str, topic: str) -> str:

@@ -47,7 +47,7 @@ class TopicWithPublishers(TopicWire):
     publishers: tuple[PublisherWire | None, ...] = ()  # type: ignore[assignment]
 
 
-@dataclass
+@dataclass(frozen=True)
 class TopicsRead:
     """What answers say of topics, in columns; ``kinds`` are the forms of the answers."""
 

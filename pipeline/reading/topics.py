@@ -27,7 +27,7 @@ def take_broker_stats(rows: Rows, data: bytes, source: str, broker: str, *, by_n
     """Take ``broker-stats/topics`` of one broker, which is the file's own name if ``by_name``. O(length)."""
     if take_sound_document(rows, data, source, broker):
         return
-    decoded = decode_broker_stats_topics(data, source, publishers=True, at_once=False)
+    decoded = decode_broker_stats_topics(data, source, publishers=True)
     good = decoded.good
     if by_name and _is_cut(decoded.problems):
         broker = ""  # half a file may be a copy under another name: it is no proof of a broker

@@ -19,7 +19,7 @@ LOADS: Final = ("publishers", "consumers", "msg_rate_in", "msg_rate_out", "msg_t
 def by_namespace(
     topics: DataFrame, listed: DataFrame | None, bundles: DataFrame, reports: DataFrame | None = None
 ) -> DataFrame:
-    """Rows for ``whole_namespaces``: each namespace is in one partition. One shuffle.
+    """Rows for ``known_and_topics``: each namespace is in one partition. One shuffle.
 
     First come those without a topic: its bundles, and who reported to own one. Then its topics, by name, so that sums
     are reproducible; one that is loaded and ``listed`` comes twice, with its loads first. Other columns are null.
@@ -35,7 +35,7 @@ def by_namespace(
     return rows.repartition("namespace").sortWithinPartitions("namespace", "topic", fn.desc("has_stats"))
 
 
-def whole_namespaces(batches: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+def known_and_topics(batches: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
     """The rows of ``by_namespace`` of some whole namespaces: those without a topic, and each topic once.
 
     Topics that are only listed have no statistics, and loads of 0.

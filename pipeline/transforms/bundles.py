@@ -29,7 +29,7 @@ from pipeline.batches import codes_of
 from pipeline.schemas import BUNDLE_CHILDREN, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_TOPICS, OCCUPANCY
 from pipeline.sink import Parts
 from pipeline.transforms.bundle_splits import child_columns, range_texts, split_columns
-from pipeline.transforms.bundle_topics import LOADS, boundaries_of, owners_of, whole_namespaces
+from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics, owners_of
 
 WRITTEN: Final = (BUNDLE_TOPICS, BUNDLE_LOADS, BUNDLE_SPLITS, BUNDLE_CHILDREN, OCCUPANCY)
 _LOADED: Final = ("producers", *LOADS[1:])
@@ -173,7 +173,7 @@ class BundleWork:
 
     def __call__(self, batches: Iterator[Any], parts: Parts) -> BundleAccount:
         task = _Task(self, parts)
-        for known, topics in whole_namespaces(batches):
+        for known, topics in known_and_topics(batches):
             task.take(known, topics)
         return task.account
 

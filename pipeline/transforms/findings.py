@@ -30,7 +30,7 @@ from engine.names import PARTITION_SUFFIX, partition_index
 from engine.scenarios.key_subscriptions import KeyGroup, key_subscriptions_of
 from pipeline.batches import Texts, byte_column, codes_of, runs, whole_groups
 from pipeline.schemas import FINDINGS
-from pipeline.transforms.bundle_topics import LOADS, boundaries_of, whole_namespaces
+from pipeline.transforms.bundle_topics import LOADS, boundaries_of, known_and_topics
 
 ANSWERS_TOGETHER: Final = 256
 """Answers in one table: few, since one of them can be the statistics of a whole namespace."""
@@ -161,7 +161,7 @@ def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function of tasks over rows of ``by_namespace``, for ``mapInArrow``."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        for known, topics in whole_namespaces(batches):
+        for known, topics in known_and_topics(batches):
             findings = [finding for case in namespace_cases(world, known, topics) for finding in lint_namespace(case)]
             yield from findings_table(findings).to_batches()
 
@@ -169,7 +169,7 @@ def namespace_linter(world: World) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def namespace_cases(world: World, known: Any, rows: Any) -> Iterator[NamespaceCase]:
-    """The namespaces of tables of ``whole_namespaces`` that have topics, in the order in which brokers list these:
+    """The namespaces of tables of ``known_and_topics`` that have topics, in the order in which brokers list these:
     those of partitions without statistics last, persistent ones first, then by name."""
     boundaries = boundaries_of(known)
     names, numbers = codes_of(rows["namespace"])

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
 from pipeline.schemas import BUNDLE_REPORTS, BUNDLES, LISTED, PUBLISHERS, TOPICS, Table
-from pipeline.transforms.bundle_topics import boundaries_of, by_namespace, mixed_producers, owners_of, whole_namespaces
+from pipeline.transforms.bundle_topics import boundaries_of, by_namespace, known_and_topics, mixed_producers, owners_of
 
 A, B, C, D = (f"persistent://t/n/{name}" for name in "abcd")
 
@@ -39,7 +39,7 @@ def test_each_topic_is_there_once_behind_what_is_known_of_its_namespace(spark: S
     rows = by_namespace(
         topics, frame(spark, LISTED, *names), frame(spark, BUNDLES, *bundles), frame(spark, BUNDLE_REPORTS, *reports)
     )
-    known, topics = next(whole_namespaces(iter(rows.coalesce(1).toArrow().to_batches())))
+    known, topics = next(known_and_topics(iter(rows.coalesce(1).toArrow().to_batches())))
     columns = ("topic", "has_stats", "bundle", "broker", "publishers", "consumers", "msg_rate_in", "msg_rate_out")
     assert [tuple(row.values()) for row in topics.select(columns).to_pylist()] == [
         (A, True, None, None, 0, 0, 0.0, 2.5),
@@ -56,7 +56,7 @@ def test_the_newer_report_owns_a_bundle(spark: SparkSession) -> None:
     rows = by_namespace(
         frame(spark, TOPICS), None, frame(spark, BUNDLES), frame(spark, BUNDLE_REPORTS, *reports)
     ).toArrow()
-    known, topics = next(whole_namespaces(iter(rows.to_batches())))
+    known, topics = next(known_and_topics(iter(rows.to_batches())))
     assert not topics.num_rows
     assert not boundaries_of(known)
     assert owners_of(known, {"old:1": 5, "new:1": 6}) == {"t/n/x": "new:1", "t/n/y": "silent:1"}
