@@ -52,7 +52,8 @@ class Parts:
             return
         if (table.name, kind) not in self._writers:
             place = self.folder / table.name
-            place.mkdir(parents=True, exist_ok=True)
+            # Not its parents: an attempt that is late must not make them again after the result is published.
+            place.mkdir(exist_ok=True)
             self._writers[table.name, kind] = PartWriter(table, place, self.number, self.stamp, kind=kind)
         self._writers[table.name, kind].write(columns)
 

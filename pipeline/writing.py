@@ -105,8 +105,9 @@ def _on_disk(target: Path, job: str, stamp: Stamp) -> Iterator[Draft]:
     draft = Draft(job, folder, stamp)
     try:
         yield draft
-        for leftover in folder.glob(".*"):
-            shutil.rmtree(leftover)
+        for aside in list(folder.glob(".*")):
+            # Renamed first, so that an attempt of a task that is late puts nothing in while it is removed.
+            shutil.rmtree(aside.rename(folder / f"{aside.name}-gone"))
         _put_into_place(target, folder, draft)
     finally:
         _sweep(target, job)

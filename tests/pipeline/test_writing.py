@@ -20,6 +20,8 @@ from engine.errors import InputError, RingsideError
 from pipeline.jobs import job_called
 from pipeline.jobs.result import JobOptions
 from pipeline.schemas import BROKERS, CONSUMER_SETS, EVERY_TABLE, FILES, SETTINGS, Table
+from pipeline.sink import Parts
+from pipeline.stamps import Stamp
 from pipeline.tables import PartWriter, check_folder, write_rows
 from pipeline.writing import RUNS, one_after_another, replacing, write_json
 
@@ -55,6 +57,13 @@ def words(target: Path) -> tuple[list[str], str]:
     """What DuckDB reads without knowing anything of runs and links, and the summary."""
     rows = duckdb.sql(f"select name from '{target}/settings/*.parquet'").fetchall()
     return [row[0] for row in rows], json.loads((target / "job.json").read_text())["run"]
+
+
+def test_a_late_attempt_of_a_task_does_not_make_a_removed_folder_again(tmp_path: Path) -> None:
+    rows = SETTINGS.columns_of([("a", "1", "f")])
+    with pytest.raises(FileNotFoundError), Parts(tmp_path / "removed", Stamp(), 0) as parts:
+        parts.write(SETTINGS, rows)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_new_result_takes_the_place_of_the_old_one_and_nothing_else_stays(tmp_path: Path) -> None:
