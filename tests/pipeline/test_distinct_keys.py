@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pipeline.jobs.keys_folding import by_hash, distinct
 from pipeline.reading.trace_rows import EVENTS as EVENT_COLUMNS
 
-EVENTS = st.lists(st.tuples(st.integers(0, 2), st.binary(max_size=2), st.integers(0, 5)), min_size=1)
+EVENTS = st.lists(st.tuples(st.integers(0, 2), st.binary(max_size=2), st.integers(0, 5)))
 
 
 def table_of(events: list[tuple[int, bytes, int]]) -> Any:

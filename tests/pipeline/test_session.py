@@ -44,7 +44,7 @@ def started(*words: str, env: dict[str, str] | None = None) -> subprocess.Popen[
 
 
 @pytest.mark.xdist_group("java")
-@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM], ids=str)
+@pytest.mark.parametrize("number", [None, signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
 def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals | None) -> None:
     """Also when somebody presses ctrl+c, or asks it to end, in the middle of a job."""
     with started(*([] if number is None else ["long"])) as process:
@@ -54,7 +54,7 @@ def test_at_the_end_the_jvm_is_gone_and_so_is_the_folder(number: signal.Signals 
             process.send_signal(number)
         _, result = process.communicate(timeout=HANG_S)
     assert "while sending command" not in result
-    expected = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143}[number]
+    expected = {None: 0, signal.SIGINT: (-signal.SIGINT, 130, 1), signal.SIGTERM: 143, signal.SIGHUP: 129}[number]
     assert process.returncode in (expected if isinstance(expected, tuple) else (expected,))
     assert not Path(folder).exists()
     with pytest.raises(ProcessLookupError):
