@@ -127,6 +127,7 @@ def test_K21_skewed_keys_take_longer_than_ideal_and_leave_consumers_idle() -> No
     even = luck_of(selector, dict.fromkeys(keys, 100.0))
     counts = [zipf_counts(keys, 600_000, exponent) for exponent in (0.6, 0.7, 0.8)]
     assert {sum(count.values()) for count in counts} == {600_000}
+    assert sum(sorted(counts[2].values())[-400:]) > 300_000, "less than 400 of 6,000 keys carry half of the messages"
     skewed = [luck_of(selector, count) for count in counts]
     # Evenly used keys take a quarter longer by chance; skewed ones one and a half to three times as long.
     assert even.time_over_ideal < 1.3 < 1.5 < min(each.time_over_ideal for each in skewed)
