@@ -123,6 +123,11 @@ class ReleaseBehaviour:
     ``split_algorithms``: the names the release accepts (PIP-169 added the fourth in 3.0).
     ``exclusive_attempts``: tries of a second Exclusive consumer (#24934).
 
+    A split request: ``flow_by_name``: whether it may name ``flow_or_qps_equally_divide`` while another algorithm is the
+    default. ``equal_boundaries``: whether boundaries that repeat are refused, or the failure is dropped, so that the
+    request is never answered (#26735). ``extensible_without_cuts``: whether the extensible load manager fails where the
+    algorithm finds nothing to cut, or is done.
+
     Key_Shared: ``key_shared_ring`` is the form of the ring's points (#22053, #23327, #23441). ``sticky_gaps``: whether
     a gap between two sticky ranges of one consumer is served by it (#24730). ``keyless_messages``: since #23219 they
     are spread by producer name and sequence id, before all have one key. ``key_shared_order``: what keeps a key in
@@ -142,6 +147,9 @@ class ReleaseBehaviour:
     notices_on_nonpersistent_change: bool = False
     split_algorithms: tuple[str, ...] = SPLIT_ALGORITHMS
     exclusive_attempts: int = 5
+    flow_by_name: bool = False
+    equal_boundaries: Literal["refused", "never-answered"] = "never-answered"
+    extensible_without_cuts: Literal["done", "fails"] = "fails"
     key_shared_ring: Literal["name_i", "name_nul_i", "indexed_replace", "current"] = "current"
     sticky_gaps: Literal["served", "unserved"] = "unserved"
     keyless_messages: Literal["spread", "one-key"] = "spread"
@@ -177,6 +185,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
     pip_379 = version >= (4, 0, 0)
     fixes_of_september_2025 = _has_fixes_of_september_2025(version)
     gaps_unserved = fixes_of_september_2025 or (3, 3, 9) <= version < (4, 0, 0) or (3, 0, 14) <= version < (3, 1, 0)
+    answered = (4, 0, 14) <= version < (4, 1, 0) or (version >= (4, 2, 5) and not milestone)
     ownerless_before_4_0: Literal["delays-newcomers", "stops-subscription"]
     ownerless_before_4_0 = "delays-newcomers" if version >= (3, 0, 0) else "stops-subscription"
     return ReleaseBehaviour(
@@ -187,6 +196,10 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         notices_on_nonpersistent_change=version >= (5, 0, 0) and not milestone,
         split_algorithms=SPLIT_ALGORITHMS if version >= (3, 0, 0) else SPLIT_ALGORITHMS[:3],
         exclusive_attempts=5 if version >= (4, 0, 8) else 1,
+        # Both are measured on 5.0.1; that 5.0.0 has them is inferred.
+        flow_by_name=version >= (5, 0, 0) and not milestone,
+        extensible_without_cuts="done" if version >= (5, 0, 0) and not milestone else "fails",
+        equal_boundaries="refused" if answered else "never-answered",
         key_shared_ring=_key_shared_ring(version),
         sticky_gaps="unserved" if gaps_unserved else "served",
         keyless_messages="spread" if pip_379 else "one-key",
