@@ -123,6 +123,8 @@ class ReleaseBehaviour:
     ``split_algorithms``: the names the release accepts (PIP-169 added the fourth in 3.0).
     ``exclusive_attempts``: tries of a second Exclusive consumer (#24934).
 
+    ``blank_ends``: whether a partitioned topic may be made whose name begins or ends with white space (#26281).
+
     A split request: ``flow_by_name``: whether it may name ``flow_or_qps_equally_divide`` while another algorithm is the
     default. ``equal_boundaries``: whether boundaries that repeat are refused, or the failure is dropped, so that the
     request is never answered (#26735). ``extensible_without_cuts``: whether the extensible load manager fails where the
@@ -147,6 +149,7 @@ class ReleaseBehaviour:
     notices_on_nonpersistent_change: bool = False
     split_algorithms: tuple[str, ...] = SPLIT_ALGORITHMS
     exclusive_attempts: int = 5
+    blank_ends: Literal["taken", "refused"] = "taken"
     flow_by_name: bool = False
     equal_boundaries: Literal["refused", "never-answered"] = "never-answered"
     extensible_without_cuts: Literal["done", "fails"] = "fails"
@@ -196,6 +199,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         notices_on_nonpersistent_change=version >= (5, 0, 0) and not milestone,
         split_algorithms=SPLIT_ALGORITHMS if version >= (3, 0, 0) else SPLIT_ALGORITHMS[:3],
         exclusive_attempts=5 if version >= (4, 0, 8) else 1,
+        blank_ends="refused" if version >= (5, 0, 0) and not milestone else "taken",
         # Both are measured on 5.0.1; that 5.0.0 has them is inferred.
         flow_by_name=version >= (5, 0, 0) and not milestone,
         extensible_without_cuts="done" if version >= (5, 0, 0) and not milestone else "fails",
