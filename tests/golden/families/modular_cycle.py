@@ -14,7 +14,7 @@ from engine.balance.placement.model import Placement
 from engine.balance.settings import MODULAR_CLASS
 from engine.errors import Rejection
 from tests.golden.harness import Line, checks
-from tests.golden.load_lines import Given, load_of, settings_of, stats_of, written
+from tests.golden.load_lines import Given, load_of, rules_in_force, settings_of, stats_of, written
 
 
 def _smallest(_: str, placement: Placement) -> str:
@@ -44,7 +44,7 @@ def _leader(given: Given) -> Leader:
         for row in given.get("isolation", {}).values()
     )
     policies = ClusterPolicies(isolation, given.get("antiAffinity", {}), given.get("domains", {}))
-    return Leader(settings_of(given["config"]), policies)
+    return Leader(settings_of(given["config"]), policies, rules=rules_in_force())
 
 
 def _brokers(state: LeaderState) -> dict[str, Any]:
