@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from engine.config import CURRENT
-from engine.load_rules import CURRENT_LOAD_RULES
-from tests.broker.releases import NoBrokerError
+from tests.broker.releases import NoBrokerError, release
 from tests.fresh_vectors.checking import check
 from tests.fresh_vectors.families import families_of
 from tests.fresh_vectors.inputs import fresh, seeds
 from tests.fresh_vectors.pulsar import MisfitError, Pulsar
 from tests.golden.harness import HERE as KEPT
 from tests.golden.load_lines import judged_by
+from tests.releases import known
 
 LINES = 12
 pytestmark = pytest.mark.xdist_group("broker")
@@ -31,15 +30,19 @@ def pulsar(tmp_path_factory: pytest.TempPathFactory) -> Pulsar:
 
 
 def test_the_engine_answers_what_pulsars_own_classes_answer(pulsar: Pulsar) -> None:
-    families = families_of(CURRENT)
-    outcome = check(pulsar, families, LINES, seed=1)
+    behaviour = known(release().version)
+    families = families_of(behaviour)
+    with judged_by(behaviour):
+        outcome = check(pulsar, families, LINES, 1, behaviour)
     assert {family: result.lines for family, result in outcome.items()} == dict.fromkeys(families, LINES)
     assert {family: result.differing for family, result in outcome.items() if result.differing} == {}
 
 
 def test_rules_of_another_release_are_noticed(pulsar: Pulsar) -> None:
-    with judged_by(replace(CURRENT_LOAD_RULES, uniform_source="mixed", overload_usage="unweighted")):
-        outcome = check(pulsar, ("shed_uniform", "shed_overload"), 30, seed=1)
+    behaviour = known(release().version)
+    others = replace(behaviour.load, uniform_source="mixed", overload_usage="unweighted")
+    with judged_by(replace(behaviour, load=others)):
+        outcome = check(pulsar, ("shed_uniform", "shed_overload"), 30, 1, behaviour)
     assert all(result.differing for result in outcome.values())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from engine.bundles.algorithms import (
     flow_limits,
@@ -42,7 +42,7 @@ from engine.bundles.loads import (
     with_partitions,
 )
 from engine.bundles.split import choose_cuts
-from engine.config import BrokerSettings
+from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
@@ -57,6 +57,8 @@ CLASSES = {
     "specified_positions_divide": "SpecifiedPositionsBundleSplitAlgorithm",
     "flow_or_qps_equally_divide": "FlowOrQpsEquallyDivideBundleSplitAlgorithm",
 }
+SPLIT_PLANS_OF: Final = "4.2.4"
+"""The release whose service answered the lines of the kind split_plan."""
 
 
 def answers(*families: str, kind: str) -> Callable[[Callable[[Given], Answer]], Callable[[Given], Answer]]:
@@ -312,7 +314,9 @@ def split_plan(given: Given) -> Answer:
     topics = topics_in(target, with_partitions(_loads(given["topics"]) or (), given["partitions"]))
     settings = _limits(given["config"], given["defaultAlgorithm"])
     algorithm = resolve_algorithm(given["algorithm"], given["defaultAlgorithm"])
-    cuts = choose_cuts(target, algorithm, given["positions"], topics, settings)
+    behaviour = behaviour_of(SPLIT_PLANS_OF)
+    assert isinstance(behaviour, ReleaseBehaviour), behaviour
+    cuts = choose_cuts(target, algorithm, given["positions"], topics, settings, behaviour=behaviour)
     if isinstance(cuts, Rejection):
         return _error(cuts) | {"stage": "sync"}
     if not cuts:
