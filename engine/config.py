@@ -206,7 +206,7 @@ def _behaviour(version: Release) -> ReleaseBehaviour:
         nonpartitioned_failover="ring" if since_3_0 else "first-connected",
         knows_failover_consistent_hashing=not defaults.lacks(FLAG),
         # A broker of 5.0.1 has it, one of 4.2.4 has not; the milestones of 5.0 were cut before it was merged.
-        notices_on_nonpersistent_change=version.has(Release(5, 0, 0)),
+        notices_on_nonpersistent_change=version.has(Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0)),
         split_algorithms=SPLIT_ALGORITHMS if since_3_0 else SPLIT_ALGORITHMS[:3],
         exclusive_attempts=5 if version >= (4, 0, 8) else 1,
         blank_ends="refused" if version.has(Release(5, 0, 0, milestone=2)) else "taken",

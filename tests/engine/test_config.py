@@ -54,10 +54,20 @@ def test_the_fourth_split_algorithm_came_with_3_0() -> None:
     assert known("3.0.0").split_algorithms == SPLIT_ALGORITHMS
 
 
-def test_a_milestone_is_older_than_its_release() -> None:
-    """#26482 was merged after the milestones of 5.0 were cut."""
-    assert not known("5.0.0-M1-SNAPSHOT").notices_on_nonpersistent_change
-    assert known("5.0.0").notices_on_nonpersistent_change
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("4.0.13", False),
+        ("4.0.14", True),
+        ("4.1.9", False),
+        ("4.2.4", False),
+        ("4.2.5", True),
+        ("5.0.0-M1-SNAPSHOT", False),
+        ("5.0.0", True),
+    ],
+)
+def test_nonpersistent_topics_tell_all_consumers_since_26482(version: str, expected: bool) -> None:
+    assert known(version).notices_on_nonpersistent_change is expected
 
 
 def test_a_missing_patch_number_means_the_newest_of_the_line() -> None:

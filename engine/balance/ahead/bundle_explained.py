@@ -15,7 +15,6 @@ from engine.balance.ahead.forecast import MAX_MINUTES, shed_ahead
 from engine.balance.ahead.model import AheadCycle, LoadWorld, ShedStart
 from engine.balance.brokers import BrokerLoad, weighted_usage
 from engine.balance.leadership.placement import Selection, permitted_brokers, select
-from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import SheddingCycle, UnloadOutcome
 from engine.balance.leadership.state import Leader, LeaderState, elected, namespace_of, reports_read
 from engine.balance.limits import BundleStats
@@ -127,7 +126,7 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
     ahead = shed_ahead(start, 1)
     if isinstance(ahead, Rejection):
         return ahead
-    leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+    leader = start.leader
     state = start.state or reports_read(leader, elected(leader), start.loads)
     allowed = permitted_brokers(leader, state, bundle)
     asked, selection = select(leader, state, bundle, _first)
@@ -163,7 +162,7 @@ def _modular(start: ShedStart, bundle: str, owner: str) -> BundleExplained | Rej
         bundle,
         owner,
         "modular",
-        start.settings.loadBalancerLoadPlacementStrategy,
+        leader.settings.loadBalancerLoadPlacementStrategy,
         selection.placement.reason,
         compared_limit,
         brokers,

@@ -62,12 +62,12 @@ def check_shedder(settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES)
     if shedder not in MODULAR_SHEDDERS:
         known = ", ".join(MODULAR_SHEDDERS)
         message = f"{shedder!r} is not a shedding strategy of the modular load manager: {known}"
-        return Rejection("ClassNotFoundException", message, field="loadBalancerLoadSheddingStrategy")
+        return Rejection("RuntimeException", message, field="loadBalancerLoadSheddingStrategy")
     if AVERAGE in (shedder, placement) and rules.avg_shedder != "present":
         reason = "does not have" if rules.avg_shedder == "absent" else "cannot be configured with"
         message = f"this release {reason} {AVERAGE}; choose another strategy"
         return Rejection("ClassNotFoundException", message, field="loadBalancerLoadSheddingStrategy")
-    if placement == AVERAGE and shedder != AVERAGE:
+    if placement == AVERAGE != shedder and rules.avg_placement_alone == "refused":
         message = f"{AVERAGE} as placement needs {AVERAGE} as loadBalancerLoadSheddingStrategy too; no broker starts so"
         return Rejection("IllegalArgumentException", message, field="loadBalancerLoadPlacementStrategy")
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
@@ -97,7 +98,10 @@ class KeysHere:
 
 @dataclass(frozen=True, slots=True)
 class Shedding:
-    """What the shedder of one release would do in so many cycles with the loads that brokers reported."""
+    """What the shedder of one release would do in so many cycles with the loads that brokers reported.
+
+    ``busiest_over_average`` is of the weighted usage after them, None where brokers have no usage.
+    """
 
     shedder: str
     placement: str
@@ -105,7 +109,7 @@ class Shedding:
     topics: int
     msgs_per_sec: float
     bytes_per_sec: float
-    busiest_over_average: float
+    busiest_over_average: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ def upgrade_view(
         reported |= snapshot.configuration
     now = behaviour_in(state)
     load = _load(shed_inputs_of(snapshots), now, behaviour)
-    here = _Here(state, load)
+    here = _Here(state, load, _policies(snapshots))
     changes = (
         *rule_changes(now, behaviour),
         *defaults_changed(now, behaviour),
@@ -170,6 +174,11 @@ def upgrade_view(
         load=load,
         difference=difference_view(state, after, names, one_history=True),
     )
+
+
+def _policies(snapshots: Sequence[Snapshot]) -> int | None:
+    owned = [snapshot.ownership for snapshot in snapshots if snapshot.ownership is not None]
+    return len(owned[-1].isolation) if owned and "isolation" not in owned[-1].unknown else None
 
 
 def _release(version: str) -> Release:
@@ -213,6 +222,7 @@ class _Here:
 
     state: ClusterState
     load: LoadHere | None
+    policies: int | None
 
 
 def _keys_of(*modes: SharingMode) -> Callable[[_Here], int]:
@@ -256,6 +266,7 @@ _COUNTS: Final[Mapping[Ask, Callable[[_Here], int | None]]] = {
     "bundles of pulsar/system": _system_bundles,
     "topics": lambda here: len(here.state.topics),
     "brokers": lambda here: None if here.load is None else here.load.brokers,
+    "isolation policies": lambda here: here.policies,
     "unloads": lambda here: None if here.load is None else here.load.after.unloads,
 }
 
@@ -278,6 +289,7 @@ def _shedding(inputs: ShedInputs, behaviour: ReleaseBehaviour) -> Shedding | Non
     ahead = forecast_of(brokers_input(inputs, behaviour.label), BrokersQuestion())
     if isinstance(ahead, Rejection):
         return None
+    even = ahead.after.usage.max_over_mean
     is_modular = ahead.start.load_manager == "modular"
     return Shedding(
         shedder=shedder_of(ahead),
@@ -286,7 +298,7 @@ def _shedding(inputs: ShedInputs, behaviour: ReleaseBehaviour) -> Shedding | Non
         topics=sum(move.topics for move in ahead.moves),
         msgs_per_sec=sum(move.msgs_per_sec for move in ahead.moves),
         bytes_per_sec=sum(move.bytes_per_sec for move in ahead.moves),
-        busiest_over_average=ahead.after.usage.max_over_mean,
+        busiest_over_average=even if math.isfinite(even) else None,
     )
 
 

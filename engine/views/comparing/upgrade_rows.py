@@ -23,6 +23,7 @@ Ask = Literal[
     "bundles of pulsar/system",
     "topics",
     "brokers",
+    "isolation policies",
     "unloads",
 ]
 """What is counted here; "" for a row that the state has no number for."""
@@ -88,7 +89,10 @@ RULES: Final[Mapping[str, About]] = {
         "by how many bytes a bundle may exceed what UniformLoadShedder has left to move", "unloads"
     ),
     "load.avg_shedder": About("whether AvgShedder can be configured"),
-    "load.avg_destinations": About("by what AvgShedder keeps the destination of a bundle", "unloads"),
+    "load.avg_destinations": About(
+        "by what AvgShedder keeps the destination of a bundle, how long, and where else it may go", "unloads"
+    ),
+    "load.avg_placement_alone": About("whether a broker starts with AvgShedder as placement beside another shedder"),
     "load.avg_scores_whole": About("whether AvgShedder takes scores less than 1 apart for equal", "unloads"),
     "load.restarts_idle_average": About("whether the average of an idle broker begins anew", "brokers"),
     "load.round_robin": About("whether RoundRobinBrokerSelector can be configured"),
@@ -105,6 +109,12 @@ RULES: Final[Mapping[str, About]] = {
     "load.bundles_compared": About("how brokers choose the bundles that they report as the largest", "bundles"),
     "load.underloaded_by_throughput": About("whether throughput counts where a broker is found idle", "brokers"),
     "load.old_bandwidth_spelling_only": About("how the weights of bandwidth are spelt", "brokers"),
+    "load.isolation_by_port": About(
+        "whether an expression of an isolation policy with a colon is tried on host:port", "isolation policies"
+    ),
+    "load.build_metadata_counts": About(
+        "whether build metadata counts where only the latest version may own bundles", "brokers"
+    ),
 }
 """By the name of the rule in ``ReleaseBehaviour``."""
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.averages import new_bundle_data
+from engine.balance.averages import BundleData, new_bundle_data
 from engine.balance.brokers import ResourceUsage, report_of
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.placement import look_up, select
@@ -28,7 +28,8 @@ from engine.balance.shedding.threshold import ThresholdMemory, shed_overload, sh
 from engine.balance.shedding.transfer import PublishedLoad, TransferCycle, TransferMemory, TransferView, shed_transfer
 from engine.balance.shedding.uniform import shed_uniform
 from engine.balance.top_bundles import MeasuredBundle, top_bundles
-from engine.load_rules import load_rules
+from engine.errors import Rejection
+from engine.load_rules import LoadRules, load_rules
 from engine.releases import Release
 from tests.engine.balance.shedding_world import MB, broker, data_of, first, name, stats, view
 
@@ -45,22 +46,26 @@ def test_S01_the_lower_boundary_forgets_history_twice_as_fast() -> None:
     assert twice.averages["b:1"] == pytest.approx(0.419)
 
 
+def _placed(memory: AverageMemory, bundle: str, data: BundleData, rules: LoadRules) -> Placement | Rejection:
+    return place_average(memory, bundle, data, ("b:1", "b:2"), rules, usage_of=lambda _: None, settings=LoadSettings())
+
+
 def test_S02_twins_share_a_planned_destination_and_the_next_sample_loses_it() -> None:
+    by_numbers, by_name = load_rules(Release(4, 2, 4)), load_rules(Release(3, 3, 2))
     one, other = (new_bundle_data().update(stats(name(at), 5.0)) for at in (1, 2))
-    memory = placed_average(AverageMemory(), name(1), one, "b:1")
-    assert place_average(memory, name(2), other, ("b:1", "b:2")) == Placement(("b:1",), "planned")
+    memory = placed_average(AverageMemory(), name(1), one, "b:1", by_numbers)
+    assert _placed(memory, name(2), other, by_numbers) == Placement(("b:1",), "planned")
     sampled = one.update(stats(name(1), 6.0))
-    later = place_average(memory, name(1), sampled, ("b:1", "b:2"))
-    assert isinstance(later, Placement) and later.answers == ("b:1", "b:2")
-    by_name = load_rules(Release(3, 3, 2))
+    assert _placed(memory, name(1), sampled, by_numbers) == Placement(("b:1", "b:2"), "random")
     memory = placed_average(AverageMemory(), name(1), one, "b:1", by_name)
-    assert place_average(memory, name(1), sampled, ("b:1", "b:2"), by_name) == Placement(("b:1",), "planned")
+    assert _placed(memory, name(1), sampled, by_name) == Placement(("b:1",), "planned")
     assert destination_key(name(1), one, by_name) == name(1)
 
 
 def test_S03_average_places_at_random_while_nothing_was_shed() -> None:
-    placed = place_average(AverageMemory(), name(1), new_bundle_data(), ("b:2", "b:1"))
-    assert placed == Placement(("b:1", "b:2"), "random")
+    for release in (Release(3, 3, 2), Release(4, 2, 4), Release(5, 0, 1)):
+        placed = _placed(AverageMemory(), name(1), new_bundle_data(), load_rules(release))
+        assert placed == Placement(("b:1", "b:2"), "random")
 
 
 def _transfer(

@@ -130,9 +130,13 @@ def _load_text(load: LoadHere) -> str:
         f"{was.shedder} → {now.shedder}" if was.shedder != now.shedder else was.shedder,
         f"{was.topics:,} → {now.topics:,} topics interrupted",
         f"{msgs_per_sec(was.msgs_per_sec)} → {msgs_per_sec(now.msgs_per_sec)} moved",
-        f"busiest ÷ average {was.busiest_over_average:.2f} → {now.busiest_over_average:.2f}",
+        f"busiest ÷ average {_ratio(was.busiest_over_average)} → {_ratio(now.busiest_over_average)}",
     )
     return (
         f"load of {counted(load.brokers, 'broker')}, {counted(load.cycles, 'cycle')} of shedding ahead:"
         f" {was.unloads:,} → {now.unloads:,} unloads by {', '.join(parts)}"
     )
+
+
+def _ratio(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"
