@@ -58,10 +58,9 @@ def begin(opened: Opened, what_if: WhatIf) -> Session:
     replaced = {FLAG_INFERRED} if any(name == FLAG for name, _ in what_if.settings) else set()
     if what_if.pulsar is not None:
         replaced.add(RELEASE_ASSUMED)
-    ignored = (ignored_setting(name, behaviour_in(state)) for name, _ in what_if.settings if name != FLAG)
     notes = (
         *(note for note in opened.notes if note.code not in replaced),
-        *(Notice(SETTING_IGNORED, text) for text in ignored if text),
+        *(Notice(SETTING_IGNORED, text) for text in ignored_settings(state, what_if)),
     )
     timeline = Timeline.start(state, opened.seed, opened.source)
     return resumed(
@@ -84,6 +83,12 @@ def resumed(session: Session, what_if: WhatIf) -> Session:
         timeline = applied(timeline, line, place)
     place = subscription_place(timeline, session.seen, what_if.subscription)
     return replace(session, timeline=timeline, subscription=place)
+
+
+def ignored_settings(state: ClusterState, what_if: WhatIf) -> list[str]:
+    """A sentence for each setting of the command line that the release ignores; of the flag the screen says it."""
+    texts = (ignored_setting(name, behaviour_in(state)) for name, _ in what_if.settings if name != FLAG)
+    return [text for text in texts if text]
 
 
 def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
