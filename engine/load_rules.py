@@ -39,7 +39,8 @@ class LoadRules:
     ``underloaded_by_throughput``: a broker is underloaded beside one with far more throughput, not only where it has
     less than 1 byte/s (#22321). ``old_bandwidth_spelling_only``: the weights of bandwidth go by ``Bandwith``.
     ``isolation_by_port``: an expression of an isolation policy that has a colon is tried on ``host:port`` too.
-    ``build_metadata_counts``: of two equal versions the one with the higher build metadata is newer.
+    ``build_metadata_counts``: of two equal versions the one with the higher build metadata is newer. ``roomy_sets``: a
+    Java set made of a collection is larger than it has to be, as it was before Java 19; 5.0 needs Java 21.
     """
 
     overload_usage: Literal["weighted", "unweighted"] = "weighted"
@@ -64,6 +65,7 @@ class LoadRules:
     underloaded_by_throughput: bool = True
     isolation_by_port: bool = False
     build_metadata_counts: bool = False
+    roomy_sets: bool = True
     old_bandwidth_spelling_only: bool = False
 
 
@@ -109,6 +111,7 @@ def load_rules(release: Release) -> LoadRules:
         old_bandwidth_spelling_only=not since_4_0,
         isolation_by_port=since_5_0,
         build_metadata_counts=since_5_0,
+        roomy_sets=release < (5, 0, 0),
     )
 
 

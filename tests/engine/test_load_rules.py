@@ -57,6 +57,7 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
     "avg_placement_alone": [((2, 10, 0), "refused"), ((5, 0, 0), "replaced")],
     "isolation_by_port": [((2, 10, 0), False), ((5, 0, 0), True)],
     "build_metadata_counts": [((2, 10, 0), False), ((5, 0, 0), True)],
+    "roomy_sets": [((2, 10, 0), True), ((5, 0, 0), False)],
     "avg_scores_whole": [((2, 10, 0), True), ((4, 0, 8), False), ((4, 1, 0), True), ((4, 1, 2), False)],
     "restarts_idle_average": [((2, 10, 0), False), ((3, 0, 0), True)],
     "round_robin": [((2, 10, 0), False), ((3, 0, 0), True)],
