@@ -174,6 +174,17 @@ def defaults_of(release: Release) -> ReleaseDefaults:
     )
 
 
+def defaults_ever(name: str) -> frozenset[SettingValue]:
+    """The defaults of a setting in all releases; a strategy by its last part."""
+    values = (since.default.value for since in SETTINGS[name])
+    return frozenset(by_last_part(value) for value in values if value is not None)
+
+
+def by_last_part(value: SettingValue) -> SettingValue:
+    """A strategy by the last part of its class, any other value as it is."""
+    return value.rpartition(".")[2] if isinstance(value, str) else value
+
+
 CURRENT_DEFAULTS: Final = defaults_of(CURRENT_RELEASE)
 
 
@@ -181,4 +192,4 @@ def current_default(name: str) -> Any:
     """The default of a setting in ``CURRENT_RELEASE``, for the field of that name; a strategy by its last part."""
     value = CURRENT_DEFAULTS[name].value
     assert value is not None, name
-    return value.rpartition(".")[2] if isinstance(value, str) else value
+    return by_last_part(value)
