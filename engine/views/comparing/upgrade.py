@@ -66,7 +66,7 @@ _MEANINGS: Final = {
     "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",
     "load.old_bandwidth_spelling_only": "how the weights of bandwidth are spelt",
     "load.isolation_by_port": "whether an expression of an isolation policy with a colon is tried on host:port",
-    "load.build_metadata_counts": "whether build metadata counts where only the latest version may own bundles",
+    "load.version_library": "how versions are compared where only the latest version may own bundles",
 }
 _DEFAULT_MEANINGS: Final = {
     DIRECT_MEMORY: "how much direct memory counts into the load of a broker",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import ItemsView, ValuesView
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,7 @@ from engine.balance.limits import BundleStats
 from engine.balance.placement.model import KnownBroker
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import Rejection
-from engine.load_rules import LoadRules
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 
 def test_a_host_is_all_before_the_last_colon() -> None:
@@ -188,6 +189,57 @@ def test_numbers_of_a_version_are_java_integers() -> None:
     assert _read("1.0.0--2147483649").compare(_read("1.0.0-0")) == -1
     assert _read("1.0.0--0").compare(_read("1.0.0-0")) == 0
     assert _read("1.0.0---1").compare(_read("1.0.0--1")) == -1
+
+
+def _of_0_10(text: str) -> SemanticVersion | None:
+    return semantic_version(text, "0.10")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("9223372036854775807.0.2147483648", True),
+        ("9223372036854775808.0.0", False),
+        ("1.0.0-9223372036854775807", True),
+        ("1.0.0-rc.9223372036854775808", False),
+        ("1.0.0-rc9223372036854775808", True),
+        ("1.0.0+9223372036854775808", True),
+        ("1.0.0-01", False),
+    ],
+)
+def test_numbers_of_a_version_are_java_longs_for_the_later_library(text: str, is_read: bool) -> None:
+    assert (_of_0_10(text) is not None) is is_read
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("1.0.0-2147483647", "1.0.0-2147483648"),
+        ("1.0.0-2", "1.0.0-10"),
+        ("1.0.0--4", "1.0.0--5"),
+        ("1.0.0--10", "1.0.0--9"),
+        ("1.0.0--2147483648", "1.0.0-2147483647"),
+        ("1.0.0-0", "1.0.0-9"),
+        ("1.0.0-10", "1.0.0-1a"),
+        ("1.0.0+0010", "1.0.0+9"),
+        ("1.0.0+007", "1.0.0+07"),
+        ("1.0.0+2", "1.0.0+10"),
+        ("1.0.0+99999999999999999999", "1.0.0+a"),
+        ("1.0.0", "1.0.0+1"),
+    ],
+)
+def test_identifiers_are_numbers_of_digits_alone_for_the_later_library(older: str, newer: str) -> None:
+    one, other = _of_0_10(older), _of_0_10(newer)
+    assert one is not None and other is not None
+    assert one.compare_with_build(other) < 0 < other.compare_with_build(one)
+
+
+def test_a_build_too_large_for_the_later_library_fails_where_two_are_compared() -> None:
+    rules = replace(CURRENT_LOAD_RULES, version_library="0.10")
+    builds = {"a:1": "1.0.0+99999999999999999999", "b:1": "1.0.0+1", "c:1": "1.0.0+b"}
+    assert newest_version(("a:1", "c:1"), builds, rules) == ("c:1",)
+    refusal = newest_version(("a:1", "b:1"), builds, rules)
+    assert isinstance(refusal, Rejection) and refusal.error == "NumberFormatException"
 
 
 def test_which_version_is_newest_depends_on_the_order_where_the_comparison_runs_in_a_circle() -> None:
