@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NO_DOMAIN = "default"
 """The failure domain of brokers that are in none."""
 MAX_PATTERN_LENGTH = 1000
+_PORT: Final = re.compile(r"0*[0-9]{1,5}", re.ASCII)
+_HIGHEST_PORT: Final = 65_535
 MAX_REPETITIONS = 6
 _REFERENCE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]|\(\?P=")
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
@@ -118,7 +120,21 @@ def _matches_broker(patterns: Sequence[str], broker: str, rules: LoadRules) -> b
     """Whether a pattern names a broker, ``host:port`` with an IPv6 host in brackets."""
     if _matches(patterns, broker.rpartition(":")[0]):
         return True
-    return rules.isolation_by_port and _matches([pattern for pattern in patterns if ":" in pattern], broker)
+    whole = _host_and_port(broker) if rules.isolation_by_port else None
+    return whole is not None and _matches([pattern for pattern in patterns if ":" in pattern], whole)
+
+
+def _host_and_port(broker: str) -> str | None:
+    """A broker as ``HostAndPort`` writes it; None where it has no host, or a port that is none.
+
+    >>> [_host_and_port(broker) for broker in ("b-1:8080", "[::1]:08080", ":8080", "b-1:", "b-1:65536")]
+    ['b-1:8080', '[::1]:8080', None, None, None]
+    """
+    host, _, port = broker.rpartition(":")
+    host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not host or host.count(":") == 1 or _PORT.fullmatch(port) is None or int(port) > _HIGHEST_PORT:
+        return None
+    return f"[{host}]:{int(port)}" if ":" in host else f"{host}:{int(port)}"
 
 
 def is_isolated(namespace: str, policies: Sequence[IsolationPolicy]) -> bool:
