@@ -366,7 +366,8 @@ def newest_version(
     """The candidates that run the newest version among them, which is found in their order.
 
     Build metadata decides which one is the newest; only by java-semver 0.10 must the others have the same.
-    Refused: no candidate at all, and one without a version that can be read.
+    Refused: no candidate at all, one without a version that can be read, and builds that cannot be compared, where
+    the look-up of a real broker fails instead of going on without the filter.
     """
     try:
         return _newest_version(candidates, versions, rules.version_library)
