@@ -159,13 +159,13 @@ class ReleaseBehaviour:
     label: str
     nonpartitioned_failover: Literal["ring", "first-connected"] = "ring"
     knows_failover_consistent_hashing: bool = True
-    notices_on_nonpersistent_change: bool = False
+    notices_on_nonpersistent_change: bool = True
     split_algorithms: tuple[str, ...] = SPLIT_ALGORITHMS
     exclusive_attempts: int = 5
-    blank_ends: Literal["taken", "refused"] = "taken"
-    flow_by_name: bool = False
-    equal_boundaries: Literal["refused", "never-answered"] = "never-answered"
-    extensible_without_cuts: Literal["done", "fails"] = "fails"
+    blank_ends: Literal["taken", "refused"] = "refused"
+    flow_by_name: bool = True
+    equal_boundaries: Literal["refused", "never-answered"] = "refused"
+    extensible_without_cuts: Literal["done", "fails"] = "done"
     key_shared_ring: Literal["name_i", "name_nul_i", "indexed_replace", "current"] = "current"
     sticky_gaps: Literal["served", "unserved"] = "unserved"
     keyless_messages: Literal["spread", "one-key"] = "spread"

@@ -1,8 +1,8 @@
 """Which form of each rule of load shedding and placement one Pulsar release has.
 
 Measured on the classes of 2.10.0, 2.11.0, 3.0.0, 3.0.2, 3.0.7, 3.1.0, 3.1.2, 3.2.0, 3.2.2, 3.2.3, 3.3.2, 3.3.5, 4.0.0
-to 4.0.2, 4.0.4 to 4.0.8, 4.2.4 and 5.0.0-M1 (``tests/fresh_vectors``). Between two of these the first release of the
-later one's line is taken to have changed, unless a public thread names another. Master of July 2026 is 5.0.
+to 4.0.2, 4.0.4 to 4.0.8, 4.2.4, 5.0.0-M1 and 5.0.1 (``tests/fresh_vectors``). Between two of these the first release of
+the later one's line is taken to have changed, unless a public thread names another.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class LoadRules:
     uniform_slack: int = 0
     uniform_bytes_slack: int = 0
     avg_shedder: Literal["present", "not-configurable", "absent"] = "present"
-    avg_destinations: Literal["bundle-numbers", "bundle", "attempt"] = "bundle-numbers"
-    avg_placement_alone: Literal["refused", "replaced"] = "refused"
+    avg_destinations: Literal["bundle-numbers", "bundle", "attempt"] = "attempt"
+    avg_placement_alone: Literal["refused", "replaced"] = "replaced"
     avg_scores_whole: bool = False
     restarts_idle_average: bool = True
     round_robin: bool = True
@@ -66,9 +66,9 @@ class LoadRules:
     shed_idle_bundles: bool = False
     bundles_compared: Literal["in-steps", "by-difference"] = "in-steps"
     underloaded_by_throughput: bool = True
-    isolation_by_port: bool = False
-    version_library: VersionLibrary = "0.9"
-    roomy_sets: bool = True
+    isolation_by_port: bool = True
+    version_library: VersionLibrary = "0.10"
+    roomy_sets: bool = False
     old_bandwidth_spelling_only: bool = False
 
 

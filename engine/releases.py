@@ -42,7 +42,7 @@ class Release(NamedTuple):
         return in_line or self.line > firsts[-1].line
 
 
-CURRENT_RELEASE: Final = Release(4, 2, 4)
+CURRENT_RELEASE: Final = Release(5, 0, 1)
 """The reference: what is not said otherwise has its rules and its defaults."""
 OLDEST: Final = Release(2, 10, 0)
 _4_0: Final = Release(4, 0, 0, milestone=0)

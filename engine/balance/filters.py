@@ -274,14 +274,15 @@ class SemanticVersion:
     """
 
     numbers: tuple[int, int, int]
-    pre_release: tuple[str, ...] | None = None
-    build: tuple[str, ...] | None = None
-    library: VersionLibrary = "0.9"
+    pre_release: tuple[str, ...] | None
+    build: tuple[str, ...] | None
+    library: VersionLibrary
 
     def compare(self, other: SemanticVersion) -> int:
         """Less than 0, 0 or more, as this one is older, equal or newer; build metadata plays no part.
 
-        >>> [semantic_version(text).compare(semantic_version("4.2.4")) for text in ("4.2.4-rc.1", "4.2.4+7", "4.10.0")]
+        >>> one, *others = (semantic_version(text, "0.10") for text in ("4.2.4", "4.2.4-rc.1", "4.2.4+7", "4.10.0"))
+        >>> [other.compare(one) for other in others]
         [-1, 0, 1]
         """
         if self.numbers != other.numbers:
@@ -340,10 +341,10 @@ def _number(text: str, library: VersionLibrary) -> int | None:
     return value if -highest - 1 <= value <= highest else None
 
 
-def semantic_version(text: str, library: VersionLibrary = "0.9") -> SemanticVersion | None:
+def semantic_version(text: str, library: VersionLibrary) -> SemanticVersion | None:
     """A version as its text says; None for a text that brokers cannot read.
 
-    >>> semantic_version("4.2") is None
+    >>> semantic_version("4.2", "0.10") is None
     True
     """
     match = _SEMANTIC_VERSION.fullmatch(text)

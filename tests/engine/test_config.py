@@ -88,7 +88,7 @@ def test_a_second_exclusive_consumer_is_tried_five_times_since_4_0_8(version: st
 
 
 def test_the_lines_that_were_looked_at_and_the_current_release() -> None:
-    assert CURRENT.label == "4.2.4"
+    assert CURRENT.label == "5.0.1"
     written = ["2.10", "2.11", "3.0", "3.1", "3.2", "3.3", "4.0", "4.1", "4.2", "5.0"]
     assert [f"{major}.{minor}" for major, minor in LINES] == written
     assert [unknown_line(line) for line in written] == [""] * len(written)
@@ -197,13 +197,13 @@ def test_the_defaults_are_those_of_broker_conf() -> None:
         "subscriptionKeySharedUseConsistentHashing": "true",
         "subscriptionKeySharedConsistentHashingReplicaPoints": "100",
         "subscriptionKeySharedUseClassicPersistentImplementation": "false",
-        "keySharedLookAheadMsgInReplayThresholdPerConsumer": "2000",
-        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "20000",
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer": "4000",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "40000",
         "keySharedUnblockingIntervalMs": "10",
         "maxUnackedMessagesPerConsumer": "50000",
         "maxUnackedMessagesPerSubscription": "200000",
         "aggregatePublisherStatsByProducerName": "false",
-        "defaultNumberOfNamespaceBundles": "4",
+        "defaultNumberOfNamespaceBundles": "32",
         "loadBalancerAutoBundleSplitEnabled": "true",
         "loadBalancerAutoUnloadSplitBundlesEnabled": "true",
         "loadBalancerNamespaceBundleMaxTopics": "1000",

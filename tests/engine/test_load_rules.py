@@ -138,5 +138,5 @@ def test_milestones_of_5_0_lack_its_last_changes() -> None:
     )
 
 
-def test_the_values_of_a_rule_set_without_a_release_are_those_of_4_2_4() -> None:
-    assert load_rules(Release(4, 2, 4)) == CURRENT_LOAD_RULES == LoadRules()
+def test_the_values_of_a_rule_set_without_a_release_are_those_of_the_current_one() -> None:
+    assert load_rules(Release(5, 0, 1)) == CURRENT_LOAD_RULES == LoadRules()

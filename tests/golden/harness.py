@@ -189,9 +189,18 @@ def run_family(path: Path) -> Outcome:
 
 def _bulk_failures(path: Path, passed: list[tuple[str, Line]]) -> list[str]:
     checker = _bulk_checkers.get(path.stem)
-    if checker is None or not passed:
+    if checker is None:
         return []
-    try:
-        return [f"{passed[at][0]}, in bulk: {text}" for at, text in checker([line for _, line in passed])]
-    except Exception as error:  # as above: it has found something
-        return [f"{path.name}, in bulk: {type(error).__name__}: {error}"]
+    by_release: dict[ReleaseBehaviour, list[tuple[str, Line]]] = {}
+    for place, line in passed:
+        by_release.setdefault(release_of(line), []).append((place, line))
+    failures: list[str] = []
+    for release, placed in by_release.items():
+        try:
+            with judged_by(release):
+                wrong = list(checker([line for _, line in placed]))
+        except Exception as error:  # as above: it has found something
+            failures.append(f"{path.name}, in bulk: {type(error).__name__}: {error}")
+        else:
+            failures += [f"{placed[at][0]}, in bulk: {text}" for at, text in wrong]
+    return failures

@@ -110,9 +110,10 @@ def explain_bundle(start: ShedStart, bundle: str) -> BundleExplained | Rejection
 
     >>> from engine.balance.brokers import report_of
     >>> from engine.balance.limits import BundleStats
+    >>> from engine.balance.settings import LoadSettings
     >>> name = "t/n/0x00000000_0xffffffff"
     >>> reports = report_of("b:1", [BundleStats(name, 1, msg_rate_in=9.0)]), report_of("b:2", [])
-    >>> found = explain_bundle(ShedStart(reports), name)
+    >>> found = explain_bundle(ShedStart(reports, LoadSettings(loadBalancerLoadPlacementStrategy=LEAST_RATE)), name)
     >>> found.owner, [(broker.broker, broker.chance) for broker in found.brokers if broker.chance]
     ('b:1', [('b:2', 1.0)])
     """

@@ -55,7 +55,10 @@ def with_active(memory: ShedderMemory, brokers: Collection[str], rules: LoadRule
 def check_shedder(settings: LoadSettings, rules: LoadRules = CURRENT_LOAD_RULES) -> Rejection | None:
     """Why no broker of this release starts with the configured shedder and placement; None when one does.
 
-    >>> check_shedder(LoadSettings(loadBalancerLoadPlacementStrategy="AvgShedder")).field
+    >>> mixed = LoadSettings(
+    ...     loadBalancerLoadSheddingStrategy="ThresholdShedder", loadBalancerLoadPlacementStrategy="AvgShedder"
+    ... )
+    >>> check_shedder(mixed, LoadRules(avg_placement_alone="refused")).field
     'loadBalancerLoadPlacementStrategy'
     """
     shedder, placement = settings.loadBalancerLoadSheddingStrategy, settings.loadBalancerLoadPlacementStrategy

@@ -197,9 +197,10 @@ def test_the_shedder_of_another_manager_is_named(tmp_path: Path) -> None:
         inputs = read(folder, load_report_a=report("a:1"), load_report_b=idle("b:1"), runtime=named)
         (problem,) = settings_problems(inputs)
         assert problem.path == "loadBalancerLoadSheddingStrategy"
-        view = brokers_view(brokers_input(inputs))
-        assert not isinstance(view, Rejection)
-        assert view.shedder == ("ThresholdShedder" if manager == "modular" else "TransferShedder")
+        for version, default in (("4.2.4", "ThresholdShedder"), ("5.0.1", "AvgShedder")):
+            view = brokers_view(brokers_input(inputs, version))
+            assert not isinstance(view, Rejection)
+            assert view.shedder == (default if manager == "modular" else "TransferShedder")
 
 
 @pytest.mark.parametrize(

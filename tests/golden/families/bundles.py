@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from engine.bundles.algorithms import (
     flow_limits,
@@ -42,11 +42,12 @@ from engine.bundles.loads import (
     with_partitions,
 )
 from engine.bundles.split import choose_cuts
-from engine.config import BrokerSettings, ReleaseBehaviour, behaviour_of
+from engine.config import BrokerSettings
 from engine.errors import Rejection
 from engine.hashing import crc32_hash
 from engine.names import TopicName, parse_topic_name
 from tests.golden.harness import Line, checks
+from tests.golden.load_lines import release_in_force
 
 Given = dict[str, Any]
 Answer = dict[str, Any]
@@ -57,8 +58,6 @@ CLASSES = {
     "specified_positions_divide": "SpecifiedPositionsBundleSplitAlgorithm",
     "flow_or_qps_equally_divide": "FlowOrQpsEquallyDivideBundleSplitAlgorithm",
 }
-SPLIT_PLANS_OF: Final = "4.2.4"
-"""The release whose service answered the lines of the kind split_plan."""
 
 
 def answers(*families: str, kind: str) -> Callable[[Callable[[Given], Answer]], Callable[[Given], Answer]]:
@@ -314,9 +313,7 @@ def split_plan(given: Given) -> Answer:
     topics = topics_in(target, with_partitions(_loads(given["topics"]) or (), given["partitions"]))
     settings = _limits(given["config"], given["defaultAlgorithm"])
     algorithm = resolve_algorithm(given["algorithm"], given["defaultAlgorithm"])
-    behaviour = behaviour_of(SPLIT_PLANS_OF)
-    assert isinstance(behaviour, ReleaseBehaviour), behaviour
-    cuts = choose_cuts(target, algorithm, given["positions"], topics, settings, behaviour=behaviour)
+    cuts = choose_cuts(target, algorithm, given["positions"], topics, settings, behaviour=release_in_force())
     if isinstance(cuts, Rejection):
         return _error(cuts) | {"stage": "sync"}
     if not cuts:
