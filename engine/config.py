@@ -7,7 +7,7 @@ can be pasted there. A rule takes a ``ReleaseBehaviour`` value, never a version 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Final, Literal, get_args
 
@@ -26,6 +26,8 @@ from engine.releases import (
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 """The setting of PIP-392."""
+CLASSIC_KEY_SHARED: Final = "subscriptionKeySharedUseClassicPersistentImplementation"
+"""The setting that brings the dispatcher from before PIP-379 back, in 4.x only."""
 SplitAlgorithmName = Literal[
     "range_equally_divide", "topic_count_equally_divide", "specified_positions_divide", "flow_or_qps_equally_divide"
 ]
@@ -292,6 +294,33 @@ def unknown_line(version: str) -> str:
     which = "the newest known" if before[-1] == LINES[-1] else "the line before"
     major, minor = before[-1]
     return f"Pulsar {version.strip()} is not known here: it is answered by the rules of {major}.{minor}, {which}"
+
+
+def ignored_setting(name: str, behaviour: ReleaseBehaviour) -> str:
+    """Say that brokers of a release do not have a setting, "" where they have it.
+
+    >>> ignored_setting(CLASSIC_KEY_SHARED, _behaviour(Release(5, 0, 1)))
+    'Pulsar 5.0.1 does not have subscriptionKeySharedUseClassicPersistentImplementation and ignores it'
+    """
+    return f"Pulsar {behaviour.label} does not have {name} and ignores it" if behaviour.defaults.lacks(name) else ""
+
+
+def rebased(
+    settings: BrokerSettings, before: ReleaseBehaviour, after: ReleaseBehaviour, but: Container[str] = ()
+) -> BrokerSettings:
+    """The settings with defaults of one release replaced by those of another, except those named in ``but``.
+
+    >>> rebased(BrokerSettings(defaultNumberOfNamespaceBundles=4), _behaviour(Release(4, 2, 4)), _behaviour(
+    ...     Release(5, 0, 0))).defaultNumberOfNamespaceBundles
+    32
+    """
+    old, new = default_settings(before), default_settings(after)
+    changed = {
+        name: getattr(new, name)
+        for name in DEFAULTS
+        if name not in but and getattr(settings, name) == getattr(old, name) != getattr(new, name)
+    }
+    return replace(settings, **changed)
 
 
 def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:

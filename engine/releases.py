@@ -48,6 +48,8 @@ OLDEST: Final = Release(2, 10, 0)
 _4_0: Final = Release(4, 0, 0, milestone=0)
 _5_0_M1: Final = Release(5, 0, 0, milestone=1)
 _5_0: Final = Release(5, 0, 0)
+_AUTUMN_2026: Final = (Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0, milestone=2))
+"""The first releases of most fixes of that time, by their release notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,10 @@ SETTINGS: Final[Mapping[str, tuple[_Since, ...]]] = {
         _dynamic(True, OLDEST),
         _dynamic(False, Release(4, 0, 14), Release(4, 2, 5), _5_0),
     ),
+    "managedLedgerBatchReadEnabled": (_absent(OLDEST), _dynamic(True, _5_0)),
+    # "null" means 15 percent of the direct memory, and 0 no limit (#25979).
+    "managedLedgerMaxReadsInFlightSizeInMB": (_static(0, OLDEST), _static("null", _5_0_M1)),
+    "acknowledgmentAtBatchIndexLevelEnabled": (_static(False, OLDEST), _static(True, Release(4, 2, 0))),
     "managedLedgerMaxUnackedRangesToPersist": (_static(10000, OLDEST), _static(200000, _5_0_M1)),
     "managedLedgerMaxUnackedRangesToPersistInMetadataStore": (_static(1000, OLDEST), _static(200000, _5_0_M1)),
     "managedLedgerMaxBatchDeletedIndexToPersist": (_static(10000, OLDEST), _static(200000, _5_0_M1)),
@@ -122,6 +128,11 @@ SETTINGS: Final[Mapping[str, tuple[_Since, ...]]] = {
     "defaultNumberOfSystemNamespaceBundles": (_absent(OLDEST), _static(64, _5_0)),
     "brokerCloseInactiveTopicsEnabled": (_absent(OLDEST), _dynamic(False, _5_0)),
     "scalableTopicsEnabled": (_absent(OLDEST), _static(True, _5_0)),
+    "scalableTopicAutoScaleEnabled": (_absent(OLDEST), _dynamic(True, _5_0)),
+    # What answers over the admin API and metrics; #26313 and #26549 were carried back to 4.0.14 and 4.2.5.
+    "exposeSubscriptionBacklogAgeInPrometheus": (_absent(OLDEST), _static(False, *_AUTUMN_2026)),
+    "authenticateOriginalAuthData": (_static(False, OLDEST), _static(True, *_AUTUMN_2026)),
+    "tlsHostnameVerificationEnabled": (_static(False, OLDEST), _static(True, _5_0)),
     # Shedding and placement.
     "loadBalancerLoadSheddingStrategy": (
         _dynamic(f"{_IMPL}ThresholdShedder", OLDEST),

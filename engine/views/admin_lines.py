@@ -30,7 +30,7 @@ from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.timeline import Timeline
 from engine.cluster.topics import find_topic
-from engine.config import DEFAULTS, ReleaseBehaviour
+from engine.config import DEFAULTS, ReleaseBehaviour, ignored_setting
 from engine.errors import Rejection
 from engine.names import parse_topic_name
 from engine.text import shell_line, visible
@@ -121,8 +121,9 @@ def dynamic_settings(behaviour: ReleaseBehaviour) -> frozenset[str]:
 
 
 def _setting(name: str, text: str, behaviour: ReleaseBehaviour) -> tuple[str, str]:
-    if behaviour.defaults.lacks(name):
-        return "", f"Pulsar {behaviour.label} does not have {name} and ignores it"
+    ignored = ignored_setting(name, behaviour)
+    if ignored:
+        return "", ignored
     if name in dynamic_settings(behaviour):
         return shell_line("pulsar-admin", "brokers", "update-dynamic-config", "--config", name, "--value", text), ""
     return "", f"not a dynamic setting: write {name}={text} into broker.conf of every broker and restart them"

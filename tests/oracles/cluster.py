@@ -321,8 +321,9 @@ def _split(now: Cluster, command: Any) -> bool | None:
     if asked is not None and not now.accepts(asked):
         return None
     used = asked or (default if default in known else bundles.ALGORITHMS[0])
-    # Only the algorithm that is the default gets statistics and limits.
-    if used == "flow_or_qps_equally_divide" and default != used:
+    # Before 5.0 only the algorithm that is the default gets statistics and limits.
+    by_name = Release(version_of(now.release)).flow_by_name
+    if used == "flow_or_qps_equally_divide" and default != used and not by_name:
         return None
     if used == "specified_positions_divide" and not command.positions:
         return None
