@@ -41,6 +41,7 @@ class BrokerSettings:
     activeConsumerFailoverDelayTimeMillis: int = 1000
     maxConsumersPerSubscription: int = 0
     maxConsumersPerTopic: int = 0
+    maxProducersPerTopic: int = 0
     subscriptionKeySharedUseConsistentHashing: bool = True
     subscriptionKeySharedConsistentHashingReplicaPoints: int = 100
     subscriptionKeySharedUseClassicPersistentImplementation: bool = False
