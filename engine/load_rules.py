@@ -8,12 +8,14 @@ later one's line is taken to have changed, unless a public thread names another.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+from engine.releases import CURRENT_RELEASE, Release
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRules:
-    """The rules of both load managers, and the defaults of their settings, in one release.
+    """The rules of both load managers in one release; ``engine.releases`` has the defaults of their settings.
 
     ``overload_usage``: whether the resource weights count where a broker is compared with the overload limit and where
     a report is found worth writing. ``heap_memory_counts``: heap memory is one of the weighted resources of the modular
@@ -31,10 +33,7 @@ class LoadRules:
     ``bundles_compared``: for the report of the largest, in steps, or as equal where less than a step apart (#24754,
     mended by #24772).
     ``underloaded_by_throughput``: a broker is underloaded beside one with far more throughput, not only where it has
-    less than 1 byte/s (#22321).
-
-    The defaults: weights of direct and of heap memory, the only spelling of the bandwidth weights' names, shedding and
-    placement strategy, and the number of bundles of a new namespace.
+    less than 1 byte/s (#22321). ``old_bandwidth_spelling_only``: the weights of bandwidth go by ``Bandwith``.
     """
 
     overload_usage: Literal["weighted", "unweighted"] = "weighted"
@@ -56,70 +55,47 @@ class LoadRules:
     shed_idle_bundles: bool = False
     bundles_compared: Literal["in-steps", "by-difference"] = "in-steps"
     underloaded_by_throughput: bool = True
-    direct_memory_weight: float = 0.0
-    memory_weight: float = 0.0
     old_bandwidth_spelling_only: bool = False
-    default_shedder: str = "ThresholdShedder"
-    default_placement: str = "LeastLongTermMessageRate"
-    default_bundles: int = 4
 
 
-def load_rules(version: tuple[int, int, int], *, milestone: bool = False) -> LoadRules:
-    """The rules of one release, or of a milestone of it, which lacks the last changes of 5.0 (#26246, #26609).
+def load_rules(release: Release) -> LoadRules:
+    """The rules of one release or of a milestone of it.
 
-    >>> load_rules((4, 0, 7)).uniform_slack, load_rules((5, 0, 0)).default_shedder
-    (1000, 'AvgShedder')
+    >>> load_rules(Release(4, 0, 7)).uniform_slack, load_rules(Release(4, 2, 4)).uniform_slack
+    (1000, 0)
     """
-    since_3_0 = version >= (3, 0, 0)
-    since_4_0 = version >= (4, 0, 0)
-    since_4_2 = version >= (4, 2, 0)
-    since_5_0 = version >= (5, 0, 0) and not milestone
-    separate = _in_lines(version, (2, 11, 3), (3, 0, 2), (3, 1, 1))
-    own_test = _in_lines(version, (2, 10, 4), (2, 11, 1))
-    by_throughput = _in_lines(version, (3, 0, 5), (3, 1, 5), (3, 2, 3))
-    idle_stay = _in_lines(version, (3, 0, 8), (3, 3, 3), (4, 0, 1))
-    exact_scores = _in_lines(version, (4, 0, 8), (4, 1, 2))
+    since_3_0 = release >= (3, 0, 0)
+    since_4_0 = release >= (4, 0, 0)
+    since_4_2 = release >= (4, 2, 0)
+    separate = release.has(Release(2, 11, 3), Release(3, 0, 2), Release(3, 1, 1))
     avg_shedder: Literal["present", "not-configurable", "absent"] = "absent"
-    if _in_lines(version, (3, 0, 6), (3, 2, 4), (3, 3, 1)):
-        avg_shedder = "present" if _in_lines(version, (3, 0, 8), (3, 3, 3)) else "not-configurable"
+    if release.has(Release(3, 0, 6), Release(3, 2, 4), Release(3, 3, 1)):
+        avg_shedder = "present" if release.has(Release(3, 0, 8), Release(3, 3, 3)) else "not-configurable"
     by_contents_since: Literal["bundle-numbers", "bundle"] = "bundle-numbers" if since_4_0 else "bundle"
+    idle_stay = release.has(Release(3, 0, 8), Release(3, 3, 3), Release(4, 0, 1))
+    in_steps = release.has(Release(3, 0, 14), Release(3, 3, 9), Release(4, 0, 7))
     return LoadRules(
         overload_usage="weighted" if since_4_0 else "unweighted",
         heap_memory_counts=not since_3_0,
         forgets_brokers=since_3_0,
         uniform_source="separate" if separate else "mixed",
         uniform_slack=0 if since_4_2 else 1000,
-        uniform_bytes_slack=1000 if version < (2, 11, 0) or (separate and not since_4_2) else 0,
+        uniform_bytes_slack=1000 if release < (2, 11, 0) or (separate and not since_4_2) else 0,
         avg_shedder=avg_shedder,
-        avg_destinations="attempt" if since_5_0 else by_contents_since,
-        avg_scores_whole=not exact_scores,
+        avg_destinations="attempt" if release.has(Release(5, 0, 0)) else by_contents_since,
+        avg_scores_whole=not release.has(Release(4, 0, 8), Release(4, 1, 2)),
         restarts_idle_average=since_3_0,
         round_robin=since_3_0,
         chooses_destination=since_3_0,
         system_namespace_shed=since_3_0,
         excluded_namespaces=since_4_2,
-        placements_kept="leaders-own" if own_test else "until-one-reported",
+        placements_kept="leaders-own" if release.has(Release(2, 10, 4), Release(2, 11, 1)) else "until-one-reported",
         extensible=since_3_0,
         shed_idle_bundles=not idle_stay,
-        bundles_compared="in-steps" if _in_lines(version, (3, 0, 14), (3, 3, 9), (4, 0, 7)) else "by-difference",
-        underloaded_by_throughput=by_throughput,
-        direct_memory_weight=0.0 if version >= (3, 1, 1) else 1.0,
-        memory_weight=0.0 if since_4_0 else 1.0,
+        bundles_compared="in-steps" if in_steps else "by-difference",
+        underloaded_by_throughput=release.has(Release(3, 0, 5), Release(3, 1, 5), Release(3, 2, 3)),
         old_bandwidth_spelling_only=not since_4_0,
-        default_shedder="AvgShedder" if since_5_0 else "ThresholdShedder",
-        default_placement="AvgShedder" if since_5_0 else "LeastLongTermMessageRate",
-        default_bundles=32 if since_5_0 else 4,
     )
 
 
-def _in_lines(version: tuple[int, int, int], *firsts: tuple[int, int, int]) -> bool:
-    """Whether a release has a change that came with these: the first of each line, and all lines after the last.
-
-    >>> _in_lines((3, 1, 9), (3, 0, 6), (3, 2, 4)), _in_lines((3, 0, 6), (3, 0, 6), (3, 2, 4))
-    (False, True)
-    """
-    in_line = any(version[:2] == first[:2] and version >= first for first in firsts)
-    return in_line or version[:2] > firsts[-1][:2]
-
-
-CURRENT_LOAD_RULES = load_rules((4, 2, 4))
+CURRENT_LOAD_RULES: Final = load_rules(CURRENT_RELEASE)

@@ -9,8 +9,6 @@ from engine.cluster.state import ClusterState
 from engine.config import FLAG, ReleaseBehaviour
 from engine.load_rules import LoadRules
 
-IMPL: Final = "org.apache.pulsar.broker.loadbalance.impl."
-"""The packages of shedders and placement strategies."""
 BUNDLES: Final = "defaultNumberOfNamespaceBundles"
 SHEDDING: Final = "loadBalancerLoadSheddingStrategy"
 PLACEMENT: Final = "loadBalancerLoadPlacementStrategy"
@@ -23,7 +21,7 @@ CLASSIC: Final = "subscriptionKeySharedUseClassicPersistentImplementation"
 
 @dataclass(frozen=True, slots=True)
 class ChangedDefault:
-    """A setting whose default differs between the releases."""
+    """A setting whose default differs between the releases; "" where a release does not have the setting."""
 
     name: str
     before: str
@@ -49,17 +47,7 @@ _KEEP: Final = {
 """(Rule, new form) -> the setting that keeps the old form; other rules have only the new form."""
 LOAD: Final = "load."
 """How the rules of the load managers begin: they are a value of their own in ``ReleaseBehaviour``."""
-_TOLD_AS_DEFAULTS: Final = frozenset(
-    {
-        "label",
-        "look_ahead_defaults",
-        "load.default_shedder",
-        "load.default_placement",
-        "load.default_bundles",
-        "load.direct_memory_weight",
-        "load.memory_weight",
-    }
-)
+_NO_RULES: Final = frozenset({"label", "load", "defaults"})
 
 
 def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[RuleChange, ...]:
@@ -73,13 +61,14 @@ def rule_changes(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[Rul
     return tuple(
         RuleChange(name, _text(old[name]), _text(new[name]), _KEEP.get((name, _text(new[name])), ""))
         for name in old
-        if old[name] != new[name] and name not in _TOLD_AS_DEFAULTS
+        if old[name] != new[name]
     )
 
 
 def _forms(behaviour: ReleaseBehaviour) -> dict[str, object]:
     """The form of every rule by its name, those of the load managers behind ``load.``."""
-    forms = {field.name: getattr(behaviour, field.name) for field in fields(ReleaseBehaviour) if field.name != "load"}
+    names = [field.name for field in fields(ReleaseBehaviour) if field.name not in _NO_RULES]
+    forms = {name: getattr(behaviour, name) for name in names}
     return forms | {f"{LOAD}{field.name}": getattr(behaviour.load, field.name) for field in fields(LoadRules)}
 
 
@@ -90,27 +79,17 @@ def _text(value: object) -> str:
 
 
 def defaults_changed(before: ReleaseBehaviour, after: ReleaseBehaviour) -> tuple[ChangedDefault, ...]:
-    """The settings whose defaults differ between two releases.
+    """The settings whose defaults differ between two releases, and those that only one of the two has.
 
     >>> from engine.config import behaviour_of
-    >>> [change.after.rpartition(".")[2] for change in defaults_changed(behaviour_of("4.2.4"), behaviour_of("5.0"))]
-    ['4000', '40000', '32', 'AvgShedder', 'AvgShedder']
+    >>> [change.name for change in defaults_changed(behaviour_of("4.2.4"), behaviour_of("4.2.5"))]
+    ['dispatcherDispatchMessagesInSubscriptionThread']
     """
-    old, new = _defaults(before), _defaults(after)
-    return tuple(ChangedDefault(name, old[name], new[name]) for name in old if old[name] != new[name])
-
-
-def _defaults(behaviour: ReleaseBehaviour) -> dict[str, str]:
-    per_consumer, per_subscription = behaviour.look_ahead_defaults
-    return {
-        PER_CONSUMER: str(per_consumer),
-        PER_SUBSCRIPTION: str(per_subscription),
-        BUNDLES: str(behaviour.load.default_bundles),
-        SHEDDING: f"{IMPL}{behaviour.load.default_shedder}",
-        PLACEMENT: f"{IMPL}{behaviour.load.default_placement}",
-        DIRECT_MEMORY: str(behaviour.load.direct_memory_weight),
-        MEMORY: str(behaviour.load.memory_weight),
-    }
+    return tuple(
+        ChangedDefault(name, old.text, new.text)
+        for (name, old), (_, new) in zip(before.defaults.entries, after.defaults.entries, strict=True)
+        if old.value != new.value and name != FLAG  # a rule: knows_failover_consistent_hashing
+    )
 
 
 def in_force(state: ClusterState, changed: ChangedDefault) -> str:

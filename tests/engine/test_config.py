@@ -12,16 +12,10 @@ from engine.config import (
     BrokerSettings,
     ReleaseBehaviour,
     behaviour_of,
-    default_settings,
     unknown_line,
 )
 from engine.errors import Rejection
-
-
-def known(version: str) -> ReleaseBehaviour:
-    behaviour = behaviour_of(version)
-    assert isinstance(behaviour, ReleaseBehaviour), behaviour
-    return behaviour
+from tests.releases import known
 
 
 @pytest.mark.parametrize(
@@ -182,25 +176,6 @@ def test_a_draining_hash_can_return_since_24736(version: str, expected: bool) ->
 )
 def test_partitioned_statistics_add_an_unnamed_publisher_once_since_18807(version: str, expected: str) -> None:
     assert known(version).unnamed_publishers == expected
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("4.0.0", (2000, 20000)),
-        ("4.2.4", (2000, 20000)),
-        ("5.0.0-M1-SNAPSHOT", (4000, 40000)),
-        ("5.0.0", (4000, 40000)),
-    ],
-)
-def test_the_look_ahead_has_the_defaults_of_its_release(version: str, expected: tuple[int, int]) -> None:
-    settings = default_settings(known(version))
-    per_consumer = settings.keySharedLookAheadMsgInReplayThresholdPerConsumer
-    assert (per_consumer, settings.keySharedLookAheadMsgInReplayThresholdPerSubscription) == expected
-
-
-def test_settings_that_are_not_given_are_those_of_the_current_release() -> None:
-    assert default_settings(CURRENT) == BrokerSettings()
 
 
 def test_the_defaults_are_those_of_broker_conf() -> None:

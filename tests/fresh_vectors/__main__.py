@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(behaviour))
     differing = 0
     try:
-        with tempfile.TemporaryDirectory() as folder, judged_by(behaviour.load):
+        with tempfile.TemporaryDirectory() as folder, judged_by(behaviour):
             pulsar = Pulsar(Path(folder), version)
             families = options.family or families_of(behaviour)
             for family, result in check(pulsar, families, options.lines, options.seed, behaviour).items():

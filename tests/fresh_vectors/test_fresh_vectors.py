@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from engine.config import CURRENT
-from engine.load_rules import CURRENT_LOAD_RULES
 from tests.broker.jars import NoBrokerError
 from tests.fresh_vectors.checking import check
 from tests.fresh_vectors.families import families_of
@@ -38,7 +37,7 @@ def test_the_engine_answers_what_pulsars_own_classes_answer(pulsar: Pulsar) -> N
 
 
 def test_rules_of_another_release_are_noticed(pulsar: Pulsar) -> None:
-    with judged_by(replace(CURRENT_LOAD_RULES, uniform_source="mixed", overload_usage="unweighted")):
+    with judged_by(replace(CURRENT, load=replace(CURRENT.load, uniform_source="mixed", overload_usage="unweighted"))):
         outcome = check(pulsar, ("shed_uniform", "shed_overload"), 30, seed=1)
     assert all(result.differing for result in outcome.values())
 

@@ -24,6 +24,7 @@ from engine.balance.placement.strategies import LEAST_RATE, LEAST_RESOURCE, ROUN
 from engine.balance.settings import EXTENSIBLE_CLASS, MODULAR_CLASS, LoadSettings
 from engine.balance.shedding.strategies import AVERAGE, MODULAR_SHEDDERS
 from engine.load_rules import load_rules
+from engine.releases import Release
 from tests.engine.balance.shedding_world import first
 
 NAMESPACES = ("t/a", "t/b", "u/c", "pulsar/system", "pulsar/b-0:8080", "x/y/z")
@@ -102,7 +103,7 @@ def all_settings(draw: st.DrawFn) -> LoadSettings:
 def starts(draw: st.DrawFn) -> ShedStart:
     """Starts with and without policies, and with and without a leader that has read reports before."""
     loads = draw(clusters())
-    rules = load_rules(draw(st.sampled_from(RELEASES)))
+    rules = load_rules(Release(*draw(st.sampled_from(RELEASES))))
     policies = draw(
         st.sampled_from(
             [
@@ -254,7 +255,7 @@ def test_twins_that_may_not_go_where_they_were_planned_agree(
 ) -> None:
     """AvgShedder plans for the emptiest broker, which takes no such topics, so it draws; some releases keep the draw by
     the numbers of a bundle, which are the same for all here."""
-    rules = load_rules(release)
+    rules = load_rules(Release(*release))
     hot = report_of(
         "b-0:8080", [BundleStats(f"t/a/0x{at}0_0x{at}1", 1, 0, 0, *[3e3] * 4) for at in range(8)],
         cpu=ResourceUsage(95.0, 100.0), load_manager=MODULAR_CLASS,
@@ -282,4 +283,4 @@ def test_twins_that_may_not_go_where_they_were_planned_agree(
 
 @pytest.mark.parametrize("release", [(2, 11, 0)])
 def test_a_release_that_places_at_the_next_look_up_is_forecast_bundle_by_bundle(release: tuple[int, int, int]) -> None:
-    assert not can_forecast_in_bulk(ShedStart((report_of("b:1", []),), rules=load_rules(release)))
+    assert not can_forecast_in_bulk(ShedStart((report_of("b:1", []),), rules=load_rules(Release(*release))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from engine.balance.settings import default_load_settings
 from engine.lint.model import Finding, Rule, Severity, Where, World
 
 ID: Final = "avg-shedder-alone"
@@ -21,8 +22,9 @@ def check(world: World) -> Iterator[Finding]:
     >>> list(check(World(shedder="AvgShedder", placement="AvgShedder")))
     []
     """
-    shedder = world.shedder or world.behaviour.load.default_shedder
-    placement = world.placement or world.behaviour.load.default_placement
+    usual = default_load_settings(world.behaviour)
+    shedder = world.shedder or usual.loadBalancerLoadSheddingStrategy
+    placement = world.placement or usual.loadBalancerLoadPlacementStrategy
     if world.load_manager not in (None, "modular") or (shedder == AVG) == (placement == AVG):
         return
     if placement == AVG:

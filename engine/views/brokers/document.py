@@ -153,7 +153,7 @@ def brokers_document(view: BrokersView, compared: Sequence[Compared]) -> dict[st
     return {
         "format": FORMAT,
         "source": view.given.source,
-        "release": view.given.release,
+        "release": view.given.behaviour.label,
         "load_manager": view.load_manager,
         "shedder": view.shedder,
         "placement": view.placement,

@@ -12,6 +12,8 @@ from engine.compare.releases import (
     BUNDLES,
     DIRECT_MEMORY,
     MEMORY,
+    PER_CONSUMER,
+    PER_SUBSCRIPTION,
     PLACEMENT,
     SHEDDING,
     ChangedDefault,
@@ -63,6 +65,22 @@ _MEANINGS: Final = {
     "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",
     "load.old_bandwidth_spelling_only": "how the weights of bandwidth are spelt",
 }
+_DEFAULT_MEANINGS: Final = {
+    DIRECT_MEMORY: "how much direct memory counts into the load of a broker",
+    MEMORY: "how much heap memory counts into the load of a broker",
+    "maxUnloadPercentage": "which part of the difference between two brokers AvgShedder and UniformLoadShedder move",
+    "loadBalancerDistributeBundlesEvenlyEnabled": "whether the bundles of a namespace are spread evenly over brokers",
+    "defaultNumberOfSystemNamespaceBundles": "bundles of pulsar/system where it is made from then on",
+    "subscriptionKeySharedUseClassicPersistentImplementation": "whether the classic Key_Shared dispatcher can be had",
+    "subscriptionSharedUseClassicPersistentImplementation": "whether the classic Shared dispatcher can be had",
+    "dispatcherMaxReadBatchSize": "how many messages are read, and so dispatched, at once",
+    "dispatcherDispatchMessagesInSubscriptionThread": "whether each subscription dispatches in a thread of its own",
+    "managedLedgerMaxUnackedRangesToPersist": "how many gaps of acknowledgements outlive a move of the topic",
+    "managedLedgerMaxUnackedRangesToPersistInMetadataStore": "how many of those gaps go into the metadata store",
+    "managedLedgerMaxBatchDeletedIndexToPersist": "how many partly acknowledged batches outlive a move of the topic",
+    "brokerCloseInactiveTopicsEnabled": "whether inactive topics are closed and kept",
+    "scalableTopicsEnabled": "whether there are scalable topics",
+}
 _FAILOVER: Final = frozenset({"nonpartitioned_failover", "knows_failover_consistent_hashing"})
 _STICKY: Final = frozenset({"sticky_gaps", "ownerless_key"})
 
@@ -81,7 +99,7 @@ class DefaultHere:
     """A default that changes. ``in_force`` is the value here, "" where it is not known.
 
     ``follows`` is true where that is the old default: then it may not be set, and the new default replaces it unless
-    ``keep`` is written into broker.conf.
+    ``keep`` is written into broker.conf; "" where one of the releases does not have the setting.
     """
 
     change: ChangedDefault
@@ -156,7 +174,7 @@ def _default(state: ClusterState, change: ChangedDefault) -> DefaultHere:
         in_force=value,
         follows=value in ("", change.before),
         meaning=_meaning(state, change),
-        keep=f"{change.name}={change.before}",
+        keep=f"{change.name}={change.before}" if change.before and change.after else "",
     )
 
 
@@ -167,10 +185,10 @@ def _meaning(state: ClusterState, change: ChangedDefault) -> str:
     if change.name in (SHEDDING, PLACEMENT):
         other = PLACEMENT if change.name == SHEDDING else SHEDDING
         return f"which bundles the modular load manager moves, and where to; it takes effect together with {other}"
-    if change.name in (DIRECT_MEMORY, MEMORY):
-        return "how much memory counts into the load of a broker"
-    keys = counted(len(state.key_subscriptions), "Key_Shared subscription")
-    return f"how many messages are read ahead of keys that wait, on {keys} here"
+    if change.name in (PER_CONSUMER, PER_SUBSCRIPTION):
+        keys = counted(len(state.key_subscriptions), "Key_Shared subscription")
+        return f"how many messages are read ahead of keys that wait, on {keys} here"
+    return _DEFAULT_MEANINGS[change.name]
 
 
 def _gaps(before: ClusterState, after: ClusterState) -> tuple[GapHere, ...]:

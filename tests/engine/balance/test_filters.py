@@ -24,9 +24,9 @@ from engine.balance.filters import (
 from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.limits import BundleStats
 from engine.balance.placement.model import KnownBroker
-from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default_load_settings
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import Rejection
-from engine.load_rules import LoadRules, load_rules
+from engine.load_rules import LoadRules
 
 
 def test_a_host_is_all_before_the_last_colon() -> None:
@@ -247,14 +247,3 @@ def test_a_bandwidth_weight_counts_in_the_new_spelling_unless_only_the_old_one_w
         loadBalancerBandwithOutResourceWeight=0.3, loadBalancerBandwidthOutResourceWeight=0.7
     )  # fmt: skip
     assert both.bandwidth_weights(rules) == (1.0, 0.7)
-
-
-def test_a_broker_without_a_file_has_the_defaults_of_its_release() -> None:
-    for version in ((2, 11, 0), (3, 0, 7), (4, 2, 4), (5, 0, 0)):
-        rules = load_rules(version)
-        settings = default_load_settings(rules)
-        assert settings.loadBalancerLoadSheddingStrategy == rules.default_shedder
-        assert settings.loadBalancerLoadPlacementStrategy == rules.default_placement
-        assert settings.loadBalancerMemoryResourceWeight == rules.memory_weight
-    assert default_load_settings(load_rules((5, 0, 0))).loadBalancerLoadSheddingStrategy == "AvgShedder"
-    assert default_load_settings(load_rules((4, 2, 4))).loadBalancerLoadSheddingStrategy != "AvgShedder"

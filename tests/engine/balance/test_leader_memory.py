@@ -16,6 +16,7 @@ from engine.balance.settings import LoadSettings
 from engine.balance.shedding.strategies import AVERAGE, THRESHOLD
 from engine.balance.shedding.threshold import ThresholdMemory
 from engine.load_rules import CURRENT_LOAD_RULES, LoadRules, load_rules
+from engine.releases import Release
 from tests.engine.balance.shedding_world import MB, broker, first, name, stats
 
 ANYWHERE = LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False)
@@ -158,7 +159,7 @@ def test_without_the_average_shedder_its_placement_remembers_nothing() -> None:
 
 def test_a_cycle_that_places_nothing_fills_the_set_of_candidates_too() -> None:
     """2.11 unloads first and chooses at the next look-up; thirteen names need a table of 32 buckets."""
-    leader = Leader(rules=load_rules((2, 11, 0)))
+    leader = Leader(rules=load_rules(Release(2, 11, 0)))
     hot = broker("b:0", 99, [stats(name(at), 1.0, 20 * MB) for at in range(2)])
     state = reports_read(leader, elected(leader), [hot, *(broker(f"b:{at}", 1) for at in range(1, 13))])
     after, cycle = shed(leader, state, 60_000, first)

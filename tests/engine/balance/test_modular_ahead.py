@@ -16,6 +16,7 @@ from engine.balance.leadership.state import Leader, LeaderState, elected, report
 from engine.balance.settings import LoadSettings
 from engine.balance.shedding.strategies import UNIFORM, new_memory
 from engine.load_rules import CURRENT_LOAD_RULES, load_rules
+from engine.releases import Release
 from tests.engine.balance.shedding_world import MB, broker, name, stats, view
 
 UNIFORMLY = LoadSettings(
@@ -32,7 +33,7 @@ PLENTY = [stats(KEPT, 100.0), stats(MOVED, 15.0), stats(SECOND, 12.0)]
 def test_a_moved_bundle_is_looked_up_once_and_leaves_no_wish(release: tuple[int, int, int]) -> None:
     """2.11 decides at the look-up, later releases before the unload."""
     hot = broker("b:0", 99, [stats(name(at), 1.0, 20 * MB) for at in range(2)])
-    ahead = ModularAhead(ShedStart((hot, broker("b:1", 1), broker("b:2", 1)), rules=load_rules(release)))
+    ahead = ModularAhead(ShedStart((hot, broker("b:1", 1), broker("b:2", 1)), rules=load_rules(Release(*release))))
     moves = ahead.next(1).moves
     assert [move.bundle for move in moves] == [name(0), name(1)]
     assert dict(moves[0].chances) == {"b:1": 0.5, "b:2": 0.5}

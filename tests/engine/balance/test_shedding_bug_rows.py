@@ -29,6 +29,7 @@ from engine.balance.shedding.transfer import PublishedLoad, TransferCycle, Trans
 from engine.balance.shedding.uniform import shed_uniform
 from engine.balance.top_bundles import MeasuredBundle, top_bundles
 from engine.load_rules import load_rules
+from engine.releases import Release
 from tests.engine.balance.shedding_world import MB, broker, data_of, first, name, stats, view
 
 PLAN = MapOrder("hash")
@@ -51,7 +52,7 @@ def test_S02_twins_share_a_planned_destination_and_the_next_sample_loses_it() ->
     sampled = one.update(stats(name(1), 6.0))
     later = place_average(memory, name(1), sampled, ("b:1", "b:2"))
     assert isinstance(later, Placement) and later.answers == ("b:1", "b:2")
-    by_name = load_rules((3, 3, 2))
+    by_name = load_rules(Release(3, 3, 2))
     memory = placed_average(AverageMemory(), name(1), one, "b:1", by_name)
     assert place_average(memory, name(1), sampled, ("b:1", "b:2"), by_name) == Placement(("b:1",), "planned")
     assert destination_key(name(1), one, by_name) == name(1)
@@ -153,7 +154,7 @@ def test_S10_a_placement_is_forgotten_at_anybodys_next_report(leader_owns: tuple
 def test_S10_up_to_2_11_0_placements_stay_until_the_broker_reports_one_of_them() -> None:
     """Then all of them leave whose averages the leader has: those it had placed since it last read reports."""
     loads = [broker("b:1", 10.0), broker("b:2", 99.0)]
-    leader = Leader(LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False), rules=load_rules((2, 11, 0)))
+    leader = Leader(LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False), rules=load_rules(Release(2, 11, 0)))
     state = reports_read(leader, elected(leader), loads)
     for at in (20, 21):
         state, _ = look_up(leader, state, name(at), first)
@@ -164,8 +165,10 @@ def test_S10_up_to_2_11_0_placements_stay_until_the_broker_reports_one_of_them()
     state, _ = look_up(leader, state, name(22), first)
     state = reports_read(leader, state, [broker("b:1", 10.0, [stats(name(20), 1.0)]), loads[1]])
     assert list(state.known["b:1"].preallocated) == [name(21)]
-    assert load_rules((2, 10, 4)).placements_kept == load_rules((2, 11, 1)).placements_kept == "leaders-own"
-    assert load_rules((2, 10, 3)).placements_kept == "until-one-reported"
+    assert (
+        load_rules(Release(2, 10, 4)).placements_kept == load_rules(Release(2, 11, 1)).placements_kept == "leaders-own"
+    )
+    assert load_rules(Release(2, 10, 3)).placements_kept == "until-one-reported"
 
 
 def test_S11_without_transfer_the_emptiest_broker_must_be_permitted_still() -> None:
@@ -210,7 +213,9 @@ def test_S15_older_releases_let_a_thousand_more_through() -> None:
     settings = LoadSettings(minUnloadMessage=1)
     counts = [
         len(plan.unloads[0][1]) if plan.unloads else 0
-        for _, plan in (shed_uniform(PLAN, view(loads), settings, load_rules(v)) for v in ((4, 0, 7), (4, 2, 4)))
+        for _, plan in (
+            shed_uniform(PLAN, view(loads), settings, load_rules(Release(*v))) for v in ((4, 0, 7), (4, 2, 4))
+        )
     ]
     assert counts == [1, 0]
 
@@ -222,7 +227,7 @@ def test_S16_the_oldest_release_mixes_the_busiest_by_messages_and_by_bytes() -> 
     sources = [
         [verdict.broker for verdict in plan.verdicts if verdict.outcome not in ("not-the-busiest", "below-threshold")]
         for _, plan in (
-            shed_uniform(PLAN, view([by_msgs, by_bytes]), LoadSettings(), load_rules(v))
+            shed_uniform(PLAN, view([by_msgs, by_bytes]), LoadSettings(), load_rules(Release(*v)))
             for v in ((2, 11, 0), (3, 0, 7))
         )
     ]
@@ -249,7 +254,7 @@ def test_S22_the_system_namespace_is_shed_like_others_and_was_spared_once() -> N
     system = [stats(name(at, "pulsar/system"), 900.0, 90 * MB) for at in range(2)]
     loads = [broker("b:1", 99.0, [*system, *HOT[:1]]), broker("b:2", 1.0)]
     taken = []
-    for rules in (load_rules((4, 2, 4)), load_rules((2, 11, 0))):
+    for rules in (load_rules(Release(4, 2, 4)), load_rules(Release(2, 11, 0))):
         leader = Leader(LoadSettings(loadBalancerLoadSheddingStrategy="OverloadShedder"), rules=rules)
         _, cycle = shed(leader, reports_read(leader, elected(leader), loads), 60_000, first)
         taken.append({unload.bundle.rpartition("/")[0] for unload in cycle.unloads})
@@ -370,9 +375,12 @@ def test_usage_of_older_releases_takes_heap_memory_and_no_weights() -> None:
     load = replace(broker("b:1", 20.0, HOT), memory=ResourceUsage(95.0, 100.0))
     memories = [
         shed_threshold(ThresholdMemory(), view([load]), LoadSettings(loadBalancerMemoryResourceWeight=1.0), rules)[0]
-        for rules in (load_rules((2, 11, 0)), load_rules((3, 0, 7)))
+        for rules in (load_rules(Release(2, 11, 0)), load_rules(Release(3, 0, 7)))
     ]
     assert [memory.averages["b:1"] for memory in memories] == pytest.approx([0.95, 0.2])
     weightless = LoadSettings(loadBalancerCPUResourceWeight=0.0, loadBalancerBrokerOverloadedThresholdPercentage=10)
-    plans = [shed_overload(PLAN, view([load]), weightless, load_rules(v))[1].unloads for v in ((3, 3, 2), (4, 0, 0))]
+    plans = [
+        shed_overload(PLAN, view([load]), weightless, load_rules(Release(*v)))[1].unloads
+        for v in ((3, 3, 2), (4, 0, 0))
+    ]
     assert [bool(plan) for plan in plans] == [True, False]

@@ -28,7 +28,7 @@ def moves_of(view: BrokersView) -> tuple[AheadMove, ...]:
 @pytest.mark.parametrize("scene", [scene.name for scene in BROKER_SCENES])
 def test_every_scene_is_answered_by_its_release(scene: str) -> None:
     view = view_of(scene, 3)
-    assert view.given.release == broker_scene(scene).release
+    assert view.given.behaviour.label == broker_scene(scene).release
     assert not view.given.problems
 
 

@@ -79,11 +79,10 @@ def upgrade_lines(view: UpgradeView, top: int) -> Iterator[str]:
     yield ""
     yield "defaults that change" if view.defaults else "no default changes"
     for default in view.defaults:
-        yield from wrapped(
-            f"{default.change.name}: {default.change.before} → {default.change.after}", first="  ", rest="    "
-        )
+        before, after = (text or "no such setting" for text in (default.change.before, default.change.after))
+        yield from wrapped(f"{default.change.name}: {before} → {after}", first="  ", rest="    ")
         yield from wrapped(default.meaning, first="    ", rest="    ")
         if default.in_force and not default.follows:
             yield f"    here it is {default.in_force}, which is not the default, so it stays"
-        else:
+        elif default.keep:
             yield f"    keeps the old behaviour: {default.keep}"
