@@ -22,6 +22,7 @@ from engine.releases import (
     ReleaseDefaults,
     current_default,
     defaults_of,
+    not_modelled,
 )
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
@@ -236,9 +237,7 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
     before_final = patch == 0 and (match[4] or "").startswith("-")
     release = Release(major, minor, patch, milestone=1 if before_final else FINAL)
     if release < OLDEST[:3]:
-        return Rejection(
-            "UnknownVersion", f"Pulsar {version} is older than 2.10, the first modelled here", field="pulsar"
-        )
+        return Rejection("UnknownVersion", not_modelled(release, version.strip()), field="pulsar")
     return replace(_behaviour(release), label=version.strip().removeprefix("v"))
 
 
