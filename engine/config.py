@@ -24,6 +24,7 @@ from engine.releases import (
     defaults_of,
     not_modelled,
 )
+from engine.setting_notes import SETTING_NOTES
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 """The setting of PIP-392."""
@@ -261,6 +262,16 @@ def unknown_line(version: str) -> str:
     which = "the newest known" if before[-1] == LINES[-1] else "the line before"
     major, minor = before[-1]
     return f"Pulsar {version.strip()} is not known here: it is answered by the rules of {major}.{minor}, {which}"
+
+
+def is_dynamic(name: str, behaviour: ReleaseBehaviour = CURRENT) -> bool:
+    """Whether brokers of a release take a setting that is known here while they run.
+
+    >>> is_dynamic("maxUnloadPercentage"), is_dynamic("activeConsumerFailoverConsistentHashing")
+    (True, False)
+    """
+    by_release = dict(behaviour.defaults.entries).get(name)
+    return SETTING_NOTES[name].dynamic if by_release is None else by_release.dynamic
 
 
 def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:

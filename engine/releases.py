@@ -28,6 +28,10 @@ class Release(NamedTuple):
     patch: int
     milestone: int = FINAL
 
+    def __str__(self) -> str:
+        number = f"{self.major}.{self.minor}.{self.patch}"
+        return number if self.milestone in (0, FINAL) else f"{number}-M{self.milestone}"
+
     @property
     def line(self) -> tuple[int, int]:
         return (self.major, self.minor)
@@ -170,6 +174,11 @@ class ReleaseDefaults:
     def values(self) -> Iterator[tuple[str, SettingValue]]:
         """The settings that the release has, with their defaults."""
         return ((name, default.value) for name, default in self.entries if default.value is not None)
+
+
+def history_of(name: str) -> tuple[tuple[tuple[Release, ...], Default], ...]:
+    """The defaults of a setting over time, each with the first releases that have it, one a line; () for one of all."""
+    return tuple((since.firsts, since.default) for since in SETTINGS.get(name, ()))
 
 
 def defaults_of(release: Release) -> ReleaseDefaults:

@@ -12,7 +12,6 @@ from engine.cluster.commands import (
 from engine.cluster.events import Event, ReleaseChanged, SettingChanged
 from engine.cluster.keys.state import KEY_SETTINGS
 from engine.cluster.limits import refuse_long_name
-from engine.cluster.producers.evolve import limited_producers
 from engine.cluster.state import ClusterState
 from engine.config import DEFAULTS, BrokerSettings, behaviour_of
 from engine.errors import Rejection
@@ -78,4 +77,9 @@ def with_setting_event(state: ClusterState, event: SettingChanged | ReleaseChang
         return replace(state, release=event.version)
     settings = state.settings.with_setting(event.name, event.text)
     assert isinstance(settings, BrokerSettings), settings
-    return replace(state, settings=settings, producer_topics=limited_producers(state, settings))
+    state = replace(state, settings=settings)
+    if not state.producer_topics:
+        return state
+    from engine.cluster.producers.evolve import limited_producers
+
+    return replace(state, producer_topics=limited_producers(state))

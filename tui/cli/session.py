@@ -15,7 +15,6 @@ from engine.cluster.bundles import topic_loads
 from engine.cluster.commands import TimelineCommand
 from engine.cluster.evolve import evolve
 from engine.cluster.keys.state import KEY_SETTINGS
-from engine.cluster.producers.evolve import refolded_producers
 from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_places
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings
@@ -93,7 +92,11 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         settings = state.settings.with_setting(name, text)
         if isinstance(settings, Rejection):
             raise InputError(f"--set {name}={text}: {settings.message}")
-        state = replace(state, settings=settings, producer_topics=refolded_producers(state, settings))
+        if state.producer_topics:
+            from engine.cluster.producers.evolve import refolded_producers
+
+            state = replace(state, producer_topics=refolded_producers(state, settings))
+        state = replace(state, settings=settings)
     if what_if.pulsar is None and not any(name in KEY_SETTINGS for name, _ in what_if.settings):
         return state
     from engine.cluster.keys.subscriptions import restarts

@@ -296,9 +296,9 @@ def with_producer_event(state: ClusterState, event: ProducerTopicEvent) -> Clust
     return replace(state, producer_topics=tuple(changed))
 
 
-def limited_producers(state: ClusterState, settings: BrokerSettings) -> tuple[ProducerTopic, ...]:
-    """The producers of all topics under other settings."""
-    return tuple(_limited(topic, settings) for topic in state.producer_topics)
+def limited_producers(state: ClusterState) -> tuple[ProducerTopic, ...]:
+    """The producers of all topics after the settings have changed."""
+    return tuple(_limited(topic, state.settings) for topic in state.producer_topics)
 
 
 def refolded_producers(state: ClusterState, settings: BrokerSettings) -> tuple[ProducerTopic, ...]:
