@@ -140,6 +140,13 @@ class ReleaseBehaviour:
     ``split_algorithms``: the names the release accepts (PIP-169 added the fourth in 3.0).
     ``exclusive_attempts``: tries of a second Exclusive consumer (#24934).
 
+    ``blank_ends``: whether a partitioned topic may be made whose name begins or ends with white space (#26281).
+
+    A split request: ``flow_by_name``: whether it may name ``flow_or_qps_equally_divide`` while another algorithm is the
+    default. ``equal_boundaries``: whether boundaries that repeat are refused, or the failure is dropped, so that the
+    request is never answered (#26735). ``extensible_without_cuts``: whether the extensible load manager fails where the
+    algorithm finds nothing to cut, or is done.
+
     Key_Shared: ``key_shared_ring`` is the form of the ring's points (#22053, #23327, #23441). ``sticky_gaps``: whether
     a gap between two sticky ranges of one consumer is served by it (#24730). ``keyless_messages``: since #23219 they
     are spread by producer name and sequence id, before all have one key. ``key_shared_order``: what keeps a key in
@@ -155,9 +162,13 @@ class ReleaseBehaviour:
     label: str
     nonpartitioned_failover: Literal["ring", "first-connected"] = "ring"
     knows_failover_consistent_hashing: bool = True
-    notices_on_nonpersistent_change: bool = False
+    notices_on_nonpersistent_change: bool = True
     split_algorithms: tuple[str, ...] = SPLIT_ALGORITHMS
     exclusive_attempts: int = 5
+    blank_ends: Literal["taken", "refused"] = "refused"
+    flow_by_name: bool = True
+    equal_boundaries: Literal["refused", "never-answered"] = "refused"
+    extensible_without_cuts: Literal["done", "fails"] = "done"
     key_shared_ring: Literal["name_i", "name_nul_i", "indexed_replace", "current"] = "current"
     sticky_gaps: Literal["served", "unserved"] = "unserved"
     keyless_messages: Literal["spread", "one-key"] = "spread"
@@ -187,6 +198,7 @@ def _behaviour(version: Release) -> ReleaseBehaviour:
     # #24736 and #24730; that 4.1.1 has them and 4.1.0 has not is inferred from their dates.
     takes_back = version.has(Release(4, 0, 7), Release(4, 1, 1))
     gaps_unserved = takes_back or version.has(Release(3, 0, 14), Release(3, 3, 9), Release(4, 0, 7), Release(4, 1, 1))
+    answered = version.has(Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0))
     ownerless_before_4_0: Literal["delays-newcomers", "stops-subscription"]
     ownerless_before_4_0 = "delays-newcomers" if since_3_0 else "stops-subscription"
     defaults = defaults_of(version)
@@ -195,9 +207,14 @@ def _behaviour(version: Release) -> ReleaseBehaviour:
         nonpartitioned_failover="ring" if since_3_0 else "first-connected",
         knows_failover_consistent_hashing=not defaults.lacks(FLAG),
         # A broker of 5.0.1 has it, one of 4.2.4 has not; the milestones of 5.0 were cut before it was merged.
-        notices_on_nonpersistent_change=version.has(Release(5, 0, 0)),
+        notices_on_nonpersistent_change=version.has(Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0)),
         split_algorithms=SPLIT_ALGORITHMS if since_3_0 else SPLIT_ALGORITHMS[:3],
         exclusive_attempts=5 if version >= (4, 0, 8) else 1,
+        blank_ends="refused" if version.has(Release(5, 0, 0, milestone=2)) else "taken",
+        # Both are measured on 5.0.1; that 5.0.0 has them is inferred.
+        flow_by_name=version.has(Release(5, 0, 0)),
+        extensible_without_cuts="done" if version.has(Release(5, 0, 0)) else "fails",
+        equal_boundaries="refused" if answered else "never-answered",
         key_shared_ring=_key_shared_ring(version),
         sticky_gaps="unserved" if gaps_unserved else "served",
         keyless_messages="spread" if pip_379 else "one-key",
@@ -219,16 +236,14 @@ LINES: Final = ((2, 10), (2, 11), (3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (4, 1)
 _VERSION: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3}|x)(?:\.(\d{1,3}|x))?(?:\.\d+)?([-+].*)?", re.ASCII)
 
 
-def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
-    """The behaviour of a Pulsar version such as ``4.0.7``, ``3.3``, ``v2.11.0`` or ``5.0.0-M1-SNAPSHOT``.
+def release_of(version: str) -> Release | Rejection:
+    """The release that a text names, such as ``4.0.7``, ``3.3``, ``v2.11.0`` or ``5.0.0-M2-SNAPSHOT``.
 
     A missing patch number means the newest of that line; a fourth number (a vendor's build) plays no part. Versions
     before 2.10 are refused.
 
-    >>> behaviour_of("2.11.0").nonpartitioned_failover
-    'first-connected'
-    >>> behaviour_of("4.0.0").knows_failover_consistent_hashing
-    False
+    >>> release_of("5.0.0-M2") == Release(5, 0, 0, milestone=2), release_of("4.2") > Release(4, 2, 5)
+    (True, True)
     """
     match = _VERSION.fullmatch(version.strip())
     if match is None:
@@ -236,9 +251,25 @@ def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
     major, minor, patch = (999 if part in (None, "x") else int(part) for part in match.groups()[:3])
     # 5.0.0-M1 and a snapshot of 5.0.0 came before 5.0.0; a vendor's 5.0.1-7 or 5.0.0+7 did not.
     before_final = patch == 0 and (match[4] or "").startswith("-")
-    release = Release(major, minor, patch, milestone=1 if before_final else FINAL)
+    milestone = re.match(r"-M(\d{1,2})\b", match[4] or "", re.ASCII)
+    number = int(milestone[1]) if milestone is not None else 1
+    release = Release(major, minor, patch, milestone=number if before_final else FINAL)
     if release < OLDEST[:3]:
         return Rejection("UnknownVersion", not_modelled(release, version.strip()), field="pulsar")
+    return release
+
+
+def behaviour_of(version: str) -> ReleaseBehaviour | Rejection:
+    """The behaviour of the release that a text names; refused as ``release_of`` does.
+
+    >>> behaviour_of("2.11.0").nonpartitioned_failover
+    'first-connected'
+    >>> behaviour_of("4.0.0").knows_failover_consistent_hashing
+    False
+    """
+    release = release_of(version)
+    if isinstance(release, Rejection):
+        return release
     return replace(_behaviour(release), label=version.strip().removeprefix("v"))
 
 

@@ -1,8 +1,8 @@
 """Which form of each rule of load shedding and placement one Pulsar release has.
 
 Measured on the classes of 2.10.0, 2.11.0, 3.0.0, 3.0.2, 3.0.7, 3.1.0, 3.1.2, 3.2.0, 3.2.2, 3.2.3, 3.3.2, 3.3.5, 4.0.0
-to 4.0.2, 4.0.4 to 4.0.8, 4.2.4 and 5.0.0-M1 (``tests/fresh_vectors``). Between two of these the first release of the
-later one's line is taken to have changed, unless a public thread names another. Master of July 2026 is 5.0.
+to 4.0.2, 4.0.4 to 4.0.8, 4.2.4, 5.0.0-M1 and 5.0.1 (``tests/fresh_vectors``). Between two of these the first release of
+the later one's line is taken to have changed, unless a public thread names another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ class LoadRules:
     messages and bytes together (#21016), or one each; in the first form it is enough if one of the two minimums is met.
     ``uniform_slack``, ``uniform_bytes_slack``: messages/s and bytes/s by which a bundle may exceed what
     ``UniformLoadShedder`` has left to move (#21906). ``avg_shedder``: whether it can be configured.
-    ``avg_destinations``: what a planned destination is kept by (#26246). ``avg_scores_whole``: scores less than 1 apart
+    ``avg_destinations``: what a planned destination is kept by: the numbers of the bundle, the bundle, or the bundle
+    with the broker that it leaves, for one cycle (#26246). In the last form what was drawn is not remembered, the
+    broker that the bundle leaves is not drawn, and an overloaded destination gives way.
+    ``avg_placement_alone``: whether a broker starts with ``AvgShedder`` as placement beside another shedder; where it
+    is replaced, by ``LeastLongTermMessageRate`` (#26609). ``avg_scores_whole``: scores less than 1 apart
     are equal (#24954). ``restarts_idle_average``: #16766. ``round_robin``: ``RoundRobinBrokerSelector`` exists.
     ``chooses_destination``: an unloaded bundle gets its next owner before it is unloaded. ``system_namespace_shed``:
     bundles of ``pulsar/system`` are shed, and spread evenly, like others. ``excluded_namespaces``: PIP-380.
@@ -34,6 +38,8 @@ class LoadRules:
     mended by #24772).
     ``underloaded_by_throughput``: a broker is underloaded beside one with far more throughput, not only where it has
     less than 1 byte/s (#22321). ``old_bandwidth_spelling_only``: the weights of bandwidth go by ``Bandwith``.
+    ``isolation_by_port``: an expression of an isolation policy that has a colon is tried on ``host:port`` too.
+    ``build_metadata_counts``: of two equal versions the one with the higher build metadata is newer.
     """
 
     overload_usage: Literal["weighted", "unweighted"] = "weighted"
@@ -43,7 +49,8 @@ class LoadRules:
     uniform_slack: int = 0
     uniform_bytes_slack: int = 0
     avg_shedder: Literal["present", "not-configurable", "absent"] = "present"
-    avg_destinations: Literal["bundle-numbers", "bundle", "attempt"] = "bundle-numbers"
+    avg_destinations: Literal["bundle-numbers", "bundle", "attempt"] = "attempt"
+    avg_placement_alone: Literal["refused", "replaced"] = "replaced"
     avg_scores_whole: bool = False
     restarts_idle_average: bool = True
     round_robin: bool = True
@@ -55,6 +62,8 @@ class LoadRules:
     shed_idle_bundles: bool = False
     bundles_compared: Literal["in-steps", "by-difference"] = "in-steps"
     underloaded_by_throughput: bool = True
+    isolation_by_port: bool = True
+    build_metadata_counts: bool = True
     old_bandwidth_spelling_only: bool = False
 
 
@@ -67,6 +76,8 @@ def load_rules(release: Release) -> LoadRules:
     since_3_0 = release >= (3, 0, 0)
     since_4_0 = release >= (4, 0, 0)
     since_4_2 = release >= (4, 2, 0)
+    since_5_0 = release.has(Release(5, 0, 0))
+    for_an_attempt = release.has(Release(4, 0, 14), Release(4, 2, 5), Release(5, 0, 0))
     separate = release.has(Release(2, 11, 3), Release(3, 0, 2), Release(3, 1, 1))
     avg_shedder: Literal["present", "not-configurable", "absent"] = "absent"
     if release.has(Release(3, 0, 6), Release(3, 2, 4), Release(3, 3, 1)):
@@ -82,7 +93,8 @@ def load_rules(release: Release) -> LoadRules:
         uniform_slack=0 if since_4_2 else 1000,
         uniform_bytes_slack=1000 if release < (2, 11, 0) or (separate and not since_4_2) else 0,
         avg_shedder=avg_shedder,
-        avg_destinations="attempt" if release.has(Release(5, 0, 0)) else by_contents_since,
+        avg_destinations="attempt" if for_an_attempt else by_contents_since,
+        avg_placement_alone="replaced" if since_5_0 else "refused",
         avg_scores_whole=not release.has(Release(4, 0, 8), Release(4, 1, 2)),
         restarts_idle_average=since_3_0,
         round_robin=since_3_0,
@@ -95,6 +107,8 @@ def load_rules(release: Release) -> LoadRules:
         bundles_compared="in-steps" if in_steps else "by-difference",
         underloaded_by_throughput=release.has(Release(3, 0, 5), Release(3, 1, 5), Release(3, 2, 3)),
         old_bandwidth_spelling_only=not since_4_0,
+        isolation_by_port=since_5_0,
+        build_metadata_counts=since_5_0,
     )
 
 

@@ -46,7 +46,7 @@ class Release(NamedTuple):
         return in_line or self.line > firsts[-1].line
 
 
-CURRENT_RELEASE: Final = Release(4, 2, 4)
+CURRENT_RELEASE: Final = Release(5, 0, 1)
 """The reference: what is not said otherwise has its rules and its defaults."""
 OLDEST: Final = Release(2, 10, 0)
 _ARRIVED_BEFORE: Final = (
@@ -205,6 +205,17 @@ def not_modelled(release: Release, label: str) -> str:
     )
 
 
+def defaults_ever(name: str) -> frozenset[SettingValue]:
+    """The defaults of a setting in all releases; a strategy by its last part."""
+    values = (since.default.value for since in SETTINGS[name])
+    return frozenset(by_last_part(value) for value in values if value is not None)
+
+
+def by_last_part(value: SettingValue) -> SettingValue:
+    """A strategy by the last part of its class, any other value as it is."""
+    return value.rpartition(".")[2] if isinstance(value, str) else value
+
+
 CURRENT_DEFAULTS: Final = defaults_of(CURRENT_RELEASE)
 
 
@@ -212,4 +223,4 @@ def current_default(name: str) -> Any:
     """The default of a setting in ``CURRENT_RELEASE``, for the field of that name; a strategy by its last part."""
     value = CURRENT_DEFAULTS[name].value
     assert value is not None, name
-    return value.rpartition(".")[2] if isinstance(value, str) else value
+    return by_last_part(value)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from engine.balance.brokers import BrokerLoad
 from engine.errors import Rejection
+from engine.load_rules import CURRENT_LOAD_RULES, LoadRules
 
 if TYPE_CHECKING:
     from engine.balance.placement.model import KnownBroker
@@ -113,6 +114,13 @@ def _matches(patterns: Sequence[str], text: str) -> bool:
     return any(pattern is not None and pattern.fullmatch(text) is not None for pattern in compiled)
 
 
+def _matches_broker(patterns: Sequence[str], broker: str, rules: LoadRules) -> bool:
+    """Whether a pattern names a broker, ``host:port`` with an IPv6 host in brackets."""
+    if _matches(patterns, broker.rpartition(":")[0]):
+        return True
+    return rules.isolation_by_port and _matches([pattern for pattern in patterns if ":" in pattern], broker)
+
+
 def is_isolated(namespace: str, policies: Sequence[IsolationPolicy]) -> bool:
     """Whether an isolation policy is about a namespace."""
     return any(_matches(policy.namespaces, namespace) for policy in policies)
@@ -122,6 +130,7 @@ def permitted(
     namespace: str,
     brokers: Mapping[str, BrokerLoad | None],
     policies: Sequence[IsolationPolicy],
+    rules: LoadRules = CURRENT_LOAD_RULES,
     *,
     persistent: bool = True,
 ) -> tuple[str, ...]:
@@ -133,21 +142,16 @@ def permitted(
     """
     if not policies:
         return tuple(broker for broker, load in brokers.items() if ":" in broker and _takes_topics(load, persistent))
-    hosts = {broker: broker.rpartition(":")[0] for broker in brokers if ":" in broker}
+    valid = [broker for broker in brokers if ":" in broker]
     policy = next((policy for policy in policies if _matches(policy.namespaces, namespace)), None)
     if policy is not None:
-        primaries = [broker for broker, host in hosts.items() if _matches(policy.primary, host)]
+        primaries = [broker for broker in valid if _matches_broker(policy.primary, broker, rules)]
         if len(primaries) >= policy.min_limit:
             return tuple(primaries)
-        secondary = (
-            broker for broker, host in hosts.items() if broker not in primaries and _matches(policy.secondary, host)
-        )
-        return (*primaries, *secondary)
-    return tuple(
-        broker
-        for broker, host in hosts.items()
-        if not any(_matches(policy.primary, host) for policy in policies) and _takes_topics(brokers[broker], persistent)
-    )
+        secondary = [broker for broker in valid if _matches_broker(policy.secondary, broker, rules)]
+        return (*primaries, *(broker for broker in secondary if broker not in primaries))
+    shared = (broker for broker in valid if not any(_matches_broker(each.primary, broker, rules) for each in policies))
+    return tuple(broker for broker in shared if _takes_topics(brokers[broker], persistent))
 
 
 def _takes_topics(load: BrokerLoad | None, persistent: bool) -> bool:
@@ -312,9 +316,12 @@ def semantic_version(text: str) -> SemanticVersion | None:
     return SemanticVersion((major, minor, patch), pre_release, build)
 
 
-def newest_version(candidates: Sequence[str], versions: Mapping[str, str | None]) -> tuple[str, ...] | Rejection:
+def newest_version(
+    candidates: Sequence[str], versions: Mapping[str, str | None], rules: LoadRules = CURRENT_LOAD_RULES
+) -> tuple[str, ...] | Rejection:
     """The candidates that run the newest version among them, which is found in their order.
 
+    Build metadata decides which one is the newest; only where ``build_metadata_counts`` must the others have the same.
     Refused: no candidate at all, and one without a version that can be read.
     """
     known: dict[str, SemanticVersion] = {}
@@ -330,4 +337,5 @@ def newest_version(candidates: Sequence[str], versions: Mapping[str, str | None]
     if newest is None:
         message = "no broker is left whose version could be compared"
         return Rejection("BrokerFilterBadVersionException", message, field="version")
-    return tuple(name for name in candidates if known[name].compare(newest) == 0)
+    compare = newest.compare_with_build if rules.build_metadata_counts else newest.compare
+    return tuple(name for name in candidates if compare(known[name]) == 0)

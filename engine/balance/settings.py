@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from engine.config import CURRENT, ReleaseBehaviour
 from engine.errors import Rejection
 from engine.load_rules import LoadRules
-from engine.releases import current_default
+from engine.releases import by_last_part, current_default
 
 if TYPE_CHECKING:
     from engine.bundles.plan import LoadManager
@@ -157,7 +157,9 @@ class LoadSettings:
         value = _parsed(text.strip(), default)
         if value is None:
             return Rejection("IllegalArgumentException", f"{text!r} is not {_kind_of(default)}", field=name)
-        return replace(self, **{name: _by_last_part(name, value)})  # type: ignore[arg-type]
+        if name in _STRATEGIES:
+            value = str(value).rpartition(".")[2]
+        return replace(self, **{name: value})  # type: ignore[arg-type]
 
 
 _Value = bool | int | float | str | tuple[str, ...]
@@ -166,10 +168,6 @@ LOAD_SETTING_DEFAULTS: Final[dict[str, _Value]] = {
 }
 _STRATEGIES: Final = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
 _INT_32: Final = range(-(2**31), 2**31)
-
-
-def _by_last_part(name: str, value: _Value) -> _Value:
-    return value.rpartition(".")[2] if isinstance(value, str) and name in _STRATEGIES else value
 
 
 def _parsed(text: str, like: _Value) -> _Value | None:
@@ -198,7 +196,5 @@ def default_load_settings(behaviour: ReleaseBehaviour = CURRENT) -> LoadSettings
     >>> default_load_settings(behaviour_of("3.0.7")).loadBalancerDirectMemoryResourceWeight
     1.0
     """
-    known = {
-        name: _by_last_part(name, value) for name, value in behaviour.defaults.values() if name in LOAD_SETTING_DEFAULTS
-    }
+    known = {name: by_last_part(value) for name, value in behaviour.defaults.values() if name in LOAD_SETTING_DEFAULTS}
     return replace(LoadSettings(), **known)  # type: ignore[arg-type]

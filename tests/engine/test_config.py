@@ -56,10 +56,20 @@ def test_the_fourth_split_algorithm_came_with_3_0() -> None:
     assert known("3.0.0").split_algorithms == SPLIT_ALGORITHMS
 
 
-def test_a_milestone_is_older_than_its_release() -> None:
-    """#26482 was merged after the milestones of 5.0 were cut."""
-    assert not known("5.0.0-M1-SNAPSHOT").notices_on_nonpersistent_change
-    assert known("5.0.0").notices_on_nonpersistent_change
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("4.0.13", False),
+        ("4.0.14", True),
+        ("4.1.9", False),
+        ("4.2.4", False),
+        ("4.2.5", True),
+        ("5.0.0-M1-SNAPSHOT", False),
+        ("5.0.0", True),
+    ],
+)
+def test_nonpersistent_topics_tell_all_consumers_since_26482(version: str, expected: bool) -> None:
+    assert known(version).notices_on_nonpersistent_change is expected
 
 
 def test_a_missing_patch_number_means_the_newest_of_the_line() -> None:
@@ -80,7 +90,7 @@ def test_a_second_exclusive_consumer_is_tried_five_times_since_4_0_8(version: st
 
 
 def test_the_lines_that_were_looked_at_and_the_current_release() -> None:
-    assert CURRENT.label == "4.2.4"
+    assert CURRENT.label == "5.0.1"
     written = ["2.10", "2.11", "3.0", "3.1", "3.2", "3.3", "4.0", "4.1", "4.2", "5.0"]
     assert [f"{major}.{minor}" for major, minor in LINES] == written
     assert [unknown_line(line) for line in written] == [""] * len(written)
@@ -207,13 +217,13 @@ def test_the_defaults_are_those_of_broker_conf() -> None:
         "subscriptionKeySharedUseConsistentHashing": "true",
         "subscriptionKeySharedConsistentHashingReplicaPoints": "100",
         "subscriptionKeySharedUseClassicPersistentImplementation": "false",
-        "keySharedLookAheadMsgInReplayThresholdPerConsumer": "2000",
-        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "20000",
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer": "4000",
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription": "40000",
         "keySharedUnblockingIntervalMs": "10",
         "maxUnackedMessagesPerConsumer": "50000",
         "maxUnackedMessagesPerSubscription": "200000",
         "aggregatePublisherStatsByProducerName": "false",
-        "defaultNumberOfNamespaceBundles": "4",
+        "defaultNumberOfNamespaceBundles": "32",
         "loadBalancerAutoBundleSplitEnabled": "true",
         "loadBalancerAutoUnloadSplitBundlesEnabled": "true",
         "loadBalancerNamespaceBundleMaxTopics": "1000",

@@ -46,7 +46,17 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
         ((3, 3, 1), "not-configurable"),
         ((3, 3, 3), "present"),
     ],
-    "avg_destinations": [((2, 10, 0), "bundle"), ((4, 0, 0), "bundle-numbers"), ((5, 0, 0), "attempt")],
+    # 26246: in 4.0.14 and 4.2.5
+    "avg_destinations": [
+        ((2, 10, 0), "bundle"),
+        ((4, 0, 0), "bundle-numbers"),
+        ((4, 0, 14), "attempt"),
+        ((4, 1, 0), "bundle-numbers"),
+        ((4, 2, 5), "attempt"),
+    ],
+    "avg_placement_alone": [((2, 10, 0), "refused"), ((5, 0, 0), "replaced")],
+    "isolation_by_port": [((2, 10, 0), False), ((5, 0, 0), True)],
+    "build_metadata_counts": [((2, 10, 0), False), ((5, 0, 0), True)],
     "avg_scores_whole": [((2, 10, 0), True), ((4, 0, 8), False), ((4, 1, 0), True), ((4, 1, 2), False)],
     "restarts_idle_average": [((2, 10, 0), False), ((3, 0, 0), True)],
     "round_robin": [((2, 10, 0), False), ((3, 0, 0), True)],
@@ -118,8 +128,14 @@ def test_every_rule_is_in_the_table() -> None:
 
 def test_milestones_of_5_0_lack_its_last_changes() -> None:
     release, milestone = load_rules(Release(5, 0, 0)), load_rules(Release(5, 0, 0, milestone=1))
-    assert milestone == replace(release, avg_destinations="bundle-numbers")
+    assert milestone == replace(
+        release,
+        avg_destinations="bundle-numbers",
+        avg_placement_alone="refused",
+        isolation_by_port=False,
+        build_metadata_counts=False,
+    )
 
 
-def test_the_values_of_a_rule_set_without_a_release_are_those_of_4_2_4() -> None:
-    assert load_rules(Release(4, 2, 4)) == CURRENT_LOAD_RULES == LoadRules()
+def test_the_values_of_a_rule_set_without_a_release_are_those_of_the_current_one() -> None:
+    assert load_rules(Release(5, 0, 1)) == CURRENT_LOAD_RULES == LoadRules()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.config import CURRENT, ReleaseBehaviour
+from engine.config import ReleaseBehaviour
 from tests.fresh_vectors.families import DRAWN
 from tests.fresh_vectors.inputs import ANSWERED, Case, fresh, seeds
 from tests.fresh_vectors.pulsar import POLICIES, Pulsar
@@ -27,7 +27,7 @@ class Checked:
 
 
 def check(
-    pulsar: Pulsar, families: Iterable[str], lines: int, seed: int, behaviour: ReleaseBehaviour = CURRENT
+    pulsar: Pulsar, families: Iterable[str], lines: int, seed: int, behaviour: ReleaseBehaviour
 ) -> dict[str, Checked]:
     """Check so many new lines of each family, of the kinds that the release can answer; none where it has none."""
     load_families()

@@ -279,7 +279,7 @@ def _twins(case: Case, _other: Case, draw: random.Random) -> None:
         return
     name = draw.choice(sorted(names))
     for _ in range(draw.choice((1, 1, 2, 6, 30))):
-        twin = _another_bundle(name, draw) if _is_bundle(name) else f"twin-{draw.randrange(10**6)}:8080"
+        twin = _another_bundle(name, draw) if _is_bundle(name) else f"twin-{draw.randrange(10**12)}:8080"
         _add(case["in"], name, twin)
 
 

@@ -18,16 +18,19 @@ from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings, default
 from engine.balance.shedding.model import ShedPlan, ShedView
 from engine.config import ReleaseBehaviour
 from engine.load_rules import LoadRules
-from tests.releases import known
 
 Given = Mapping[str, Any]
-_KEPT = known("4.2.4")
-_release: ContextVar[ReleaseBehaviour] = ContextVar("release", default=_KEPT)
+_release: ContextVar[ReleaseBehaviour] = ContextVar("release")
+
+
+def release_in_force() -> ReleaseBehaviour:
+    """The release whose classes answered."""
+    return _release.get()
 
 
 def rules_in_force() -> LoadRules:
     """The rules of load management of the release whose classes answered."""
-    return _release.get().load
+    return release_in_force().load
 
 
 @contextmanager
@@ -65,7 +68,7 @@ def settings_of(config: Given) -> LoadSettings:
             members[name] = tuple(value)
         else:
             members[name] = value
-    return replace(default_load_settings(_release.get()), **members)
+    return replace(default_load_settings(release_in_force()), **members)
 
 
 def load_of(entry: Given) -> BrokerLoad:

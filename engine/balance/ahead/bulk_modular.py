@@ -27,7 +27,6 @@ from engine.balance.brokers import BrokerLoad
 from engine.balance.bulk_averages import AverageColumns, Places, ShedAverages, has_one_window
 from engine.balance.java_maps import MapOrder, hash_order_of_all
 from engine.balance.leadership.bulk_shedding import BulkShedding, can_shed_in_bulk
-from engine.balance.leadership.policies import ClusterPolicies
 from engine.balance.leadership.shedding import Unload, is_shed
 from engine.balance.leadership.state import Leader, LeaderState, elected
 from engine.balance.placement.model import Placement
@@ -39,7 +38,7 @@ class BulkModularAhead:
 
     def __init__(self, start: ShedStart) -> None:
         self._start: Final = start
-        leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+        leader = start.leader
         state = start.state or _first_meeting(leader, start.loads)
         stats = [stats for load in start.loads for stats in load.stats]
         with_system = start.rules.system_namespace_shed
@@ -131,7 +130,7 @@ def _first_meeting(leader: Leader, loads: Iterable[BrokerLoad]) -> LeaderState:
 
 def can_forecast_in_bulk(start: ShedStart) -> bool:
     """Whether the bulk form knows this start: a release that chooses destinations, and each bundle with one broker."""
-    leader = Leader(start.settings, start.policies or ClusterPolicies(), start.rules)
+    leader = start.leader
     state = start.state or LeaderState()
     reported = {stats.bundle: load.broker for load in start.loads for stats in load.stats}
     known: Mapping[str, object] = state.data

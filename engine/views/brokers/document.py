@@ -30,7 +30,7 @@ def shed_document(
         "format": SHED_FORMAT,
         "load_manager": start.load_manager,
         "shedder": shedder_of(ahead),
-        "placement": start.settings.loadBalancerLoadPlacementStrategy if start.load_manager == "modular" else None,
+        "placement": start.placement,
         "brokers": [load.broker for load in start.loads],
         "assumptions": list(ahead.assumptions),
         "before": _evenness(ahead.before),

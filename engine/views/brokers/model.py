@@ -273,7 +273,7 @@ class BrokersView:
     @property
     def placement(self) -> str | None:
         """None for the extensible manager, which has one only."""
-        return self.ahead.start.settings.loadBalancerLoadPlacementStrategy if self.load_manager == "modular" else None
+        return self.ahead.start.placement
 
     @property
     def loads(self) -> tuple[BrokerLoad, ...]:

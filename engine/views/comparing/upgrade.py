@@ -51,7 +51,8 @@ _MEANINGS: Final = {
     "load.uniform_slack": "by how many messages a bundle may exceed what UniformLoadShedder has left to move",
     "load.uniform_bytes_slack": "by how many bytes a bundle may exceed what UniformLoadShedder has left to move",
     "load.avg_shedder": "whether AvgShedder can be configured",
-    "load.avg_destinations": "by what AvgShedder keeps the destination of a bundle",
+    "load.avg_destinations": "by what AvgShedder keeps the destination of a bundle, how long, and where else it may go",
+    "load.avg_placement_alone": "whether a broker starts with AvgShedder as placement beside another shedder",
     "load.avg_scores_whole": "whether AvgShedder takes scores less than 1 apart for equal",
     "load.restarts_idle_average": "whether the average of an idle broker begins anew",
     "load.round_robin": "whether RoundRobinBrokerSelector can be configured",
@@ -64,6 +65,8 @@ _MEANINGS: Final = {
     "load.bundles_compared": "how brokers choose the bundles that they report as the largest",
     "load.underloaded_by_throughput": "whether throughput counts where a broker is found idle",
     "load.old_bandwidth_spelling_only": "how the weights of bandwidth are spelt",
+    "load.isolation_by_port": "whether an expression of an isolation policy with a colon is tried on host:port",
+    "load.build_metadata_counts": "whether build metadata counts where only the latest version may own bundles",
 }
 _DEFAULT_MEANINGS: Final = {
     DIRECT_MEMORY: "how much direct memory counts into the load of a broker",

@@ -197,17 +197,38 @@ def test_the_shedder_of_another_manager_is_named(tmp_path: Path) -> None:
         inputs = read(folder, load_report_a=report("a:1"), load_report_b=idle("b:1"), runtime=named)
         (problem,) = settings_problems(inputs)
         assert problem.path == "loadBalancerLoadSheddingStrategy"
-        view = brokers_view(brokers_input(inputs))
-        assert not isinstance(view, Rejection)
-        assert view.shedder == ("ThresholdShedder" if manager == "modular" else "TransferShedder")
+        for version, default in (("4.2.4", "ThresholdShedder"), ("5.0.1", "AvgShedder")):
+            view = brokers_view(brokers_input(inputs, version))
+            assert not isinstance(view, Rejection)
+            assert view.shedder == (default if manager == "modular" else "TransferShedder")
 
 
-def test_the_default_shedder_is_no_problem_where_the_extensible_manager_sheds_by_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "shedder", "is_problem"),
+    [
+        ("4.2.4", "ThresholdShedder", False),
+        ("5.0.1", "AvgShedder", False),
+        (None, "ThresholdShedder", False),
+        (None, "AvgShedder", False),
+        ("4.2.4", "AvgShedder", True),
+        ("5.0.1", "ThresholdShedder", True),
+        (None, "UniformLoadShedder", True),
+    ],
+)
+def test_the_default_shedder_is_no_problem_where_the_extensible_manager_sheds_by_its_own(
+    tmp_path: Path, version: str | None, shedder: str, is_problem: bool
+) -> None:
     """Brokers print every setting, so that of the other manager has its default there."""
-    default = "org.apache.pulsar.broker.loadbalance.impl.ThresholdShedder"
-    named = {"loadBalancerLoadSheddingStrategy": default, "loadManagerClassName": EXTENSIBLE_CLASS}
-    inputs = read(tmp_path, load_report_a=report("a:1"), load_report_b=idle("b:1"), runtime=named)
-    assert settings_problems(inputs) == []
+    named = {
+        "loadBalancerLoadSheddingStrategy": f"org.apache.pulsar.broker.loadbalance.impl.{shedder}",
+        "loadManagerClassName": EXTENSIBLE_CLASS,
+    }
+    loads = {"load_report_a": report("a:1"), "load_report_b": idle("b:1")}
+    for load in loads.values():
+        load["brokerVersionString"] = version or ""
+    inputs = read(tmp_path, **loads, runtime=named)
+    assert inputs.version == version
+    assert bool(settings_problems(inputs)) == is_problem
     view = brokers_view(brokers_input(inputs))
     assert not isinstance(view, Rejection)
     assert view.shedder == "TransferShedder"

@@ -27,12 +27,37 @@ from engine.balance.placement.model import KnownBroker
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.errors import Rejection
 from engine.load_rules import LoadRules
+from tests.releases import known
 
 
 def test_a_host_is_all_before_the_last_colon() -> None:
     policies = (IsolationPolicy(("t/n",), (r"\[::1\]",)),)
     brokers = {name: BrokerLoad(name) for name in ("[::1]:8080", "b:1:8080", "b:1")}
     assert permitted("t/n", brokers, policies) == ("[::1]:8080",)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "of_4_2", "of_5_0"),
+    [
+        ("a", ("a:1", "a:2"), ("a:1", "a:2")),
+        ("a:1", (), ("a:1",)),
+        (r"(?:a):\d", (), ("a:1", "a:2")),  # any colon will do
+        (r"a.1", (), ()),
+        (r"\[::1\]", ("[::1]:1",), ("[::1]:1",)),
+        (r"\[::1\]:1", (), ("[::1]:1",)),
+        (r"::1:1", (), ()),
+    ],
+)
+def test_a_pattern_with_a_colon_is_tried_on_host_and_port_too(
+    pattern: str, of_4_2: tuple[str, ...], of_5_0: tuple[str, ...]
+) -> None:
+    brokers = {name: BrokerLoad(name) for name in ("a:1", "a:2", "[::1]:1")}
+    policies = [IsolationPolicy(("t/n",), (pattern,)), IsolationPolicy(("t/o",), ("nobody",), (pattern,), 1)]
+    for version, expected in (("4.2.4", of_4_2), ("5.0.1", of_5_0)):
+        rules = known(version).load
+        assert permitted("t/n", brokers, policies, rules) == permitted("t/o", brokers, policies, rules) == expected
+        shared = permitted("t/without", brokers, policies, rules)
+        assert shared == tuple(broker for broker in brokers if broker not in expected)
 
 
 def test_a_broker_takes_the_kind_of_topics_that_its_report_says() -> None:
@@ -168,7 +193,9 @@ def test_versions_come_in_the_order_of_their_standard() -> None:
 
 def test_only_the_newest_brokers_are_candidates() -> None:
     versions = {"a:1": "4.0.9", "b:1": "4.0.10", "c:1": "4.0.10+build", "d:1": None}
-    assert newest_version(("a:1", "b:1", "c:1"), versions) == ("b:1", "c:1")
+    of_4_2, of_5_0 = known("4.2.4").load, known("5.0.1").load
+    assert newest_version(("a:1", "b:1", "c:1"), versions, of_4_2) == ("b:1", "c:1")
+    assert newest_version(("a:1", "b:1", "c:1"), versions, of_5_0) == ("c:1",)
     for candidates in (("a:1", "d:1"), ()):
         refusal = newest_version(candidates, versions)
         assert isinstance(refusal, Rejection) and refusal.error == "BrokerFilterBadVersionException"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.balance.averages import new_bundle_data
+from engine.balance.averages import BundleData, new_bundle_data
 from engine.balance.brokers import ResourceUsage, report_of
 from engine.balance.java_maps import MapOrder
 from engine.balance.leadership.placement import look_up, select
@@ -28,9 +28,11 @@ from engine.balance.shedding.threshold import ThresholdMemory, shed_overload, sh
 from engine.balance.shedding.transfer import PublishedLoad, TransferCycle, TransferMemory, TransferView, shed_transfer
 from engine.balance.shedding.uniform import shed_uniform
 from engine.balance.top_bundles import MeasuredBundle, top_bundles
-from engine.load_rules import load_rules
+from engine.errors import Rejection
+from engine.load_rules import LoadRules, load_rules
 from engine.releases import Release
 from tests.engine.balance.shedding_world import MB, broker, data_of, first, name, stats, view
+from tests.releases import leader_of, load_settings
 
 PLAN = MapOrder("hash")
 HOT = [stats(name(at), 1000.0, 20 * MB) for at in range(4)]
@@ -45,22 +47,26 @@ def test_S01_the_lower_boundary_forgets_history_twice_as_fast() -> None:
     assert twice.averages["b:1"] == pytest.approx(0.419)
 
 
+def _placed(memory: AverageMemory, bundle: str, data: BundleData, rules: LoadRules) -> Placement | Rejection:
+    return place_average(memory, bundle, data, ("b:1", "b:2"), rules, usage_of=lambda _: None, settings=LoadSettings())
+
+
 def test_S02_twins_share_a_planned_destination_and_the_next_sample_loses_it() -> None:
+    by_numbers, by_name = load_rules(Release(4, 2, 4)), load_rules(Release(3, 3, 2))
     one, other = (new_bundle_data().update(stats(name(at), 5.0)) for at in (1, 2))
-    memory = placed_average(AverageMemory(), name(1), one, "b:1")
-    assert place_average(memory, name(2), other, ("b:1", "b:2")) == Placement(("b:1",), "planned")
+    memory = placed_average(AverageMemory(), name(1), one, "b:1", by_numbers)
+    assert _placed(memory, name(2), other, by_numbers) == Placement(("b:1",), "planned")
     sampled = one.update(stats(name(1), 6.0))
-    later = place_average(memory, name(1), sampled, ("b:1", "b:2"))
-    assert isinstance(later, Placement) and later.answers == ("b:1", "b:2")
-    by_name = load_rules(Release(3, 3, 2))
+    assert _placed(memory, name(1), sampled, by_numbers) == Placement(("b:1", "b:2"), "random")
     memory = placed_average(AverageMemory(), name(1), one, "b:1", by_name)
-    assert place_average(memory, name(1), sampled, ("b:1", "b:2"), by_name) == Placement(("b:1",), "planned")
+    assert _placed(memory, name(1), sampled, by_name) == Placement(("b:1",), "planned")
     assert destination_key(name(1), one, by_name) == name(1)
 
 
 def test_S03_average_places_at_random_while_nothing_was_shed() -> None:
-    placed = place_average(AverageMemory(), name(1), new_bundle_data(), ("b:2", "b:1"))
-    assert placed == Placement(("b:1", "b:2"), "random")
+    for release in (Release(3, 3, 2), Release(4, 2, 4), Release(5, 0, 1)):
+        placed = _placed(AverageMemory(), name(1), new_bundle_data(), load_rules(release))
+        assert placed == Placement(("b:1", "b:2"), "random")
 
 
 def _transfer(
@@ -116,7 +122,7 @@ def test_S07_fewest_bundles_of_the_namespace_beats_the_load() -> None:
     idle_but_one_more = broker("b:2", 1.0, [stats(name(10)), stats(name(11))])
     loads = [broker("b:1", 80.0, [stats(name(1), 9000.0)]), idle_but_one_more]
     for evenly, chosen in ((True, "b:1"), (False, "b:2")):
-        leader = Leader(LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=evenly))
+        leader = leader_of("4.2.4", loadBalancerDistributeBundlesEvenlyEnabled=evenly)
         state = reports_read(leader, elected(leader), loads)
         _, selection = select(leader, state, name(20), first)
         assert selection.picked == chosen  # type: ignore[union-attr]
@@ -133,7 +139,7 @@ def test_S08_a_single_idle_broker_never_makes_the_others_shed() -> None:
 def test_S09_the_bundles_of_one_cycle_all_go_to_the_same_broker() -> None:
     hot = [stats(name(at), 100.0, 20 * MB) for at in range(10)]
     loads = [broker("b:1", 99.0, hot), broker("b:2", 10.0, [stats(name(50), 1.0)]), broker("b:3", 10.0)]
-    leader = Leader(LoadSettings(loadBalancerDistributeBundlesEvenlyEnabled=False))
+    leader = leader_of("4.2.4", loadBalancerDistributeBundlesEvenlyEnabled=False)
     _, cycle = shed(leader, reports_read(leader, elected(leader), loads), 60_000, first)
     assert len(cycle.carried_out) > 2
     assert {unload.destination for unload in cycle.carried_out} == {"b:3"}
@@ -210,7 +216,7 @@ def test_S14_brokers_above_two_gigabytes_share_one_minimum() -> None:
 def test_S15_older_releases_let_a_thousand_more_through() -> None:
     bundles = [stats(name(at), 900.0) for at in range(4)]
     loads = [broker("b:1", 50.0, bundles), broker("b:2", 50.0)]
-    settings = LoadSettings(minUnloadMessage=1)
+    settings = load_settings("4.2.4", minUnloadMessage=1)
     counts = [
         len(plan.unloads[0][1]) if plan.unloads else 0
         for _, plan in (
@@ -283,7 +289,7 @@ def test_S25_equal_loads_may_have_no_deviation_that_is_a_number() -> None:
 
 def test_S26_the_second_look_up_after_an_unload_is_placed_afresh() -> None:
     loads = [broker("b:1", 99.0, HOT), broker("b:2", 1.0, [stats(name(99))])]
-    leader = Leader()
+    leader = leader_of("4.2.4")
     state, cycle = shed(leader, reports_read(leader, elected(leader), loads), 60_000, first)
     bundle = cycle.carried_out[0].bundle
     state, wished = look_up(leader, state, bundle, first)
@@ -315,7 +321,9 @@ def test_S30_a_broker_without_bundles_is_the_minimum() -> None:
         broker("b:1", 50.0, bundles),
         broker("b:2", 50.0, [replace(bundle, bundle=name(50)) for bundle in bundles[:1]]),
     ]
-    _, plan = shed_uniform(PLAN, view([*loads, broker("b:3", 0.0)]), LoadSettings(minUnloadMessage=1))
+    _, plan = shed_uniform(
+        PLAN, view([*loads, broker("b:3", 0.0)]), LoadSettings(minUnloadMessage=1, maxUnloadPercentage=0.2)
+    )
     assert plan.verdicts[0].need == pytest.approx((2000 - 1) * 0.2, abs=1)
 
 

@@ -246,7 +246,9 @@ def test_what_decided_is_the_usage_or_the_traffic_that_is_too_little_to_move() -
 
 def test_a_plan_that_the_filters_do_not_follow_is_kept_beside_what_happens() -> None:
     """AvgShedder plans for the emptiest broker, which already has more bundles of the namespace than others."""
-    coming = brokers_frame(answer(brokers_input(broker_scene("upgrade").inputs(), "5.0")), 1).next
+    evenly = (("loadBalancerDistributeBundlesEvenlyEnabled", "true"),)
+    given = brokers_input(broker_scene("upgrade").inputs(), "5.0")
+    coming = brokers_frame(answer(given, BrokersQuestion(settings=evenly)), 1).next
     assert coming is not None
     planned = {move.planned for move in coming.moves}
     assert planned == {"broker-4:8080"}

@@ -1,5 +1,6 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -38,8 +39,9 @@ final class ExtensibleFilters {
         return Filters.left(candidates.keySet(), error);
     }
 
+    /** Read as from the store, since releases differ in what else there is. */
     private static BrokerLookupData registered(String version) {
-        return new BrokerLookupData(null, null, null, null, Map.of(), Map.of(), true, true, null, 0, version, Map.of());
+        return Json.MAPPER.convertValue(Collections.singletonMap("brokerVersion", version), BrokerLookupData.class);
     }
 
     private static BrokerLoadData load(JsonNode entry) {
