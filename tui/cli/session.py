@@ -104,6 +104,10 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         changed = state.settings.with_setting(name, text)
         if isinstance(changed, Rejection):
             raise InputError(f"--set {name}={text}: {changed.message}")
+        if state.producer_topics:
+            from engine.cluster.producers.evolve import refolded_producers
+
+            state = replace(state, producer_topics=refolded_producers(state, changed))
         state = replace(state, settings=changed)
     if what_if.pulsar is None and not any(name in KEY_SETTINGS for name, _ in what_if.settings):
         return state
