@@ -21,12 +21,11 @@ from tui.drawing.glyphs import glyphs_of
 from tui.drawing.hashmap import draw_hash_map
 from tui.drawing.ring import draw_ring
 from tui.drawing.ring_dots import MANY_DOTS, ascends, thinned
-from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides
+from tui.drawing.ring_picture import Dots, Flash, RingMode, RingPicture, TwoSides, freshness
 from tui.kit.line_widget import LinePanel
 from tui.kit.plain_text import set_subtitle
 from tui.kit.reported import BLOCKED_SIGN, comparison_text
 
-FLASH_SECONDS = 0.72
 FLASH_FRAME_SECONDS = 0.09
 READABLE_CONSUMERS = 24
 """With more consumers many arcs are narrower than a pixel, so the hash map is shown unless the user chooses."""
@@ -219,7 +218,7 @@ class RingPanel(LinePanel, can_focus=True):
         return ViewMode.RING if following is ViewMode.FOCUS and self.selected < 0 else following
 
     def flash(self) -> None:
-        """Let what the last step changed stand out and settle in FLASH_SECONDS; the next step starts this again."""
+        """Let what the last step changed stand out and settle in SETTLED_S; the next step starts this again."""
         ring = self.ring
         if not self.flashes or ring is None or not (ring.changed_arcs.any() or ring.topic_moved.any()):
             return
@@ -231,7 +230,7 @@ class RingPanel(LinePanel, can_focus=True):
 
     def _settle(self) -> None:
         # By the clock, not by the number of calls: where a frame takes long, the timer leaves calls out.
-        self.intensity = max(0.0, 1.0 - (get_running_loop().time() - self._flash_began) / FLASH_SECONDS)
+        self.intensity = freshness(get_running_loop().time() - self._flash_began)
         if self.intensity == 0.0 and self._flash_timer is not None:
             self._flash_timer.stop()
             self._flash_timer = None

@@ -20,7 +20,7 @@ from tui.cli.options import (
     json_option,
     max_input_option,
     pulsar_option,
-    setting_pairs,
+    setting_option,
 )
 from tui.cli.output import json_text, say, say_problems, write_out, write_page
 from tui.sources.nearby import STANDARD_INPUT, missing
@@ -63,18 +63,11 @@ class _Checked:
     help="The brokers' load manager, if no answer names it.",
 )
 @click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=setting_pairs,
-    help="A broker setting, as in broker.conf. Repeatable.",
-)
+@setting_option
 @pulsar_option("Judge by the rules of this Pulsar version.")
 @json_option
 @ascii_option
-@cluster_options(scope=False, settings=False)
+@cluster_options(namespace=False, topic=False, settings=False)
 def lint_command(
     *, words: tuple[str, ...], fail_on: str, rule_ids: tuple[str, ...], lists: bool, as_json: bool, **given: Any
 ) -> int:
@@ -263,7 +256,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     """
     from dataclasses import replace
 
-    from engine.admin.moments import combined, read_dump
+    from engine.admin.moments import combined, read_moments
     from engine.admin.publishers import client_facts
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about
@@ -281,7 +274,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             raise InputError(f"{reason} (give names of consumers after --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
-        moments = read_dump(*sources, limit_bytes=what_if.max_input)
+        moments = read_moments(*sources, limit_bytes=what_if.max_input)
         snapshot = combined(moments)
         opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from engine.errors import InputError
-from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers, verify_folder
+from engine.admin.files import FilesRead
+from engine.config import FLAG
+from engine.errors import InputError, Rejection
+from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers
+from engine.verify.answers import Answers, read_folder
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
-from tui.cli.options import ascii_option, max_input_option, pulsar_option
+from tui.cli.options import ascii_option, max_input_option, pulsar_option, setting_option
 from tui.cli.output import say, say_problems, write_out, write_page
 from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tui.sources.cluster.source import Source
 
 SCHEMA_VERSION: Final = 2
 SHOWN_DIFFERENCES: Final = 50
@@ -34,8 +36,10 @@ _NOTHING: Final = (
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
 @ascii_option
 @pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
+@click.option("--topic", metavar="NAME", help="The topic that FILE is about. URL: only topics like this (* and ?).")
+@setting_option
 @max_input_option
-@cluster_options()
+@cluster_options(topic=False, settings=False)
 @click.pass_context
 def verify_command(
     ctx: click.Context,
@@ -44,6 +48,8 @@ def verify_command(
     as_json: bool,
     ascii_only: bool,
     pulsar: str | None,
+    topic: str | None,
+    settings: tuple[tuple[str, str], ...],
     max_input: int,
     cluster: ClusterChoice,
 ) -> None:
@@ -60,13 +66,14 @@ def verify_command(
     from tui.sources.cluster.access import is_url
 
     if is_url(folder):
-        report = _verify_cluster(cluster.source(folder), pulsar)
+        from tui.cli.cluster import read_once
+
+        reading = read_once(cluster.source(folder, topic=topic, settings=settings))
+        answers = answers_of(FilesRead(reading.files(), (), ()), reading.origin)
     else:
         require_no_cluster(cluster)
-        reason = missing(folder)
-        if reason is not None:
-            raise InputError(reason)
-        report = verify_folder(folder, pulsar, limit_bytes=max_input)
+        answers = _overruled(_answers_at(folder, topic, max_input), settings)
+    report = verify_answers(answers, pulsar)
     say_problems(report.problems)
     if as_json:
         write_out(json.dumps(as_document(report), ensure_ascii=False, indent=2))
@@ -79,12 +86,27 @@ def verify_command(
         ctx.exit(report.exit_code)
 
 
-def _verify_cluster(source: Source, pulsar: str | None) -> VerifyReport:
-    from engine.admin.files import FilesRead
-    from tui.cli.cluster import read_once
+def _answers_at(path: str, topic: str | None, limit_bytes: int) -> Answers:
+    """What is in a folder, or in a file about ``topic``. Raises ``InputError``."""
+    if topic is not None:
+        from tui.sources.answers import answer_about
 
-    reading = read_once(source)
-    return verify_answers(answers_of(FilesRead(reading.files(), (), ()), reading.origin), pulsar)
+        answer, source, problems = answer_about(topic, path, limit_bytes=limit_bytes)
+        return answers_of(FilesRead((answer,), problems, ()), source)
+    reason = missing(path)
+    if reason is not None:
+        raise InputError(reason)
+    return read_folder(Path(path), limit_bytes=limit_bytes)
+
+
+def _overruled(answers: Answers, settings: tuple[tuple[str, str], ...]) -> Answers:
+    """The answers as if the brokers had these settings. Raises ``InputError``."""
+    for name, text in settings:
+        changed = answers.settings.with_setting(name, text)
+        if isinstance(changed, Rejection):
+            raise InputError(f"--set {name}={text}: {changed.message}")
+        answers = replace(answers, settings=changed, flag_source="asked for" if name == FLAG else answers.flag_source)
+    return answers
 
 
 def report_lines(report: VerifyReport) -> list[str]:
@@ -110,6 +132,7 @@ def _rules(report: VerifyReport) -> Iterator[str]:
     yield f"release rules: Pulsar {report.pulsar_version} ({source})"
     flag = "true" if report.consistent_hashing else "false"
     where = {
+        "asked for": "as asked for",
         "scenario.json": "from scenario.json",
         "run-time configuration": "from the run-time configuration",
         "tried": "unknown, so both were tried",
