@@ -95,7 +95,7 @@ def lint_command(
     if lists:
         named = [rule for rule in (*ALL_RULES, *CAUSE_RULES) if not rule_ids or rule.id in rule_ids]
         if as_json:
-            write_out(json_text(printer.rule_rows(named)))
+            write_out(json_text(printer.rules_document(named)))
         else:
             write_page(printer.rule_lines(named), ascii_only=given["ascii_only"])
         return FINE

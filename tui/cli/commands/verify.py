@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,18 +11,19 @@ import click
 from engine.admin.files import FilesRead
 from engine.config import FLAG
 from engine.errors import InputError, Rejection
+from engine.text import counted
 from engine.verify import Difference, Fit, VerifyReport, answers_of, verify_answers
 from engine.verify.answers import Answers, read_folder
 from tui.cli.cluster import ClusterChoice, cluster_options, require_no_cluster
-from tui.cli.options import ascii_option, max_input_option, pulsar_option, setting_option
-from tui.cli.output import say, say_problems, write_out, write_page
+from tui.cli.options import ascii_option, json_option, max_input_option, pulsar_option, setting_option
+from tui.cli.output import json_text, say, say_problems, write_out, write_page
 from tui.kit.wording import safe_name
 from tui.sources.nearby import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SCHEMA_VERSION: Final = 2
+FORMAT: Final = "ringside.verify/1"
 SHOWN_DIFFERENCES: Final = 50
 _NOTHING: Final = (
     "nothing in it can be compared. Save partitioned-stats or stats of topics with Failover, Exclusive or Key_Shared"
@@ -33,7 +33,7 @@ _NOTHING: Final = (
 
 @click.command(name="verify")
 @click.argument("folder", metavar="FOLDER | FILE | URL")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON document.")
+@json_option
 @ascii_option
 @pulsar_option("Use the rules of this release, whatever the folder says; for example 2.11.0 or 4.0.7.")
 @click.option("--topic", metavar="NAME", help="The topic that FILE is about. URL: only topics like this (* and ?).")
@@ -76,13 +76,13 @@ def verify_command(
     report = verify_answers(answers, pulsar)
     say_problems(report.problems)
     if as_json:
-        write_out(json.dumps(as_document(report), ensure_ascii=False, indent=2))
+        write_out(json_text(as_document(report)))
     else:
         write_page(report_lines(report), ascii_only=ascii_only)
     if not report.compared:
         raise InputError(f"{folder}: {_NOTHING}")
     if report.differences:
-        say(f"{_counted(len(report.differences), 'difference')} in {report.compared} facts")
+        say(f"{counted(len(report.differences), 'difference')} in {report.compared} facts")
         ctx.exit(report.exit_code)
 
 
@@ -142,9 +142,9 @@ def _rules(report: VerifyReport) -> Iterator[str]:
         best = report.fits[0].differences
         fitting = [_fit(fit) for fit in report.fits if fit.differences == best]
         worse = [fit for fit in report.fits if fit.differences > best]
-        others = [f"{_fit(fit)}: {_counted(fit.differences, 'difference')}" for fit in worse]
+        others = [f"{_fit(fit)}: {counted(fit.differences, 'difference')}" for fit in worse]
         verb = "fits" if len(fitting) == 1 else "fit equally well"
-        yield f"{'; '.join(fitting)}: {verb} ({_counted(best, 'difference')})"
+        yield f"{'; '.join(fitting)}: {verb} ({counted(best, 'difference')})"
         if others:
             yield f"does not fit: {'; '.join(others)}"
 
@@ -190,19 +190,19 @@ def _not_compared(report: VerifyReport) -> Iterator[str]:
 
 
 def as_document(report: VerifyReport) -> dict[str, Any]:
-    """The report as JSON values; ``version`` is the version of this form."""
+    """The report as JSON values."""
     return {
-        "version": SCHEMA_VERSION,
+        "format": FORMAT,
         "path": report.path,
         "rules": {
-            "pulsarVersion": report.pulsar_version,
-            "versionSource": report.version_source,
-            "activeConsumerFailoverConsistentHashing": report.consistent_hashing,
-            "flagSource": report.flag_source,
+            "release": report.pulsar_version,
+            "release_source": report.version_source,
+            "consistent_hashing": report.consistent_hashing,
+            "flag_source": report.flag_source,
             "fits": [
                 {
-                    "nonPartitionedFailover": fit.nonpartitioned,
-                    "activeConsumerFailoverConsistentHashing": fit.consistent_hashing,
+                    "nonpartitioned_failover": fit.nonpartitioned,
+                    "consistent_hashing": fit.consistent_hashing,
                     "differences": fit.differences,
                 }
                 for fit in report.fits
@@ -223,11 +223,11 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
                 "recorded": difference.recorded,
                 "model": difference.modelled,
                 "rule": difference.rule,
-                "likelyReason": None if difference.likely is None else asdict(difference.likely),
+                "likely_reason": None if difference.likely is None else asdict(difference.likely),
             }
             for difference in report.differences
         ],
-        "notCompared": [{"what": what, "count": count} for what, count in report.not_compared],
+        "not_compared": [{"what": what, "count": count} for what, count in report.not_compared],
         "problems": [
             {
                 "source": problem.source,
@@ -239,9 +239,5 @@ def as_document(report: VerifyReport) -> dict[str, Any]:
             }
             for problem in report.problems
         ],
-        "exitCode": report.exit_code,
+        "exit_code": report.exit_code,
     }
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
