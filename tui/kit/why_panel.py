@@ -1,11 +1,11 @@
-"""Why nothing arrives: the causes that brokers' answers show for one subscription, and what to do about each."""
+"""What is wrong here: the causes that brokers' answers show for one subscription, and what to do about each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from rich.text import Text
 from textual import on
@@ -78,7 +78,7 @@ class WhyPanel(Vertical):
             return
         at, count = self.place
         several = count > 1
-        set_title(self, "why does nothing arrive" + (f" ({at + 1:,} of {count:,}, worst first)" if several else ""))
+        set_title(self, "what is wrong" + (f" ({at + 1:,} of {count:,}, worst first)" if several else ""))
         set_subtitle(self, ("w next, " if several else "") + "enter goes there, escape closes")
         causes = self.diagnosis.said if self.diagnosis is not None else ()
         table = self.query_one(LineTable)
@@ -144,8 +144,12 @@ def why_remarks(diagnosis: Diagnosis, at: int, since: str) -> tuple[Remark, ...]
     return tuple(remarks)
 
 
+def _role(verdict: Verdict) -> Literal["active", "warn", "bad"]:
+    return "bad" if verdict is Verdict.BLOCKS else "warn" if verdict.harms else "active"
+
+
 def _of_cause(cause: Cause) -> list[Remark]:
-    remarks = [Remark(verdict_word(cause.verdict), safe_name(cause.what), main=True)]
+    remarks = [Remark(verdict_word(cause.verdict), safe_name(cause.what), main=True, role=_role(cause.verdict))]
     remarks.append(Remark("to do", safe_name(cause.fix) if cause.fix else "nothing"))
     if cause.topic and cause.topics > 1:
         remarks.append(Remark("worst", safe_name(f"{cause.topic} of {cause.topics:,}")))
@@ -176,12 +180,9 @@ _columns_with_earlier: Final = partial(_columns, verdict=replace(_VERDICT, width
 def _cell(cause: Cause, column: Column, colours: Palette, before: str = "") -> Text:
     match column.key:
         case "verdict":
-            word, style = f"{verdict_word(cause.verdict)}{before}", ""
-            if cause.verdict is Verdict.BLOCKS:
-                style = hex_colour(colours.bad)
-            elif cause.verdict in (Verdict.SLOWS, Verdict.UNEVEN):
-                style = hex_colour(colours.warn)
-            return Text(f"{SIGNS[cause.verdict]} {word}".ljust(column.width), style, no_wrap=True)
+            word = f"{SIGNS[cause.verdict]} {verdict_word(cause.verdict)}{before}"
+            style = hex_colour(getattr(colours, _role(cause.verdict))) if cause.verdict.harms else ""
+            return Text(word.ljust(column.width), style, no_wrap=True)
         case "name":
             return Text(fit(cause.id, column.width - 1) + " ", no_wrap=True)
         case "waiting":

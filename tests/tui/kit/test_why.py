@@ -63,7 +63,7 @@ def test_the_cause_is_shown_on_the_screens_of_all_types(
         await press(pilot, "w")
         assert causes(pilot)[0] == cause
         shown = text_of(pilot.app)
-        assert "why does nothing arrive" in shown and "to do" in shown
+        assert "what is wrong" in shown and "to do" in shown
         await press(pilot, "escape")
         assert not dashboard(pilot).query_one(WhyPanel).display
 
