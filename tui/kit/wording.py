@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from engine.views.failover.model import EventLine
 from dataclasses import dataclass
 
-FLAG: Final = "activeConsumerFailoverConsistentHashing"
 NO_NAME: Final = "(no name)"
+NOBODY: Final = "nobody"
 _ELLIPSIS: Final = "…"
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
 _MOVES_NOTHING: Final = frozenset({"open", "send", "ack", "wait"})

@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from textual.app import App
 from textual.pilot import Pilot
 
+from engine.compare.verdict import Judgement
 from engine.disk import export_records
 from engine.text import natural_key
 from engine.views.failover.model import ConsumerRow
@@ -254,6 +256,11 @@ def test_a_dialog_exports_what_it_lists_and_keeps_its_head(tmp_path: Path, monke
         assert set(rows[0]) == {"name", "from", "to", "rate", "unacked"}
         await pilot.press("y")
         assert app.clipboard.startswith("name\t")
+        await pilot.press("a")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        losses = screen.table.as_records()
+        assert [row["name"] for row in losses] != [] and {row["verdict"] for row in losses} <= set(get_args(Judgement))
         await pilot.press("escape")
         await pilot.pause()
         assert not isinstance(app.screen, TableDialog)
