@@ -104,7 +104,7 @@ class AnswerCollector:
         self.written_loads: list[tuple[str, WrittenLoad]] = []
         self.measured = MeasuredLoads()
         self.living: tuple[str, frozenset[str]] | None = None
-        self.asked_loaded = False
+        self.asked_loaded = self.configured = False
         self.files_read = self.bytes_read = self.set_aside = self.superseded = self.understood = 0
         self.passed_over = 0
 
@@ -220,7 +220,8 @@ class AnswerCollector:
             case AnswerKind.RUNTIME_CONFIGURATION:
                 configured = decode_runtime_configuration(data, name)
                 self.problems += configured.problems
-                self.settings = configured.good.settings if configured.good else self.settings
+                if configured.good:
+                    self.settings, self.configured = configured.good.settings, True
                 self.configuration.update(_texts(data))
             case AnswerKind.LOAD_REPORT:
                 self._take_load_report(name, data)
@@ -273,14 +274,14 @@ class AnswerCollector:
     def _take_nameless(self, kind: AnswerKind, name: str, data: bytes, naming: Naming) -> None:
         if kind is AnswerKind.TOPIC_STATS:
             topic = naming.topic(name)
-            if topic is None and self._keeps_nameless:
-                topic = nameless_topic(name)
             if topic is None:
                 advice = "name the file like persistent%3A%2F%2Ft%2Fn%2Fx.json, give --topic, or write {topic: answer}"
                 self.problems.append(Problem(name, "$", "the answer does not say which topic it is about", advice))
-                self.problems += raw_object(data, name)[1]
-                self.set_aside += 1
-                return
+                if not self._keeps_nameless:
+                    self.problems += raw_object(data, name)[1]
+                    self.set_aside += 1
+                    return
+                topic = nameless_topic(name)
             decoded_topic = topic_stats_of(data, topic, name, self._earlier)
             self.problems += decoded_topic.problems
             self.set_aside += decoded_topic.set_aside

@@ -15,7 +15,7 @@ from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
-from engine.admin.moments import Moment, combined, read_dump
+from engine.admin.moments import Moment, combined, read_moments
 from engine.admin.partitions import bounded
 from engine.admin.reading import MAX_INPUT_BYTES
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
@@ -58,7 +58,7 @@ class Opened:
 
 def open_path(path: str | Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
     """Open a file or a folder of recorded answers. Raises ``InputError`` when nothing in it can be used."""
-    return open_moments(read_dump(path, limit_bytes=limit_bytes))
+    return open_moments(read_moments(path, limit_bytes=limit_bytes))
 
 
 def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Opened:

@@ -92,7 +92,7 @@ def test_with_nobody_connected_the_slot_is_reported(run: Run) -> None:
 
 
 def test_consistent_sticky_ranges_are_those_of_the_nodes_and_labelled(run: Run) -> None:
-    every = json.loads(run("ranges", "--points", "9", "--nodes", "3", "--json").out)
+    every = json.loads(run("ranges", "--points", "9", "--nodes", "3", "--json").out)["nodes"]
     ran = run("explain", "key", "a", *ABC, "--mode", "consistent-sticky", "--points", "9", "--json")
     document = json.loads(ran.out)
     assert document["client_side_technique"] is True

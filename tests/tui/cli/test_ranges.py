@@ -26,7 +26,7 @@ def slot_of(text: str) -> int:
 def test_json_is_a_list_of_nodes_with_their_ranges_that_cover_all_slots_once(run: Run) -> None:
     ran = run("ranges", "--points", "100", "--nodes", "4", "--json")
     assert (ran.code, ran.err) == (0, "")
-    document = json.loads(ran.out)
+    document = json.loads(ran.out)["nodes"]
     assert [set(each) for each in document] == [{"node", "ranges"}] * 4
     assert [row["node"] for row in document] == [0, 1, 2, 3]
     pieces = [HashRange(start, end) for row in document for start, end in row["ranges"]]
@@ -36,8 +36,8 @@ def test_json_is_a_list_of_nodes_with_their_ranges_that_cover_all_slots_once(run
 
 
 def test_one_node_is_the_same_alone_and_among_all(run: Run) -> None:
-    every = json.loads(run("ranges", "--nodes", "4", "--json").out)
-    alone = json.loads(run("ranges", "--nodes", "4", "--node", "2", "--json").out)
+    every = json.loads(run("ranges", "--nodes", "4", "--json").out)["nodes"]
+    alone = json.loads(run("ranges", "--nodes", "4", "--node", "2", "--json").out)["nodes"]
     assert alone == [every[2]]
 
 
@@ -81,20 +81,20 @@ def test_a_node_without_a_range_is_reported_and_the_others_are_printed(run: Run)
     assert idle, "with one point each, of 500 nodes some meet"
     ran = run("ranges", "--points", "1", "--nodes", str(nodes), "--json")
     assert ran.code == 0
-    assert json.loads(ran.out)[idle[0]] == {"node": idle[0], "ranges": []}
+    assert json.loads(ran.out)["nodes"][idle[0]] == {"node": idle[0], "ranges": []}
     assert f"node {idle[0]}" in ran.err
 
 
 def test_each_node_declares_the_slots_of_its_share_of_known_keys(run: Run, tmp_path: Path) -> None:
     (tmp_path / "regions.txt").write_text("\n".join(REGIONS))
     words = ("ranges", "--keys", "regions.txt", "--nodes", "4")
-    page, document = run(*words, "--size", "3"), json.loads(run(*words, "--json").out)
+    page, document = run(*words, "--size", "3"), json.loads(run(*words, "--json").out)["nodes"]
     assert (page.code, page.err) == (0, "")
     assert "52727=Berlin 55100=Hyderabad 11889=SF" in page.out
     assert max(map(len, page.out.splitlines())) < 80
     assert [row["keys"] for row in document] == [list(REGIONS[at : at + 3]) for at in range(0, 12, 3)]
     assert document[2]["ranges"] == [[6006, 6006], [56951, 56951], [11314, 11314]]
-    assert json.loads(run(*words, "--node", "2", "--json").out) == [document[2]]
+    assert json.loads(run(*words, "--node", "2", "--json").out)["nodes"] == [document[2]]
     code = run(*words, "--code", "python", "--node", "2").out
     assert "node 2 of 4, 3 known keys each: 3 ranges" in code and "(6006, 6006), (56951, 56951), (11314, 11314)" in code
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     NodeRanges = Sequence[Sequence[HashRange]]
 
+FORMAT: Final = "ringside.ranges/1"
 KNOWN_KEYS_TECHNIQUE: Final = (
     "single slots of known keys: a technique of clients, not a mode of the broker; each node declares the slots of its"
     " share of the keys as STICKY, and all must use one list in one order and one number of keys and of nodes"
@@ -107,8 +108,12 @@ def _consistent(points: int, nodes: int, node: int | None, output: _Output) -> i
     if output.as_json:
         write_out(
             json_rows(
-                {"node": node_index, "ranges": [[piece.start, piece.end] for piece in every[node_index]]}
-                for node_index in wanted
+                FORMAT,
+                "nodes",
+                (
+                    {"node": node_index, "ranges": [[piece.start, piece.end] for piece in every[node_index]]}
+                    for node_index in wanted
+                ),
             )
         )
     elif output.code is not None:
@@ -131,7 +136,7 @@ def _of_known_keys(known: KeyChoice, size: int | None, nodes: int, node: int | N
     wanted = range(nodes) if node is None else range(node, node + 1)
 
     if output.as_json:
-        write_out(json_rows(known_key_rows(split, wanted)))
+        write_out(json_rows(FORMAT, "nodes", known_key_rows(split, wanted)))
     elif output.code is not None:
         _write_code(output.code, split.ranges, wanted, f"{counted(split.size, 'known key')} each")
     else:
