@@ -57,9 +57,12 @@ class ScreenSignals:
     def installed(self) -> Iterator[None]:
         """Take over the signals that end a process, and give them back; one that is ignored (nohup) stays so."""
         try:
-            with noticing(self._notice), _noticing_the_end_of_the_terminal(self._notice):
-                with handling(ENDING, _noticed_elsewhere):
-                    yield
+            with (
+                noticing(self._notice),
+                _noticing_the_end_of_the_terminal(self._notice),
+                handling(ENDING, _noticed_elsewhere),
+            ):
+                yield
         finally:
             if self._watchdog is not None:
                 self._watchdog.cancel()

@@ -150,7 +150,9 @@ class Journal:
         The timeline must continue the one that was saved last (or resumed). New steps are synced to the disk; a move
         of the cursor alone is written without waiting for it. O(new steps).
         """
-        assert timeline.log[: self._steps][-1:] == self._last, "a journal goes on with the timeline it was made for"
+        assert timeline.log[max(0, self._steps - 1) : self._steps] == self._last, (
+            "a journal goes on with the timeline it was made for"
+        )
         place = self._place
         lines: list[bytes] = []
         for step in timeline.log[self._steps :]:
@@ -206,7 +208,7 @@ class Journal:
 
 
 def _place_of(timeline: Timeline) -> tuple[int, int]:
-    return (timeline.steps[-1].number if timeline.steps else 0, timeline.cursor)
+    return timeline.tip, timeline.cursor
 
 
 def _read(path: Path, descriptor: int | None = None) -> bytes:
