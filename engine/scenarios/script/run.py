@@ -11,12 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
-from engine.admin.reading import MAX_INPUT_BYTES, read_path
 from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import CURRENT
 from engine.errors import InputError, Problem, Rejection, system_reason
+from engine.input import MAX_INPUT_BYTES, read_path
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import Opened, open_path
 from engine.scenarios.script.expectations import judged
@@ -106,14 +106,9 @@ def load_script(path: str | Path) -> Script:
     """Read a script file. Raises ``InputError`` with all problems, each with its line."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        data = b"" if size > MAX_BYTES else read_path(path, limit=MAX_BYTES)
-    except InputError as fault:
-        raise InputError(f"{path} {fault}") from fault
+        data = read_path(path, limit=MAX_BYTES)
     except OSError as fault:
         raise InputError(f"{path} cannot be read: {system_reason(fault)}") from fault
-    if size > MAX_BYTES:
-        raise InputError(f"{path} has {size} bytes; a script has at most {MAX_BYTES}")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
