@@ -25,7 +25,6 @@ from engine.admin.namespaces import (
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
-from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import (
     SCENARIO_NAME,
     TOPIC_POLICIES,
@@ -41,6 +40,7 @@ from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_obje
 from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of, topic_stats_of
 from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
 from engine.errors import InputError, Problem, Rejection
+from engine.input import MAX_INPUT_BYTES, Intake
 
 
 def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
