@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
 from engine.errors import InputError, Problem, system_reason
+from engine.input import UNMEASURED_BYTES, Intake, Source, opened
 from engine.text import natural_key
 
 STANDARD_INPUT: Final = "standard input"

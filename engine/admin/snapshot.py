@@ -25,13 +25,12 @@ from engine.admin.namespaces import (
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.partitions import bounded
-from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import (
     SCENARIO_NAME,
     TOPIC_POLICIES,
     AdminRequest,
     Naming,
-    load_settings_of,
+    configuration_of,
     nameless_topic,
     release_text,
     request_of_path,
@@ -39,8 +38,9 @@ from engine.admin.requests import (
 )
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of, topic_stats_of
-from engine.config import BrokerSettings
-from engine.errors import InputError, Problem
+from engine.config import CURRENT, BrokerSettings, behaviour_of, rebased
+from engine.errors import InputError, Problem, Rejection
+from engine.input import MAX_INPUT_BYTES, Intake
 
 
 def read_answers(*sources: str | Path | bytes | AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> Snapshot:
@@ -135,7 +135,7 @@ class AnswerCollector:
         self.problems += facts.problems
         self.version = facts.version or self.version
         self.settings = facts.settings or self.settings
-        self.configuration |= load_settings_of(scenario[1])
+        self.configuration |= configuration_of(scenario[1])
         # Of two answers about a topic the later one counts, so the less complete one comes first.
         answers.sort(key=lambda answer: answer[1] in requests and _says_less(requests[answer[1]]), reverse=True)
         unnamed: list[tuple[AnswerKind, str, bytes]] = []
@@ -311,6 +311,13 @@ class AnswerCollector:
         else:
             self.bundles[namespace] = decoded.good
 
+    def _settings(self) -> BrokerSettings | None:
+        """What was reported; a setting that was not has the default of the brokers' release."""
+        behaviour = behaviour_of(self.version or CURRENT.label)
+        if self.settings is None or isinstance(behaviour, Rejection):
+            return self.settings
+        return rebased(self.settings, CURRENT, behaviour, self.configuration)
+
     def snapshot(self, title: str) -> Snapshot:
         measured = self.measured.written(self.written_loads)
         for name, written in measured.good:
@@ -325,7 +332,7 @@ class AnswerCollector:
             self.bundles,
             self.bundle_of_topic,
             frozenset(self.known_names),
-            self.settings,
+            self._settings(),
             self.version,
             (*self.problems, *self.ownership.problems, *measured.problems),
             counts,

@@ -20,13 +20,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 points_option = click.option(
     "--points", metavar="N", type=int, default=DEFAULT_POINTS, show_default=True, help="Points of each node."
 )
-form_option = click.option(
-    "--form",
-    type=click.Choice(["article", "ringside"]),
-    default="article",
-    show_default=True,
-    help="Whose points: those of the article that the technique is from, or those of simulated subscriptions.",
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tui.cli.config import default_of
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 DEFAULT_MAX_INPUT: Final = 2_000_000_000
-"""Bytes; the same as ``engine.admin.reading`` has, which is not loaded for reading options."""
+"""Bytes; the same as ``engine.input`` has, which is not loaded for reading options."""
 Theme = Literal["dark", "light"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -97,8 +97,8 @@ class Size(click.ParamType[int]):
         """The bytes. Fails for anything else, and for nothing at all."""
         if isinstance(value, int):
             return value
-        from engine.admin.reading import parse_size
         from engine.errors import Rejection
+        from engine.input import parse_size
 
         size = parse_size(str(value))
         if isinstance(size, Rejection):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.config import configured
-from tui.cli.exits import ENDING, TerminalState, noticing, of_signal
+from tui.cli.exits import ENDING, TerminalState, handling, noticing, of_signal
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
 
@@ -55,19 +55,17 @@ class ScreenSignals:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Take over SIGINT, SIGTERM and SIGHUP, and give them back; one that is ignored (nohup) stays so."""
-        before = {number: signal.getsignal(number) for number in ENDING}
+        """Take over the signals that end a process, and give them back; one that is ignored (nohup) stays so."""
         try:
-            with noticing(self._notice), _noticing_the_end_of_the_terminal(self._notice):
-                for number, handler in before.items():
-                    if handler is not signal.SIG_IGN:
-                        signal.signal(number, _noticed_elsewhere)
+            with (
+                noticing(self._notice),
+                _noticing_the_end_of_the_terminal(self._notice),
+                handling(ENDING, _noticed_elsewhere),
+            ):
                 yield
         finally:
             if self._watchdog is not None:
                 self._watchdog.cancel()
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def closes(self, close: Callable[[int], None]) -> None:
         """Call ``close`` in the running loop when a signal comes, or at once when one has come already."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.config import FLAG
+from engine.config import CURRENT, FLAG
 from engine.text import counted
 from engine.views.failover.model import ConsumerRow, DashboardView, EventLine, RuleInForce, StatusView, TableFoot
 from engine.views.reported.model import ReportedBroker, ReportedView
@@ -169,7 +169,7 @@ def flag_unknown(status: StatusView) -> str:
     """Why the flag has no effect on this release."""
     return (
         f"Pulsar {status.release} does not know {FLAG} and ignores it; "
-        "4.0.1, 3.3.3 and 3.0.8 were the first to. Try :release 4.2.4"
+        f"4.0.1, 3.3.3 and 3.0.8 were the first to. Try :release {CURRENT.label}"
     )
 
 

@@ -50,6 +50,8 @@ def _most(verdict: Verdict, side: Evenness) -> str:
 
 def moved_text(verdict: Verdict, noun: str = "partition") -> str:
     """What moves, the least that would do, the traffic in it, and what may be delivered twice."""
+    if noun == "slot" and not verdict.items:
+        return "every key has another slot"
     if not verdict.moved:
         return "nobody takes over" if verdict.after.owned < verdict.before.owned else "nothing moves"
     verb = "moves" if verdict.moved == 1 else "move"

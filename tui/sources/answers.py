@@ -16,11 +16,11 @@ from engine.admin.facts import Snapshot
 from engine.admin.files import STANDARD_INPUT as STDIN_NAME
 from engine.admin.files import AnswerFile, read_file
 from engine.admin.moments import Moment, read_moments
-from engine.admin.reading import MAX_INPUT_BYTES, Intake, collected, size_text
 from engine.admin.text import plain_json, raw_object
 from engine.config import CURRENT, behaviour_of, default_settings
 from engine.diagnosis.limits import NOT_MODELLED
 from engine.errors import InputError, Problem, Rejection, system_reason
+from engine.input import MAX_INPUT_BYTES, Intake, collected, head_of, size_text
 from engine.names import parse_topic_name
 from engine.scenarios.embedded import DEFAULT_SCENE, embedded_answers, embedded_default
 from engine.scenarios.opening import Opened, open_moments
@@ -105,7 +105,7 @@ def _moments_at(
     reason = missing(path)
     if reason is not None:
         raise InputError(reason)
-    _refuse_own_document(path, _head(path))
+    _refuse_own_document(path, head_of(Path(path), HEAD_BYTES))
     try:
         return read(path, limit_bytes=limit_bytes)
     except InputError as error:
@@ -177,7 +177,7 @@ def standard_input(limit_bytes: int = MAX_INPUT_BYTES) -> bytes:
 
 def _with_advice(path: str, error: InputError) -> InputError:
     """The error as it is, or for a journal or a script one that names the command to open it."""
-    if b'"kind":"header"' in _head(path):
+    if b'"kind":"header"' in head_of(Path(path), HEAD_BYTES):
         line = shell_line("ringside", "replay", path_word(path))
         return InputError(f"{path}: this is a journal; {line} opens it where it left off")
     if path.endswith(SCRIPT_SUFFIX):
@@ -195,14 +195,3 @@ def _refuse_own_document(source: str, head: bytes) -> None:
             " Open what it was made from, with the same options and without --json; --journal FILE keeps a session to"
             " go on with"
         )
-
-
-def _head(path: str) -> bytes:
-    """The first bytes of a file; none of a pipe, which can be read only once."""
-    try:
-        if not Path(path).is_file():
-            return b""
-        with Path(path).open("rb") as file:
-            return file.read(HEAD_BYTES)
-    except (OSError, ValueError):
-        return b""

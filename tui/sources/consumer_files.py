@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.errors import InputError
+from engine.input import head_of
 from engine.keyshared.model import DeclaredRanges
 from engine.keyshared.scaling_modes import node_name
 from tui.sources.key_files import read_text_lines
@@ -194,10 +195,4 @@ def is_name_list(path: str) -> bool:
 
     False also for a file named like an answer: ``null`` in it is what a broker said, not a consumer.
     """
-    try:
-        if path.lower().endswith(_ANSWER_SUFFIXES) or not Path(path).is_file():
-            return False
-        with Path(path).open("rb") as file:
-            return looks_like_names(file.read(HEAD_BYTES))
-    except (OSError, ValueError):
-        return False
+    return not path.lower().endswith(_ANSWER_SUFFIXES) and looks_like_names(head_of(Path(path), HEAD_BYTES))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.keyshared.consistent_sticky import RangeForm, known_key_slot, moved_slots, node_ranges
+from engine.keyshared.consistent_sticky import known_key_slot, moved_slots, node_ranges
 from engine.keyshared.sticky import policy_problem
 from engine.ranges import HashRange, covers_exactly
 from tests.engine.keyshared.selectors import accepted
@@ -45,7 +45,7 @@ def test_text_says_that_it_is_a_technique_of_clients_and_how_even_it_is(run: Run
     ran = run("ranges", "--points", "4", "--nodes", "4")
     assert ran.code == 0
     assert "a technique of clients, not a mode of the broker" in ran.out
-    every = accepted(node_ranges(4, 4, RangeForm.ARTICLE))
+    every = accepted(node_ranges(4, 4))
     assert "65,536 slots are declared; keys have 65,535 of them" in ran.out
     assert "17 ranges, largest over mean 1.22 (node 2)" in ran.out
     assert all(share in ran.out for share in ("27.1%", "24.3%", "30.5%", "18.1%"))
@@ -53,19 +53,9 @@ def test_text_says_that_it_is_a_technique_of_clients_and_how_even_it_is(run: Run
     assert max(map(len, ran.out.splitlines())) < 80
 
 
-def test_the_form_of_simulated_subscriptions_is_there_by_name(run: Run) -> None:
-    document = json.loads(run("ranges", "--points", "4", "--nodes", "4", "--form", "ringside", "--json").out)["nodes"]
-    every = accepted(node_ranges(4, 4, RangeForm.RINGSIDE))
-    assert [row["ranges"] for row in document] == [[[p.start, p.end] for p in pieces] for pieces in every]
-    page = run("ranges", "--points", "4", "--nodes", "4", "--form", "ringside").out
-    assert "10 ranges, largest over mean 1.66 (node 3)" in page
-    assert max(map(len, page.splitlines())) < 80
-
-
-def test_it_is_said_what_one_node_more_moves_in_each_form(run: Run) -> None:
+def test_it_is_said_what_one_node_more_moves(run: Run) -> None:
     page = " ".join(run("ranges", "--nodes", "4").out.split())
-    for form in RangeForm:
-        assert f"{accepted(moved_slots(100, 4, 5, form)):,} slots" in page
+    assert f"one node more moves {accepted(moved_slots(100, 4, 5)):,} slots" in page
     assert "one node more moves" not in run("ranges", "--points", "1", "--nodes", "200000", "--node", "0").out
 
 
@@ -87,7 +77,7 @@ def test_code_has_a_policy_for_each_node_that_is_wanted(run: Run, language: str,
 
 def test_a_node_without_a_range_is_reported_and_the_others_are_printed(run: Run) -> None:
     nodes = 500
-    idle = [node for node, pieces in enumerate(accepted(node_ranges(1, nodes, RangeForm.ARTICLE))) if not pieces]
+    idle = [node for node, pieces in enumerate(accepted(node_ranges(1, nodes))) if not pieces]
     assert idle, "with one point each, of 500 nodes some meet"
     ran = run("ranges", "--points", "1", "--nodes", str(nodes), "--json")
     assert ran.code == 0
@@ -138,14 +128,12 @@ def test_nodes_that_no_key_is_left_for_and_keys_that_meet_are_named(run: Run) ->
         (["--nodes", "4", "--node", "-1"], "--node: there is no node -1"),
         (["--nodes", "100000000"], "--points"),
         (["--nodes", "4", "--code", "cobol"], "cobol"),
-        (["--nodes", "4", "--form", "book"], "--form"),
         (["--nodes", "4", "--code", "go", "--json"], "choose one"),
         (["--nodes", "4", "--size", "3"], "--size: it says how many known keys a node has"),
         (["--nodes", "2", "--key", "a", "--key", "b", "--key", "c", "--size", "1"], "--size: 2 nodes with 1 keys each"),
         (["--nodes", "2", "--key", "a", "--size", "0"], "--size"),
         (["--nodes", "0", "--key", "a"], "--nodes"),
         (["--nodes", "2", "--key", "a", "--node", "2"], "--node: there is no node 2 among 2"),
-        (["--nodes", "2", "--key", "a", "--form", "article"], "--form"),
         (["--nodes", "2", "--key", "a", "--points", "100"], "--points"),
         (["--nodes", "65537", "--points", "1"], "--nodes: 65,537 nodes"),
         (["--nodes", "2", "--keys", "absent"], "absent: no such file"),

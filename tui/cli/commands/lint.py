@@ -181,11 +181,15 @@ def _of_names(named: Sequence[NamedRanges], rules: RuleSet, given: dict[str, Any
     from engine.cluster.state import ClusterState
     from engine.lint import NOTHING_REPORTED, lint_names
     from engine.lint.opened import world_of
-    from tui.cli.session import overruled
+    from tui.cli.session import ignored_settings, overruled
 
     if not named:
         raise InputError("no consumer is named; write --names a,b,c or a file with a name a line")
-    world = world_of(overruled(ClusterState(), _what_if(given)), NOTHING_REPORTED)
+    what_if = _what_if(given)
+    state = overruled(ClusterState(), what_if)
+    for text in ignored_settings(state, what_if):
+        say(text)
+    world = world_of(state, NOTHING_REPORTED)
     names, declared = [name for name, _ in named], [ranges for _, ranges in named]
     findings = lint_names(names, world, declared=declared, rules=rules)
     return _Checked(counted(len(names), "name"), findings)
@@ -210,11 +214,13 @@ def _of_answers(paths: tuple[str, ...], rules: RuleSet, given: dict[str, Any], p
         from engine.diagnosis.findings import findings_of
         from engine.diagnosis.why import why
         from engine.scenarios.linting import reported_facts
-        from tui.cli.session import overruled
+        from tui.cli.session import ignored_settings, overruled
 
         snapshot, opened, clients = _answers_of(paths, what_if, given, piped)
         reported = findings_of(why(opened.seen), given["causes"], namespace=given["namespace"])
         state, source, problems = overruled(opened.state, what_if), opened.source, opened.problems
+        for text in ignored_settings(state, what_if):
+            say(text)
         from_answers = reported_facts(snapshot, state, clients)
     manager: LoadManager | None = given["load_manager"]
     if manager is not None:

@@ -71,6 +71,8 @@ def differing_lines(view: DifferenceView, top: int) -> Iterator[str]:
 def _differs(one: SubscriptionDifference) -> bool:
     if one.verdict is None or one.came or one.left or len(one.rows):
         return True
+    if one.noun == SLOT and not one.verdict.items:  # slots of two spaces, which cannot be compared
+        return True
     return bool(one.verdict.moved) or one.verdict.judgement != "even"
 
 

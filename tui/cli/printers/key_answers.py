@@ -252,9 +252,7 @@ def _head(who: Sharing) -> dict[str, Any]:
 
 
 def _whose(who: Sharing) -> str:
-    technique = (
-        " (a technique of clients on top of sticky, form ringside)" if who.mode is SharingMode.CONSISTENT_STICKY else ""
-    )
+    technique = " (a technique of clients on top of sticky)" if who.mode is SharingMode.CONSISTENT_STICKY else ""
     name = f"subscription {safe_name(who.subscription)}, " if who.subscription else ""
     return (
         f"{name}{counted(len(who.selector.consumers), 'consumer')}, {who.mode.value}{technique}, {who.behaviour.label}"
