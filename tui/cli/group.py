@@ -85,10 +85,18 @@ class RingsideGroup(click.Group):
             reason = None if ctx.resilient_parsing else missing(args[position], self.commands)
             if reason is not None and is_url(args[position]):
                 raise InputError(_OF_A_CLUSTER)  # without the address, which may contain a password
-            if reason is not None:
+            if reason is not None and not self._misspells(args[:position]):
                 raise InputError(reason)
             wanted = [OPEN, *args]
         return super().parse_args(ctx, wanted)
+
+    def _misspells(self, args: Sequence[str]) -> bool:
+        """Whether one of these is an option that no command has: the word behind it may be its value."""
+        if not any(arg.startswith("--") for arg in args):
+            return False
+        commands = (one.real() if isinstance(one, DeferredCommand) else one for one in (self, *self.commands.values()))
+        known = {option for command in commands for param in command.params for option in param.opts}
+        return any(arg.startswith("--") and arg.partition("=")[0] not in known for arg in args)
 
     def _first_word(self, args: list[str]) -> int | None:
         return first_word(args, self._takes_value)
