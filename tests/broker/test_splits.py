@@ -60,7 +60,7 @@ def in_the_model(broker: Broker, namespace: str, loaded: int) -> Timeline:
     until = time.monotonic() + HANG_S
     while time.monotonic() < until:
         state = open_moments(moments_read([source.read()], limit_bytes=10**9)).state
-        if len(state.loads) >= loaded:
+        if sum(name.startswith(f"persistent://{namespace}/") for name in state.loads) >= loaded:
             return Timeline.start(state, 0, broker.url)
         time.sleep(0.1)
     raise TimeoutError(f"no reading has {loaded} loaded topics of {namespace}")
