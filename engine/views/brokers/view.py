@@ -77,17 +77,15 @@ def strategies_of(given: BrokersInput, question: BrokersQuestion) -> tuple[LoadM
         return manager, TRANSFER, settings
     if shedder == TRANSFER:  # configured for the other manager
         shedder = default_load_settings(given.behaviour).loadBalancerLoadSheddingStrategy
-    return manager, shedder, with_strategies(settings, shedder, question.placement)
-
-
-def with_strategies(settings: LoadSettings, shedder: str, placement: str | None = None) -> LoadSettings:
-    """Settings with another shedder, and by default the placement that goes with it: AvgShedder places by itself."""
-    if placement is None:
-        own = settings.loadBalancerLoadPlacementStrategy
-        placement = AVERAGE if shedder == AVERAGE else own
-        if shedder != AVERAGE and own == AVERAGE:
-            placement = LEAST_RATE
-    return replace(settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement)
+    placement = question.placement or settings.loadBalancerLoadPlacementStrategy
+    if question.placement is None and question.shedder is not None:
+        # The placement that goes with another shedder: AvgShedder places by itself, and nothing but what it sheds.
+        placement = AVERAGE if shedder == AVERAGE else LEAST_RATE if placement == AVERAGE else placement
+    return (
+        manager,
+        shedder,
+        replace(settings, loadBalancerLoadSheddingStrategy=shedder, loadBalancerLoadPlacementStrategy=placement),
+    )
 
 
 def brokers_view(given: BrokersInput, question: BrokersQuestion | None = None) -> BrokersView | Rejection:
