@@ -22,7 +22,9 @@ from engine.releases import (
     ReleaseDefaults,
     current_default,
     defaults_of,
+    not_modelled,
 )
+from engine.setting_notes import SETTING_NOTES
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 """The setting of PIP-392."""
@@ -53,6 +55,7 @@ class BrokerSettings:
     activeConsumerFailoverDelayTimeMillis: int = 1000
     maxConsumersPerSubscription: int = 0
     maxConsumersPerTopic: int = 0
+    maxProducersPerTopic: int = 0
     subscriptionKeySharedUseConsistentHashing: bool = True
     subscriptionKeySharedConsistentHashingReplicaPoints: int = 100
     subscriptionKeySharedUseClassicPersistentImplementation: bool = False
@@ -254,9 +257,7 @@ def release_of(version: str) -> Release | Rejection:
     number = int(milestone[1]) if milestone is not None else 1
     release = Release(major, minor, patch, milestone=number if before_final else FINAL)
     if release < OLDEST[:3]:
-        return Rejection(
-            "UnknownVersion", f"Pulsar {version} is older than 2.10, the first modelled here", field="pulsar"
-        )
+        return Rejection("UnknownVersion", not_modelled(release, version.strip()), field="pulsar")
     return release
 
 
@@ -321,6 +322,16 @@ def rebased(
         if name not in but and getattr(settings, name) == getattr(old, name) != getattr(new, name)
     }
     return replace(settings, **changed)
+
+
+def is_dynamic(name: str, behaviour: ReleaseBehaviour = CURRENT) -> bool:
+    """Whether brokers of a release take a setting that is known here while they run.
+
+    >>> is_dynamic("maxUnloadPercentage"), is_dynamic("activeConsumerFailoverConsistentHashing")
+    (True, False)
+    """
+    by_release = dict(behaviour.defaults.entries).get(name)
+    return SETTING_NOTES[name].dynamic if by_release is None else by_release.dynamic
 
 
 def default_settings(behaviour: ReleaseBehaviour = CURRENT) -> BrokerSettings:

@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 from engine.releases import CURRENT_RELEASE, Release
 
+VersionLibrary = Literal["0.9", "0.10"]
+
 
 @dataclass(frozen=True, slots=True)
 class LoadRules:
@@ -39,7 +41,9 @@ class LoadRules:
     ``underloaded_by_throughput``: a broker is underloaded beside one with far more throughput, not only where it has
     less than 1 byte/s (#22321). ``old_bandwidth_spelling_only``: the weights of bandwidth go by ``Bandwith``.
     ``isolation_by_port``: an expression of an isolation policy that has a colon is tried on ``host:port`` too.
-    ``build_metadata_counts``: of two equal versions the one with the higher build metadata is newer.
+    ``version_library``: which java-semver compares versions. In 0.10 numbers have 64 bits instead of 32, a number of a
+    pre-release has no sign and has to fit, and of equal versions only one build is the newest. ``roomy_sets``: a
+    Java set made of a collection is larger than it has to be, as it was before Java 19; 5.0 needs Java 21.
     """
 
     overload_usage: Literal["weighted", "unweighted"] = "weighted"
@@ -63,7 +67,8 @@ class LoadRules:
     bundles_compared: Literal["in-steps", "by-difference"] = "in-steps"
     underloaded_by_throughput: bool = True
     isolation_by_port: bool = True
-    build_metadata_counts: bool = True
+    version_library: VersionLibrary = "0.10"
+    roomy_sets: bool = False
     old_bandwidth_spelling_only: bool = False
 
 
@@ -108,7 +113,8 @@ def load_rules(release: Release) -> LoadRules:
         underloaded_by_throughput=release.has(Release(3, 0, 5), Release(3, 1, 5), Release(3, 2, 3)),
         old_bandwidth_spelling_only=not since_4_0,
         isolation_by_port=since_5_0,
-        build_metadata_counts=since_5_0,
+        version_library="0.10" if since_5_0 else "0.9",
+        roomy_sets=release < (5, 0, 0),
     )
 
 

@@ -28,6 +28,10 @@ class Release(NamedTuple):
     patch: int
     milestone: int = FINAL
 
+    def __str__(self) -> str:
+        number = f"{self.major}.{self.minor}.{self.patch}"
+        return number if self.milestone in (0, FINAL) else f"{number}-M{self.milestone}"
+
     @property
     def line(self) -> tuple[int, int]:
         return (self.major, self.minor)
@@ -45,6 +49,14 @@ class Release(NamedTuple):
 CURRENT_RELEASE: Final = Release(5, 0, 1)
 """The reference: what is not said otherwise has its rules and its defaults."""
 OLDEST: Final = Release(2, 10, 0)
+_ARRIVED_BEFORE: Final = (
+    (Release(2, 4, 0), "Key_Shared subscriptions (PIP-34)"),
+    (Release(2, 5, 0), "declared sticky ranges (PIP-51)"),
+    (Release(2, 6, 0), "consistent hashing in Key_Shared (#6791)"),
+    (Release(2, 7, 0), "sticky ranges between those of another consumer (#7217)"),
+    (OLDEST, "consistent hashing in Key_Shared as the default (PIP-119)"),
+)
+"""What of our field releases before the oldest that is modelled lacked, by the first release that had it."""
 _4_0: Final = Release(4, 0, 0, milestone=0)
 _5_0_M1: Final = Release(5, 0, 0, milestone=1)
 _5_0: Final = Release(5, 0, 0)
@@ -175,6 +187,11 @@ class ReleaseDefaults:
         return ((name, default.value) for name, default in self.entries if default.value is not None)
 
 
+def history_of(name: str) -> tuple[tuple[tuple[Release, ...], Default], ...]:
+    """The defaults of a setting over time, each with the first releases that have it, one a line; () for one of all."""
+    return tuple((since.firsts, since.default) for since in SETTINGS.get(name, ()))
+
+
 def defaults_of(release: Release) -> ReleaseDefaults:
     """The defaults of a release. O(settings)."""
     return ReleaseDefaults(
@@ -182,6 +199,20 @@ def defaults_of(release: Release) -> ReleaseDefaults:
             (name, [since.default for since in history if release.has(*since.firsts)][-1])
             for name, history in SETTINGS.items()
         )
+    )
+
+
+def not_modelled(release: Release, label: str) -> str:
+    """What a release before ``OLDEST`` lacked, and how to come nearest to it.
+
+    >>> not_modelled(Release(2, 7, 0), "2.7.0").partition(" Nearest")[0].partition(" It lacked ")[2]
+    'consistent hashing in Key_Shared as the default (PIP-119).'
+    """
+    lacked = [what for first, what in _ARRIVED_BEFORE if release < first]
+    return (
+        f"Pulsar {label} is older than {OLDEST.major}.{OLDEST.minor}, the first modelled here."
+        f" It lacked {'; '.join(lacked)}. Nearest: --pulsar {OLDEST.major}.{OLDEST.minor} with"
+        " subscriptionKeySharedUseConsistentHashing=false"
     )
 
 

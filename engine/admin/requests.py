@@ -346,6 +346,10 @@ def _tails(stem: str) -> Iterable[str]:
             yield stem[len(lead) :]
 
 
+NAMELESS: Final = "unknown/unknown"
+"""The namespace of topics with an invented name."""
+
+
 def nameless_topic(file_name: str) -> str:
     """Invent a name for an unnamed topic; a partition in the file name is kept.
 
@@ -353,4 +357,4 @@ def nameless_topic(file_name: str) -> str:
     ('persistent://unknown/unknown/stats', 'persistent://unknown/unknown/x-partition-3')
     """
     stem = _stem(file_name)
-    return "persistent://unknown/unknown/" + re.sub(r"[^-=:.A-Za-z0-9_]", "_", stem)
+    return f"persistent://{NAMELESS}/" + re.sub(r"[^-=:.A-Za-z0-9_]", "_", stem)

@@ -20,7 +20,6 @@ from engine.admin.measured_loads import METRICS, OWNED, TOPICS, MeasuredLoads
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import decode_owned, living_brokers
 from engine.admin.ownership_policies import OwnershipPolicies
-from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import release_text, request_of_path
 from engine.admin.text import plain_json, raw_list, raw_object
 from engine.admin.topics import decode_broker_stats_topics
@@ -36,6 +35,7 @@ from engine.balance.settings import (
 )
 from engine.balance.shedding.strategies import MODULAR_SHEDDERS, TRANSFER
 from engine.errors import InputError, Problem, Rejection
+from engine.input import MAX_INPUT_BYTES, Intake
 from engine.releases import defaults_ever
 from engine.text import time_text
 

@@ -15,9 +15,8 @@ from typing import Final
 
 from engine.admin.facts import BundleList, Snapshot
 from engine.admin.inference import ObservedActives, infer_priority_levels, rules_in_force
-from engine.admin.moments import Moment, combined, read_dump
+from engine.admin.moments import Moment, combined, read_moments
 from engine.admin.partitions import bounded
-from engine.admin.reading import MAX_INPUT_BYTES
 from engine.bundles.boundaries import FULL_LOWER_BOUND, FULL_UPPER_BOUND, BundleRange, default_boundaries, parse_range
 from engine.cluster.owners import active_consumers
 from engine.cluster.state import ClusterState, Namespace, Subscription
@@ -25,6 +24,7 @@ from engine.cluster.tables.loads import LoadTable
 from engine.cluster.tables.topics import Load, Topic, TopicTable
 from engine.config import CURRENT, FLAG, BrokerSettings, ReleaseBehaviour, behaviour_of, default_settings, rebased
 from engine.errors import InputError, Problem, Rejection
+from engine.input import MAX_INPUT_BYTES
 from engine.names import TopicName, parse_topic_name
 from engine.scenarios.key_subscriptions import gather_keys, joined_ids, key_subscriptions_of, ring_of
 from engine.scenarios.subscriptions import FAILOVER, KEY_SHARED, Group, flag_of, gather, subscriptions_of, unacked_of
@@ -58,7 +58,7 @@ class Opened:
 
 def open_path(path: str | Path, *, limit_bytes: int = MAX_INPUT_BYTES) -> Opened:
     """Open a file or a folder of recorded answers. Raises ``InputError`` when nothing in it can be used."""
-    return open_moments(read_dump(path, limit_bytes=limit_bytes))
+    return open_moments(read_moments(path, limit_bytes=limit_bytes))
 
 
 def open_moments(moments: Sequence[Moment], *, release: str | None = None) -> Opened:

@@ -30,29 +30,11 @@ from engine.cluster.keys.state import SharingMode
 from engine.cluster.state import ClusterState, behaviour_in
 from engine.cluster.timeline import Timeline
 from engine.cluster.topics import find_topic
-from engine.config import DEFAULTS, ReleaseBehaviour, ignored_setting
+from engine.config import DEFAULTS, ReleaseBehaviour, ignored_setting, is_dynamic
 from engine.errors import Rejection
 from engine.names import parse_topic_name
 from engine.text import shell_line, visible
 
-_DYNAMIC: Final = frozenset(
-    {
-        "defaultNamespaceBundleSplitAlgorithm",
-        "flowOrQpsDifferenceThresholdPercentage",
-        "keySharedUnblockingIntervalMs",
-        "loadBalancerAutoBundleSplitEnabled",
-        "loadBalancerAutoUnloadSplitBundlesEnabled",
-        "loadBalancerMaxNumberOfBundlesToSplitPerCycle",
-        "loadBalancerNamespaceBundleMaxBandwidthMbytes",
-        "loadBalancerNamespaceBundleMaxMsgRate",
-        "loadBalancerNamespaceBundleMaxSessions",
-        "loadBalancerNamespaceBundleMaxTopics",
-        "loadBalancerNamespaceBundleSplitConditionHitCountThreshold",
-        "loadBalancerNamespaceMaximumBundles",
-        "supportedNamespaceBundleSplitAlgorithms",
-    }
-)
-"""The settings that are dynamic in every release; ``engine.releases`` has the others."""
 NOTHING: Final = "# no step was taken, so there is nothing to do"
 
 
@@ -117,7 +99,7 @@ def line_of(command: Command, state: ClusterState) -> tuple[str, str]:
 
 def dynamic_settings(behaviour: ReleaseBehaviour) -> frozenset[str]:
     """The settings of ``BrokerSettings`` that brokers of a release take while they run."""
-    return _DYNAMIC | {name for name, default in behaviour.defaults.entries if name in DEFAULTS and default.dynamic}
+    return frozenset(name for name in DEFAULTS if is_dynamic(name, behaviour))
 
 
 def _setting(name: str, text: str, behaviour: ReleaseBehaviour) -> tuple[str, str]:

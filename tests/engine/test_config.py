@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from engine.config import (
@@ -188,12 +190,30 @@ def test_partitioned_statistics_add_an_unnamed_publisher_once_since_18807(versio
     assert known(version).unnamed_publishers == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "lacked"),
+    [
+        ("2.3", {"PIP-34", "PIP-51", "#6791", "#7217", "PIP-119"}),
+        ("2.5.2", {"#6791", "#7217", "PIP-119"}),
+        ("2.6.0", {"#7217", "PIP-119"}),
+        ("2.7.0", {"PIP-119"}),
+    ],
+)
+def test_a_release_before_those_that_are_modelled_is_answered_with_what_it_lacked(
+    version: str, lacked: set[str]
+) -> None:
+    refused = behaviour_of(version)
+    assert isinstance(refused, Rejection) and refused.message.startswith(f"Pulsar {version} is older")
+    assert set(re.findall(r"\((PIP-\d+|#\d+)\)", refused.message)) == lacked
+
+
 def test_the_defaults_are_those_of_broker_conf() -> None:
     broker_conf = {
         "activeConsumerFailoverConsistentHashing": "false",
         "activeConsumerFailoverDelayTimeMillis": "1000",
         "maxConsumersPerSubscription": "0",
         "maxConsumersPerTopic": "0",
+        "maxProducersPerTopic": "0",
         "subscriptionKeySharedUseConsistentHashing": "true",
         "subscriptionKeySharedConsistentHashingReplicaPoints": "100",
         "subscriptionKeySharedUseClassicPersistentImplementation": "false",

@@ -56,7 +56,8 @@ CHANGES: dict[str, list[tuple[Version, object]]] = {
     ],
     "avg_placement_alone": [((2, 10, 0), "refused"), ((5, 0, 0), "replaced")],
     "isolation_by_port": [((2, 10, 0), False), ((5, 0, 0), True)],
-    "build_metadata_counts": [((2, 10, 0), False), ((5, 0, 0), True)],
+    "version_library": [((2, 10, 0), "0.9"), ((5, 0, 0), "0.10")],
+    "roomy_sets": [((2, 10, 0), True), ((5, 0, 0), False)],
     "avg_scores_whole": [((2, 10, 0), True), ((4, 0, 8), False), ((4, 1, 0), True), ((4, 1, 2), False)],
     "restarts_idle_average": [((2, 10, 0), False), ((3, 0, 0), True)],
     "round_robin": [((2, 10, 0), False), ((3, 0, 0), True)],
@@ -133,7 +134,7 @@ def test_milestones_of_5_0_lack_its_last_changes() -> None:
         avg_destinations="bundle-numbers",
         avg_placement_alone="refused",
         isolation_by_port=False,
-        build_metadata_counts=False,
+        version_library="0.9",
     )
 
 

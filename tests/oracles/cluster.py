@@ -241,6 +241,8 @@ def _set_setting(now: Cluster, command: Any) -> bool | None:
     if new == old:
         return False
     now.settings[command.name] = new
+    for producers in now.producers:
+        producers.limit = now.settings["maxProducersPerTopic"]
     if command.name in READ_AT_START:
         now._restart_keyed()
     return True
@@ -430,7 +432,9 @@ def _add_producers(now: Cluster, command: Any) -> bool | None:
         return None
     producers = now._producers(command.topic)
     if producers is None:
-        producers = Producers(command.topic, len(now.producers), now.hashes, [[] for _ in range(partitions)])
+        limit = now.settings["maxProducersPerTopic"]
+        there: list[Any] = [[] for _ in range(partitions)]
+        producers = Producers(command.topic, len(now.producers), now.hashes, there, limit=limit)
         now.producers.append(producers)
     return True if producers.add(plan) else None
 

@@ -178,6 +178,7 @@ def _setting(draws: Draws, timeline: Timeline) -> Command:
 SETTINGS: Sequence[tuple[str, Sequence[str]]] = (
     ("maxConsumersPerSubscription", ("0", "0", "3", "6")),
     ("maxConsumersPerTopic", ("0", "0", "4", "9")),
+    ("maxProducersPerTopic", ("0", "0", "2", "40")),
     ("subscriptionKeySharedUseConsistentHashing", ("true", "false")),
     ("subscriptionKeySharedConsistentHashingReplicaPoints", ("1", "2", "3", "12", "100", "0")),
     ("subscriptionKeySharedUseClassicPersistentImplementation", ("true", "false", "false")),

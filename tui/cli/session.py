@@ -19,6 +19,7 @@ from engine.cluster.state import ClusterState, behaviour_in, bundles_of, shown_p
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import behaviour_of, ignored_setting, rebased
 from engine.errors import InputError, Rejection
+from engine.input import head_of
 from engine.scenarios.opening import FLAG_INFERRED, RELEASE_ASSUMED, SETTING_IGNORED, Opened
 from engine.text import path_word, shell_line
 from engine.views.failover.model import Notice
@@ -104,6 +105,10 @@ def overruled(state: ClusterState, what_if: WhatIf) -> ClusterState:
         changed = state.settings.with_setting(name, text)
         if isinstance(changed, Rejection):
             raise InputError(f"--set {name}={text}: {changed.message}")
+        if state.producer_topics:
+            from engine.cluster.producers.evolve import refolded_producers
+
+            state = replace(state, producer_topics=refolded_producers(state, changed))
         state = replace(state, settings=changed)
     if what_if.pulsar is None and not any(name in KEY_SETTINGS for name, _ in what_if.settings):
         return state
@@ -202,14 +207,8 @@ def _check(path: Path) -> None:
     """Raises ``InputError`` for a file that is not a journal; other faults are reported when it is read."""
     from tui.sources.sessions import session_folder
 
-    try:
-        if not path.is_file() or not path.stat().st_size:
-            return
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
-    except (OSError, ValueError):
-        return
-    if HEADER not in head:
+    head = head_of(path, HEAD_BYTES)
+    if head and HEADER not in head:
         raise InputError(
             f"{path}: this is not a journal; one begins with the header that ringside writes (--journal FILE, or a"
             f" session in {session_folder()}). Answers of a broker open with"
@@ -231,14 +230,7 @@ def session_of(path: str | None, what_if: WhatIf) -> Session:
 
 def is_journal(path: str) -> bool:
     """Whether a file begins as a journal does; what cannot be read is reported when it is opened."""
-    try:
-        # A pipe is not a journal, and bytes that are read here would be missing later.
-        if not Path(path).is_file():
-            return False
-        with Path(path).open("rb") as file:
-            return HEADER in file.read(HEAD_BYTES)
-    except (OSError, ValueError):
-        return False
+    return HEADER in head_of(Path(path), HEAD_BYTES)
 
 
 def subscription_key(session: Session) -> str:

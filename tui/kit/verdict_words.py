@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from engine.compare.verdict import Evenness, Judgement, Verdict
+from engine.config import FLAG
 from engine.text import counted
 from themes.palettes import Palette, Rgb
-from tui.kit.wording import FLAG, Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
+from tui.kit.wording import Remark, bytes_per_sec, msgs_per_sec, percent, quantity, safe_name, short_topic
 
 if TYPE_CHECKING:
     from engine.compare.goal import Goal

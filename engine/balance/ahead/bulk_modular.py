@@ -47,7 +47,7 @@ class BulkModularAhead:
         self._shedding: Final = BulkShedding(leader, state, ShedAverages(self._averages), self._pick)
         self._world: Final = MovingWorld(start.loads)
         self._reports: Final = WrittenReports(start.settings, start.rules, {load.broker: load for load in start.loads})
-        self._active: Final = hash_order_of_all(self._reports.last)
+        self._active: Final = hash_order_of_all(self._reports.last, roomy=start.rules.roomy_sets)
         self._trail: Final = Trail()
         self._draws = 0
         self._bundles_read: dict[str, tuple[BrokerLoad, Places]] = {}
@@ -121,8 +121,9 @@ class BulkModularAhead:
 def _first_meeting(leader: Leader, loads: Iterable[BrokerLoad]) -> LeaderState:
     """A new leader that has met these brokers and has not read their reports."""
     state = elected(leader)
+    active = hash_order_of_all((load.broker for load in loads), roomy=leader.rules.roomy_sets)
     return LeaderState(
-        brokers=MapOrder("concurrent").updated(hash_order_of_all(load.broker for load in loads)),
+        brokers=MapOrder("concurrent").updated(active),
         shedder=state.shedder,
         placement=state.placement,
     )

@@ -112,8 +112,12 @@ RULES: Final[Mapping[str, About]] = {
     "load.isolation_by_port": About(
         "whether an expression of an isolation policy with a colon is tried on host:port", "isolation policies"
     ),
-    "load.build_metadata_counts": About(
-        "whether build metadata counts where only the latest version may own bundles", "brokers"
+    "load.version_library": About(
+        "how versions are compared where only the latest may own bundles; with java-semver 0.10 build metadata counts",
+        "brokers",
+    ),
+    "load.roomy_sets": About(
+        "how large Java makes a set of brokers, so in which order 12, 24, 48 … of them take turns", "brokers"
     ),
 }
 """By the name of the rule in ``ReleaseBehaviour``."""

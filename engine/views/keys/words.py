@@ -42,6 +42,7 @@ VERDICTS: Final = {
     Verdict.DECLARED: "declared",
     Verdict.HOT_KEY: "hot key",
     Verdict.CHOSEN_KEYS: "keys",
+    Verdict.NOTHING: "nothing to judge",
     Verdict.DEFECT: "defect",
 }
 
@@ -99,7 +100,8 @@ def luck_sentence(luck: Luck) -> str:
     if luck.by_chance is None or not luck.keys:
         return "no known key has an owner, so there is nothing to judge"
     if len(luck.consumers) < 2:
-        return "one consumer has every key"
+        declared = luck.verdict is Verdict.DECLARED
+        return "the only consumer has every key " + ("whose slot it declared" if declared else "there is")
     busiest = f"busiest {luck.busiest_keys:,} of {luck.keys:,} keys"
     expected = f"chance gives {luck.by_chance.expected_max:.1f} ({luck.busiest_low:,} to {luck.busiest_high:,})"
     return f"{busiest}, {expected}: {_why(luck)}"

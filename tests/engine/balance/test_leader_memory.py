@@ -115,13 +115,16 @@ def test_records_that_are_told_apart_keep_their_destination_until_the_leader_dro
     assert answers(leader, reports_read(leader, reported, empty), name(1)) == ("b:1", "b:2", "b:3")
 
 
-def test_brokers_come_into_the_leaders_map_as_a_set_of_all_has_them_and_before_those_that_left_go() -> None:
-    """A set of twelve has 32 buckets from the start, and the map has 16 until the twelfth is in it."""
+@pytest.mark.parametrize(("roomy", "capacity"), [(True, 32), (False, 16)])
+def test_brokers_come_into_the_leaders_map_as_a_set_of_all_has_them_and_before_those_that_left_go(
+    roomy: bool, capacity: int
+) -> None:
+    """A roomy set of twelve has 32 buckets from the start, and the map has 16 until the twelfth is in it."""
     names = [f"broker-{at}:8080" for at in range(12)]
-    leader = Leader(ANYWHERE)
+    leader = Leader(ANYWHERE, rules=replace(BY_NUMBERS, roomy_sets=roomy))
     state = reports_read(leader, elected(leader), [broker(each, 10) for each in names])
-    assert (state.active.capacity, state.brokers.capacity) == (32, 32)
-    assert state.active.keys == hash_order_of_all(names).keys
+    assert (state.active.capacity, state.brokers.capacity) == (capacity, 32)
+    assert state.active.keys == hash_order_of_all(names, roomy=roomy).keys
     assert state.brokers.keys == concurrent_order(state.active).keys
     few = reports_read(leader, elected(leader), [broker(each, 10) for each in names[:11]])
     assert (few.active.capacity, few.brokers.capacity) == (16, 16)

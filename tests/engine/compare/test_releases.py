@@ -44,7 +44,8 @@ ANSWERED = {"equal_boundaries": ("never-answered", "refused"), "notices_on_nonpe
 LOAD_OF_5_0 = {
     "load.avg_placement_alone": ("refused", "replaced"),
     "load.isolation_by_port": ("false", "true"),
-    "load.build_metadata_counts": ("false", "true"),
+    "load.version_library": ("0.9", "0.10"),
+    "load.roomy_sets": ("true", "false"),
 }
 BLANKS = {"blank_ends": ("taken", "refused")}
 SUMMER_FAULTS = {"failover_stall_after_handover", "key_shared_stall_at_look_ahead"}

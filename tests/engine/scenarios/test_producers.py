@@ -22,7 +22,7 @@ def script(text: str) -> Script:
 
 
 def failures(text: str) -> list[Problem]:
-    return [failure for step in run_script(script(text)) for failure in step.failures]
+    return [failure for step, _ in run_script(script(text)) for failure in step.failures]
 
 
 def test_equal_arguments_give_equal_states_and_another_seed_other_draws() -> None:
@@ -151,8 +151,7 @@ def test_producers_can_be_expected_where_a_subscription_is_shown_and_bundles_whe
 
 
 def test_a_producer_is_selected_by_its_name_or_its_number() -> None:
-    (*_, last) = run_script(script(START + "select standalone-0-2\nselect #1\nselect nobody"))
+    (*_, (last, timeline)) = run_script(script(START + "select standalone-0-2\nselect #1\nselect nobody"))
     assert last.rejection is not None and "not a producer of" in last.rejection.message
-    timeline = last.timeline
     assert resolve_selection(timeline, "standalone-0-2") == Selection("producer", consumer_id=2)
     assert resolve_selection(timeline, "#1") == Selection("producer", consumer_id=1)

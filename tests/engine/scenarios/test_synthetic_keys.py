@@ -56,7 +56,7 @@ def test_every_number_out_of_its_limits_is_named_at_once() -> None:
     ("points", "consumers", "reason"),
     [
         (0, 2, "a node needs 1 point or more, not 0"),
-        (1, 60, "Ranges for KeyShared policy must not be empty. (all points of node 38 are on slots of others; "),
+        (1, 463, "Ranges for KeyShared policy must not be empty. (all points of node 407 are on slots of others; "),
     ],
 )
 def test_points_that_no_node_can_use_are_refused(points: int, consumers: int, reason: str) -> None:

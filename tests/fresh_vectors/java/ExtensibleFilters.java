@@ -35,6 +35,8 @@ final class ExtensibleFilters {
             filter.filterAsync(candidates, null, Context.of(settings, Context.store(loads, Set.of()), null, null)).join();
         } catch (CompletionException refused) {
             error = refused.getCause().getClass().getSimpleName();
+        } catch (NumberFormatException refused) {
+            error = refused.getClass().getSimpleName();
         }
         return Filters.left(candidates.keySet(), error);
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.admin.reading import Source
+from engine.input import Source
 from tests.tui.cli.conftest import Answers, Run
 
 TOPIC = "persistent://public/default/orders"

@@ -20,7 +20,7 @@ from tui.cli.options import (
     json_option,
     max_input_option,
     pulsar_option,
-    setting_pairs,
+    setting_option,
 )
 from tui.cli.output import json_text, say, say_problems, write_out, write_page
 from tui.sources.nearby import STANDARD_INPUT, missing
@@ -63,18 +63,11 @@ class _Checked:
     help="The brokers' load manager, if no answer names it.",
 )
 @click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false.")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=setting_pairs,
-    help="A broker setting, as in broker.conf. Repeatable.",
-)
+@setting_option
 @pulsar_option("Judge by the rules of this Pulsar version.")
 @json_option
 @ascii_option
-@cluster_options(scope=False, settings=False)
+@cluster_options(namespace=False, topic=False, settings=False)
 def lint_command(
     *, words: tuple[str, ...], fail_on: str, rule_ids: tuple[str, ...], lists: bool, as_json: bool, **given: Any
 ) -> int:
@@ -102,7 +95,7 @@ def lint_command(
     if lists:
         named = [rule for rule in (*ALL_RULES, *CAUSE_RULES) if not rule_ids or rule.id in rule_ids]
         if as_json:
-            write_out(json_text(printer.rule_rows(named)))
+            write_out(json_text(printer.rules_document(named)))
         else:
             write_page(printer.rule_lines(named), ascii_only=given["ascii_only"])
         return FINE
@@ -269,7 +262,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     """
     from dataclasses import replace
 
-    from engine.admin.moments import combined, read_dump
+    from engine.admin.moments import combined, read_moments
     from engine.admin.publishers import client_facts
     from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
     from tui.sources.answers import answer_about
@@ -287,7 +280,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
             raise InputError(f"{reason} (give names of consumers after --names)")
         sources.append(path if piped is None or path != STANDARD_INPUT else piped)
     try:
-        moments = read_dump(*sources, limit_bytes=what_if.max_input)
+        moments = read_moments(*sources, limit_bytes=what_if.max_input)
         snapshot = combined(moments)
         opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:
