@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-import httpx
+import httpx2
 import msgspec
 
 from engine.admin.reading import size_text
@@ -66,7 +66,7 @@ class AdminClient:
         stop: threading.Event | None = None,
         clock: Clock | None = None,
         chance: random.Random | None = None,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self.access = access
         self.limits = limits or Limits()
@@ -81,18 +81,18 @@ class AdminClient:
         self._silent: dict[str, int] = {}
         self._down: dict[str, Gap] = {}
         self._under_way: set[asyncio.Timeout] = set()
-        # The transport alone: what a client of httpx adds (redirects, cookies, proxies of the environment) is not
+        # The transport alone: what a client of httpx2 adds (redirects, cookies, proxies of the environment) is not
         # wanted here and takes a third of the time of a request.
-        self._http = transport or httpx.AsyncHTTPTransport(
+        self._http = transport or httpx2.AsyncHTTPTransport(
             verify=access.tls.context() if access.is_encrypted else False,
             trust_env=False,
-            limits=httpx.Limits(
+            limits=httpx2.Limits(
                 max_connections=self.limits.at_once,
                 max_keepalive_connections=self.limits.at_once,
                 keepalive_expiry=_KEPT_ALIVE_S,
             ),
         )
-        self._waits: Final = {"timeout": httpx.Timeout(self.limits.timeout_s, pool=None).as_dict()}
+        self._waits: Final = {"timeout": httpx2.Timeout(self.limits.timeout_s, pool=None).as_dict()}
 
     async def __aenter__(self) -> AdminClient:
         await self._http.__aenter__()
@@ -220,23 +220,23 @@ class AdminClient:
                     return await self._read(url, origin)
                 finally:
                     self._under_way.discard(deadline)
-        except (TimeoutError, httpx.TimeoutException):
+        except (TimeoutError, httpx2.TimeoutException):
             if self._stop.is_set():
                 return _stopped(path, origin)
             return Gap(path, Fault.TIMEOUT, f"no answer within {self.limits.timeout_s:g} s", origin)
         except _TooLargeError:
             limit = size_text(self.limits.max_answer_bytes)
             return Gap(path, Fault.TOO_LARGE, f"the answer has more than {limit}", origin)
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             return self._unconnected(path, origin, error)
-        except httpx.DecodingError:
+        except httpx2.DecodingError:
             return Gap(path, Fault.CUT, "the answer is packed and cannot be unpacked", origin)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             return Gap(path, Fault.CUT, self._shortened(str(error) or type(error).__name__), origin)
 
     async def _read(self, url: str, origin: str) -> _Response:
         headers = _HEADERS | ({"Authorization": self.access.secret.header} if self.access.secret.header else {})
-        request = httpx.Request("GET", url, headers=headers, extensions=self._waits)
+        request = httpx2.Request("GET", url, headers=headers, extensions=self._waits)
         response = await self._http.handle_async_request(request)
         try:
             limit = self.limits.max_answer_bytes if response.status_code in _OK else _ERROR_BYTES
