@@ -132,8 +132,9 @@ class ReleaseBehaviour:
     owner: that key, consumers that joined after its message too, or the whole subscription. ``look_ahead_defaults`` of
     ``keySharedLookAheadMsgInReplayThresholdPerConsumer`` and ``...PerSubscription`` (#25992 doubled them).
 
-    ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807). ``load``: load
-    shedding and placement, and the number of bundles of a new namespace.
+    ``unnamed_publishers``: how partitioned statistics add up publishers without a common name (#18807).
+    ``serves_segment_statistics``: a broker answers for one segment of a scalable topic; 5.0.1 has no such path.
+    ``load``: load shedding and placement, and the number of bundles of a new namespace.
     """
 
     label: str
@@ -151,6 +152,7 @@ class ReleaseBehaviour:
     ownerless_key: Literal["waits", "delays-newcomers", "stops-subscription"] = "waits"
     look_ahead_defaults: tuple[int, int] = (2000, 20000)
     unnamed_publishers: Literal["added-once", "added-repeatedly"] = "added-once"
+    serves_segment_statistics: bool = False
     load: LoadRules = CURRENT_LOAD_RULES
 
 
@@ -198,6 +200,7 @@ def _behaviour(major: int, minor: int, patch: int, *, milestone: bool = False) -
         # its first milestone has.
         look_ahead_defaults=(4000, 40000) if version >= (5, 0, 0) else (2000, 20000),
         unnamed_publishers="added-once" if version >= (3, 0, 0) else "added-repeatedly",
+        serves_segment_statistics=(5, 0, 0) <= version < (5, 0, 1),
         load=load_rules(version, milestone=milestone),
     )
 

@@ -42,6 +42,7 @@ _MEANINGS: Final = {
     "key_shared_folds_slot_zero": "whether slot 0 becomes 1",
     "ownerless_key": "what waits while a sticky slot has no owner",
     "unnamed_publishers": "how statistics add up publishers without a name",
+    "serves_segment_statistics": "whether segments of scalable topics can be asked for their statistics one by one",
     "load.overload_usage": "whether the weights of resources count at the overload limit",
     "load.heap_memory_counts": "whether heap memory counts into the load of a broker",
     "load.forgets_brokers": "whether averages of brokers that left are dropped",
