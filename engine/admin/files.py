@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
 from engine.errors import InputError, Problem, system_reason
+from engine.input import UNMEASURED_BYTES, Intake, Source, opened
 from engine.text import natural_key
 
 STANDARD_INPUT: Final = "standard input"
@@ -97,17 +97,6 @@ def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
 def _holds_mirror(path: Path) -> bool:
     """Whether a folder itself mirrors the admin API, as one of several dumps does."""
     return any((path / folder).is_dir() for folder in MIRROR_FOLDERS)
-
-
-def has_moments(path: Path) -> bool:
-    """Whether a folder holds dumps: folders that are named by time, or that mirror the admin API themselves.
-
-    Raises ``InputError`` for a folder that cannot be read.
-    """
-    if not path.is_dir():
-        return False
-    folders = [folder for folder in _listed(path)[1] if folder not in MIRROR_FOLDERS]
-    return any(moment_ms(folder) is not None or _holds_mirror(path / folder) for folder in folders)
 
 
 def moment_ms(folder: str) -> int | None:

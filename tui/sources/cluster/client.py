@@ -14,8 +14,8 @@ from typing import Final
 import httpx2
 import msgspec
 
-from engine.admin.reading import size_text
 from engine.errors import InputError
+from engine.input import size_text
 from engine.text import visible
 from tui.sources.cluster.access import Access
 from tui.sources.cluster.addresses import (
