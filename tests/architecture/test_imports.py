@@ -93,13 +93,13 @@ def test_the_engine_loads_no_shell_no_screen_library_and_no_network(tmp_path: Pa
     modules = loaded_with("engine", tmp_path)
     assert "engine.cluster.timeline" in modules
     shells = {"tui", "pipeline", "themes", "textual", "rich", "click"}
-    assert modules.isdisjoint(shells | {"httpx", "pyspark", "asyncio"})
+    assert modules.isdisjoint(shells | {"httpx2", "pyspark", "asyncio"})
 
 
 def test_the_pipeline_loads_the_engine_and_no_other_shell(tmp_path: Path) -> None:
     modules = loaded_with("pipeline", tmp_path)
     assert {"engine.errors", "pipeline.session"} <= modules
-    assert modules.isdisjoint({"tui", "themes", "textual", "rich", "click", "httpx"})
+    assert modules.isdisjoint({"tui", "themes", "textual", "rich", "click", "httpx2"})
 
 
 def test_the_screen_loads_no_pipeline(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ FIRST_PICTURE: Final[dict[str, set[str]]] = {
     "tui.producers": set(),
     "tui.reported": set(),
     "tui.sources.cluster": set(),
-    "httpx": set(),
+    "httpx2": set(),
     "pyarrow": set(),
     "sortedcontainers": set(),
 }

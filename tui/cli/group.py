@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from engine.errors import InputError
-from tui.sources.cluster.access import is_url
+from tui.sources.cluster.addresses import is_url
 from tui.sources.nearby import missing
 
 OPEN: Final = "open"
