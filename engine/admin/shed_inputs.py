@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from engine.admin.documents import pasted_file
 from engine.admin.facts import Snapshot, WrittenLoad
 from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.interruptions import NOTHING_REPORTED, Interruptions
@@ -272,6 +273,11 @@ class _Collector:
             self.alive = (file.name, listed)
         elif kind is AnswerKind.ERROR:
             self.refused |= _EXTENSIBLE_REFUSAL in data
+        elif kind is AnswerKind.NO_JSON and (pasted := pasted_file(file, data)) is not None:
+            self.problems += pasted.problems
+            for answer in pasted.answers:
+                if answer.kind is not AnswerKind.NO_JSON:
+                    self.take(AnswerFile(answer.name, answer.data))
         elif kind is AnswerKind.NO_JSON and what in _READ_HERE and not is_scalar(data):
             self.problems += raw_object(data, file.name)[1]
         elif kind is AnswerKind.RUNTIME_CONFIGURATION:

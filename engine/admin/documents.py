@@ -1,0 +1,386 @@
+"""Open a file of answers: the one place where its bytes become documents of known kinds.
+
+A sound answer is recognised and handed on as it is. Only what fails there is searched for answers among other words, in
+other spellings, in YAML, in lines of settings or of names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
+from engine.admin.files import AnswerFile
+from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
+from engine.admin.reading import MAX_INPUT_BYTES
+from engine.admin.requests import AdminRequest, Naming, parse_request
+from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
+from engine.errors import Problem, Rejection
+from engine.names import parse_topic_name, partition_name
+from engine.reading.lenient import Cut
+from engine.reading.lines import address, as_json, listed_brokers, listed_topics
+from engine.reading.others import named
+from engine.reading.paste import Document, Gap, Paste, described, read_paste
+from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
+from engine.reading.shapes import completed, spelt, without_unsure
+
+_KNOWN_SPELLING: Final = (b'"msgRateIn"', b'"msgBacklog"', b'"entriesAddedCounter"')
+_OTHER_SPELLING: Final = re.compile(
+    rb'"(?:msg_rate_in|MsgRateIn|msg_backlog|MsgBacklog|entries_added_counter|EntriesAddedCounter|mark_delete_position)"'
+)
+_STATISTICS: Final = frozenset(
+    {
+        AnswerKind.TOPIC_STATS,
+        AnswerKind.PARTITIONED_STATS,
+        AnswerKind.NAMED_STATS,
+        AnswerKind.BROKER_STATS_TOPICS,
+        AnswerKind.INTERNAL_STATS,
+        AnswerKind.NAMED_INTERNAL_STATS,
+        AnswerKind.OTHER,
+    }
+)
+_SALVAGED: Final = (AnswerKind.BROKER_STATS_TOPICS, AnswerKind.NAMED_STATS, AnswerKind.PARTITIONED_STATS)
+"""Kinds of which whole topics are kept by their own readers, although the end is missing."""
+_KEPT_WHEN_CUT: Final = (
+    AnswerKind.TOPIC_STATS,
+    AnswerKind.NAMED_STATS,
+    AnswerKind.PARTITIONED_STATS,
+    AnswerKind.INTERNAL_STATS,
+    AnswerKind.NAMED_INTERNAL_STATS,
+    AnswerKind.RUNTIME_CONFIGURATION,
+)
+"""Kinds of which a part is true by itself; half a load report is another load."""
+_NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
+_FOUND_LATER: Final = "#"
+"""Before the number of an answer in a file with several of them, the first one excepted."""
+_NOTES_SHOWN: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer as plain JSON. ``name`` is its file, or its name inside an object or a text of several answers."""
+
+    kind: AnswerKind
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFile:
+    """The answers in a file, the requests that words around them name (by the names of answers), and problems."""
+
+    answers: tuple[Answer, ...]
+    problems: tuple[Problem, ...] = ()
+    requests: Mapping[str, AdminRequest] = field(default_factory=dict)
+
+
+def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedFile:
+    """Return the answers in a file, in order. A file without any has one of a kind that is no answer. O(length)."""
+    data, problems = plain_json(file.data, file.name, limit=limit_bytes)
+    asked = {file.name: file.request} if file.request is not None else {}
+    kind = sound_kind(file.name, data)
+    if kind is AnswerKind.MANY:
+        members, more = raw_object(data, file.name)
+        answers = tuple(Answer(_kind(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items())
+        return OpenedFile(answers, problems + more)
+    if kind is not None and kind is not AnswerKind.OTHER:
+        kind, data = _as_brokers_spell(kind, file.name, data)
+        return OpenedFile((Answer(kind, file.name, data),), problems, asked)
+    if kind is AnswerKind.OTHER:
+        shaped, more = _shaped(file.name, data)
+        if shaped.kind is not AnswerKind.OTHER:
+            return OpenedFile((shaped,), problems + more, asked)
+    elif (pasted := pasted_file(file, data)) is not None:
+        return replace(pasted, problems=problems + pasted.problems)
+    return _as_it_is(file, data, kind, problems)
+
+
+def _kind(name: str, data: bytes) -> AnswerKind:
+    return sound_kind(name, data) or kind_by_beginning(name, data)
+
+
+def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: tuple[Problem, ...]) -> OpenedFile:
+    """A file in which no answer was found, with what is wrong with it; whole topics may be salvaged from it."""
+    kind = kind or kind_by_beginning(file.name, data)
+    if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
+        faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
+        what, advice = named(data) or ("is not JSON that could be understood", "")
+        advice = advice or "name a recorded answer of the admin interface"
+        problems += faults or (Problem(file.name, "$", what, advice),)
+    if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
+        # Its members were not decoded, so it may still not be text.
+        try:
+            data.decode()
+        except UnicodeDecodeError as fault:
+            problems += (malformed(data, file.name, fault),)
+    asked = {file.name: file.request} if file.request is not None else {}
+    return OpenedFile((Answer(kind, file.name, data),), problems, asked)
+
+
+def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
+    """Return the answers that are in a text among other words, or in lines; None where there is none.
+
+    ``data`` is the plain text of the file.
+    """
+    paste = read_paste(data)
+    names = _Names(file)
+    answers: list[Answer] = []
+    problems: list[Problem] = []
+    for document in paste.documents:
+        name = names.next(document)
+        answer, more = _answer_of(document, name, file.name)
+        if answer.kind in _NOT_ANSWERS and not names.is_asked(name):
+            names.forget(name)
+            continue
+        answers.append(answer)
+        problems += more
+    found = bool(answers)
+    for answer, request in _of_lines(file.name, paste, data, alone=not found):
+        answers.append(answer)
+        if request is not None:
+            names.requests[answer.name] = request
+    if not answers or all(answer.kind in _NOT_ANSWERS for answer in answers):
+        return None
+    passed = _passed_over(file.name, paste) if found else ()
+    notes = tuple(Problem(file.name, "$", note.text, "check what is there", note.line) for note in paste.notes)
+    return OpenedFile(tuple(answers), (*passed, *problems, *notes), names.requests)
+
+
+class _Names:
+    """Gives each answer of a text a name, and the request that the words before it say."""
+
+    def __init__(self, file: AnswerFile) -> None:
+        self._file = file
+        self._names: list[str] = []
+        self._topic = Naming({}, ()).topic(file.name) or ""
+        self.requests: dict[str, AdminRequest] = {}
+
+    def next(self, document: Document) -> str:
+        request = self._request(document)
+        if document.partition is not None and (request is None or not request.topic):
+            name = f"{self._file.name}{_FOUND_LATER}partition-{document.partition}"
+        else:
+            name = self._file.name
+        if name in self._names or name in self.requests:
+            name = f"{name}{_FOUND_LATER}{len(self._names) + 1}"
+        self._names.append(name)
+        if request is not None:
+            self.requests[name] = request
+        return name
+
+    def forget(self, name: str) -> None:
+        self._names.remove(name)
+        self.requests.pop(name, None)
+
+    def is_asked(self, name: str) -> bool:
+        """Whether something says what the answer is, as for the policies of a topic, which can have any form."""
+        request = self.requests.get(name)
+        return request is not None and bool(request.what)
+
+    def _request(self, document: Document) -> AdminRequest | None:
+        if document.path:
+            request = parse_request(f"GET {document.path}")
+            if request.what:
+                return request
+        if document.topic:
+            return _about(document.topic)
+        if self._file.request is not None:
+            return self._file.request
+        if self._topic and document.partition is not None and "-partition-" not in self._topic:
+            return _about(partition_name(self._topic, document.partition))
+        return None
+
+
+def _about(topic: str) -> AdminRequest | None:
+    name = parse_topic_name(topic)
+    if isinstance(name, Rejection):
+        return None
+    return AdminRequest("GET", "", name.complete, name.namespace)
+
+
+def _answer_of(document: Document, name: str, source: str) -> tuple[Answer, list[Problem]]:
+    """One answer of a text, with what was mended and what is missing in it."""
+    problems: list[Problem] = []
+    data = document.data
+    if document.mended:
+        reason = f"was mended: {document.mended}"
+        problems.append(Problem(source, "$", reason, "save it as the tool prints it", document.line))
+    begins = kind_by_beginning(name, document.written)
+    if document.cuts and begins in _SALVAGED:
+        return Answer(begins, name, document.written), problems
+    shaped, more = _shaped(name, data, document.cuts)
+    if document.cuts and shaped.kind not in _KEPT_WHEN_CUT:
+        return Answer(begins, name, document.written), problems
+    return shaped, [*problems, *(replace(problem, source=source, line=document.line) for problem in more)]
+
+
+def _shaped(name: str, data: bytes, cuts: tuple[Cut, ...] = ()) -> tuple[Answer, tuple[Problem, ...]]:
+    """An answer in Pulsar's spelling, with what belongs around a part of one, and without what is not sure in it."""
+    kind = sound_kind(name, data)
+    if kind is None:
+        return Answer(kind_by_beginning(name, data), name, data), ()
+    kind, data = _as_brokers_spell(kind, name, data)
+    problems: list[Problem] = []
+    members = _members(data) if kind is AnswerKind.OTHER or cuts else None
+    part = completed(members) if members is not None and kind is AnswerKind.OTHER else None
+    if part is not None:
+        members, what = part
+        advice = "give the whole answer, which has the topic's numbers too"
+        problems.append(Problem(name, "$", f"is a part of an answer: {what}", advice))
+    if cuts and members is not None:
+        problems += _of_cuts(name, members, cuts)
+    if members is not None and (part is not None or cuts):
+        data = msgspec.json.encode(members)
+        kind = sound_kind(name, data) or AnswerKind.OTHER
+    return Answer(kind, name, data), tuple(problems)
+
+
+def _of_cuts(name: str, members: dict[str, Any], cuts: tuple[Cut, ...]) -> Iterator[Problem]:
+    """Remove what a cut makes unsure, and say what is missing, place by place."""
+    ended = any(not cut.by_hand for cut in cuts)
+    for topic in _topics(members):
+        through = {cut.path[cut.path.index("subscriptions") + 1] for cut in cuts if _is_below_subscriptions(cut)}
+        for lost in without_unsure(topic, sorted(through)):
+            yield Problem(name, f"$.subscriptions.{lost}", "is cut, and set aside", "record the answer again, whole")
+    by_hand = Counter(cut.path[-1] if cut.path else "" for cut in cuts if cut.by_hand)
+    if by_hand:
+        missing = ", ".join(sorted(filter(None, by_hand))) or "something"
+        yield Problem(name, "$", f"{missing} was cut by hand, and counts as unknown", "give the answer whole")
+    if ended:
+        yield Problem(name, "$", "stops in the middle; what is whole is kept", "record the answer again, whole")
+
+
+def _is_below_subscriptions(cut: Cut) -> bool:
+    return "subscriptions" in cut.path[:-1]
+
+
+def _topics(members: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The statistics of topics in an answer: itself, its partitions, or topics by name."""
+    if "subscriptions" in members:
+        yield members
+    inner = members.get("partitions")
+    for value in (inner if isinstance(inner, dict) else members).values():
+        if isinstance(value, dict) and "subscriptions" in value:
+            yield value
+
+
+def _members(data: bytes) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _as_brokers_spell(kind: AnswerKind, name: str, data: bytes) -> tuple[AnswerKind, bytes]:
+    """The answer in the spelling of brokers, where other clients printed it in theirs; else as it is."""
+    if kind not in _STATISTICS or any(known in data for known in _KNOWN_SPELLING):
+        return kind, data
+    if _OTHER_SPELLING.search(data) is None:
+        return kind, data
+    members = _members(data)
+    if members is None:
+        return kind, data
+    is_map = all("://" in member for member in members)
+    try:
+        data = msgspec.json.encode(spelt(members, _spellings(), is_map=is_map))
+    except RecursionError:
+        return kind, data
+    return sound_kind(name, data) or kind, data
+
+
+@cache
+def _spellings() -> Mapping[str, str]:
+    """The names of members as brokers print them, by their folded forms."""
+    from engine.admin.ledgers import CURSOR_MEMBERS
+    from engine.admin.publishers import PublisherFacts
+    from engine.admin.topic_wire import TopicWire
+    from engine.reading.shapes import folded
+
+    structs = (TopicWire, SubscriptionFacts, ConsumerFacts, DrainingHashFacts, PublisherFacts)
+    names = [member.encode_name for struct in structs for member in msgspec.structs.fields(struct)]
+    more = (
+        "partitions",
+        "metadata",
+        "ledgers",
+        "keyHashRangeArrays",
+        "isDurable",
+        "isReplicated",
+        "msgBacklogNoDelayed",
+    )
+    return {folded(name): name for name in (*names, *more, *CURSOR_MEMBERS)}
+
+
+def _of_lines(source: str, paste: Paste, data: bytes, *, alone: bool) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    """Answers that tools print in lines: lists of topics, look-ups, brokers, settings; and YAML.
+
+    ``alone``: the text has no other answer, so all of it may be one of these.
+    """
+    for number, gap in enumerate(paste.gaps):
+        name = f"{source}{_FOUND_LATER}{number + 1}" if len(paste.gaps) > 1 or not alone else source
+        yield from _listed(name, gap)
+    if alone:
+        yield from _of_settings(source, data.decode("utf-8", "replace"))
+
+
+def _listed(name: str, gap: Gap) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    asked = next((command.path for command in reversed(gap.commands) if command.path), "")
+    text = gap.output
+    request = parse_request(f"GET {asked}") if asked else None
+    url = address(text) if request is not None and request.what == "lookup" else ""
+    if url:
+        yield Answer(AnswerKind.LOOKUP, name, as_json({"brokerUrl": url})), request
+        return
+    topics = listed_topics(text)
+    owners = {topic: url for topic, url in topics.items() if url}
+    if owners:
+        yield Answer(AnswerKind.NAMED_LOOKUPS, name, as_json(owners)), None
+    elif topics:
+        yield Answer(AnswerKind.TOPIC_LIST, name, as_json(list(topics))), request
+    elif "/brokers/" in f"{asked}/" and (brokers := listed_brokers(text)):
+        yield Answer(AnswerKind.OTHER, f"{name}-brokers", as_json(brokers)), None
+
+
+def _of_settings(source: str, text: str) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    """Run-time settings in lines of NAME=VALUE or in YAML, and answers in YAML."""
+    lines = settings_of_lines(text)
+    if lines:
+        yield from _if_known(source, lines)
+        return
+    from engine.reading.yaml_text import json_of_yaml, yaml_block
+
+    block = yaml_block(text)
+    documents = json_of_yaml(block) if block else []
+    for document in documents if not isinstance(documents, Rejection) else ():
+        data = document.encode("utf-8", "replace")
+        answer, _ = _shaped(source, data)
+        if answer.kind is AnswerKind.OTHER:
+            values = _members(data)
+            yield from _if_known(source, settings_of_values(values) if values is not None else {})
+        else:
+            yield answer, None
+
+
+def _if_known(source: str, settings: Mapping[str, str]) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    data = as_answer(settings)
+    if sound_kind(source, data) is AnswerKind.RUNTIME_CONFIGURATION:
+        yield Answer(AnswerKind.RUNTIME_CONFIGURATION, source, data), None
+
+
+def _passed_over(source: str, paste: Paste) -> tuple[Problem, ...]:
+    """One line for each place with other words, the first ones; the rest is counted."""
+    gaps = paste.gaps
+    shown = [
+        Problem(source, "$", f"passed over: {described(gap)}", "the answers around it are read", gap.line)
+        for gap in gaps[:_NOTES_SHOWN]
+    ]
+    if len(gaps) > _NOTES_SHOWN:
+        reason = f"passed over: other words at {len(gaps) - _NOTES_SHOWN:,} more places"
+        shown.append(Problem(source, "$", reason, "the answers around them are read", gaps[_NOTES_SHOWN].line))
+    return tuple(shown)
