@@ -23,10 +23,11 @@ from engine.admin.requests import AdminRequest, Naming, parse_request
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.errors import Problem, Rejection
 from engine.names import parse_topic_name, partition_name
+from engine.reading.commands import Command
 from engine.reading.lenient import Cut
 from engine.reading.lines import address, as_json, listed_brokers, listed_topics
 from engine.reading.others import named
-from engine.reading.paste import Document, Gap, Paste, described, read_paste
+from engine.reading.paste import Document, Paste, described, may_have_answers, read_paste
 from engine.reading.settings_text import as_answer, settings_of_lines, settings_of_values
 from engine.reading.shapes import completed, spelt, without_unsure
 
@@ -42,6 +43,7 @@ _STATISTICS: Final = frozenset(
         AnswerKind.BROKER_STATS_TOPICS,
         AnswerKind.INTERNAL_STATS,
         AnswerKind.NAMED_INTERNAL_STATS,
+        AnswerKind.MANY,
         AnswerKind.OTHER,
     }
 )
@@ -60,6 +62,11 @@ _NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
 _FOUND_LATER: Final = "#"
 """Before the number of an answer in a file with several of them, the first one excepted."""
 _NOTES_SHOWN: Final = 6
+_FEWEST_LISTED: Final = 2
+"""Topics in lines that no command asked for: one alone may be anything."""
+_UNREAD_MEMBERS: Final = ("partitions", "metadata", "ledgers", "isDurable", "isReplicated", "msgBacklogNoDelayed")
+"""Members that no struct reads and that say what an answer is."""
+_NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +92,13 @@ def opened_file(file: AnswerFile, limit_bytes: int = MAX_INPUT_BYTES) -> OpenedF
     data, problems = plain_json(file.data, file.name, limit=limit_bytes)
     asked = {file.name: file.request} if file.request is not None else {}
     kind = sound_kind(file.name, data)
+    if kind is not None:
+        kind, data = _as_brokers_spell(kind, file.name, data)
     if kind is AnswerKind.MANY:
         members, more = raw_object(data, file.name)
         answers = tuple(Answer(_kind(name, bytes(raw)), name, bytes(raw)) for name, raw in members.items())
         return OpenedFile(answers, problems + more)
     if kind is not None and kind is not AnswerKind.OTHER:
-        kind, data = _as_brokers_spell(kind, file.name, data)
         return OpenedFile((Answer(kind, file.name, data),), problems, asked)
     if kind is AnswerKind.OTHER:
         shaped, more = _shaped(file.name, data)
@@ -105,14 +113,19 @@ def _kind(name: str, data: bytes) -> AnswerKind:
     return sound_kind(name, data) or kind_by_beginning(name, data)
 
 
+def unreadable(answer: Answer) -> tuple[Problem, ...]:
+    """Say what a text is that has no answer, where no request says that it may be anything."""
+    data, name = answer.data, answer.name
+    if answer.kind is not AnswerKind.NO_JSON or data.lstrip()[:1] in (b"", b"0"):
+        return ()
+    faults = raw_object(data, name)[1] if data.lstrip()[:1] == b"{" else ()
+    what, advice = named(data) or ("is not JSON that could be understood", _NAME_AN_ANSWER)
+    return faults or (Problem(name, "$", what, advice),)
+
+
 def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: tuple[Problem, ...]) -> OpenedFile:
-    """A file in which no answer was found, with what is wrong with it; whole topics may be salvaged from it."""
+    """A file in which no answer was found; whole topics may be salvaged from it."""
     kind = kind or kind_by_beginning(file.name, data)
-    if kind is AnswerKind.NO_JSON and data.lstrip()[:1] not in (b"", b"0"):
-        faults = raw_object(data, file.name)[1] if data.lstrip()[:1] == b"{" else ()
-        what, advice = named(data) or ("is not JSON that could be understood", "")
-        advice = advice or "name a recorded answer of the admin interface"
-        problems += faults or (Problem(file.name, "$", what, advice),)
     if kind is AnswerKind.OTHER and len(data) <= WHOLE_CHECK_BYTES:
         # Its members were not decoded, so it may still not be text.
         try:
@@ -121,6 +134,12 @@ def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: 
             problems += (malformed(data, file.name, fault),)
     asked = {file.name: file.request} if file.request is not None else {}
     return OpenedFile((Answer(kind, file.name, data),), problems, asked)
+
+
+def has_answers(file: AnswerFile) -> bool:
+    """Whether a file that is not named as an answer has one: a folder has other files too. O(length)."""
+    data, _ = plain_json(file.data, file.name)
+    return may_have_answers(data) and any(answer.kind not in _NOT_ANSWERS for answer in opened_file(file).answers)
 
 
 def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
@@ -320,19 +339,27 @@ def _spellings() -> Mapping[str, str]:
 def _of_lines(source: str, paste: Paste, data: bytes, *, alone: bool) -> Iterator[tuple[Answer, AdminRequest | None]]:
     """Answers that tools print in lines: lists of topics, look-ups, brokers, settings; and YAML.
 
-    ``alone``: the text has no other answer, so all of it may be one of these.
+    ``alone``: the text has no other answer, so all of it may be settings.
     """
-    for number, gap in enumerate(paste.gaps):
-        name = f"{source}{_FOUND_LATER}{number + 1}" if len(paste.gaps) > 1 or not alone else source
-        yield from _listed(name, gap)
-    if alone:
-        yield from _of_settings(source, data.decode("utf-8", "replace"))
+    settings = settings_of_lines(data.decode("utf-8", "replace")) if alone else {}
+    if settings:
+        yield from _if_known(source, settings)
+        return
+    number = 0
+    for gap in paste.gaps:
+        for command, text in gap.sections:
+            if not text.strip():
+                continue
+            request = parse_request(f"GET {command.path}") if command is not None and command.path else None
+            number += 1
+            name = source if number == 1 and alone else f"{source}{_FOUND_LATER}lines-{number}"
+            yield from _listed(name, text, command, request)
+            yield from _of_yaml(name, text, request)
 
 
-def _listed(name: str, gap: Gap) -> Iterator[tuple[Answer, AdminRequest | None]]:
-    asked = next((command.path for command in reversed(gap.commands) if command.path), "")
-    text = gap.output
-    request = parse_request(f"GET {asked}") if asked else None
+def _listed(
+    name: str, text: str, command: Command | None, request: AdminRequest | None
+) -> Iterator[tuple[Answer, AdminRequest | None]]:
     url = address(text) if request is not None and request.what == "lookup" else ""
     if url:
         yield Answer(AnswerKind.LOOKUP, name, as_json({"brokerUrl": url})), request
@@ -341,30 +368,26 @@ def _listed(name: str, gap: Gap) -> Iterator[tuple[Answer, AdminRequest | None]]
     owners = {topic: url for topic, url in topics.items() if url}
     if owners:
         yield Answer(AnswerKind.NAMED_LOOKUPS, name, as_json(owners)), None
-    elif topics:
+    elif len(topics) >= _FEWEST_LISTED or (topics and command is not None):
         yield Answer(AnswerKind.TOPIC_LIST, name, as_json(list(topics))), request
-    elif "/brokers/" in f"{asked}/" and (brokers := listed_brokers(text)):
+    elif command is not None and "/brokers/" in command.path and (brokers := listed_brokers(text)):
         yield Answer(AnswerKind.OTHER, f"{name}-brokers", as_json(brokers)), None
 
 
-def _of_settings(source: str, text: str) -> Iterator[tuple[Answer, AdminRequest | None]]:
-    """Run-time settings in lines of NAME=VALUE or in YAML, and answers in YAML."""
-    lines = settings_of_lines(text)
-    if lines:
-        yield from _if_known(source, lines)
-        return
+def _of_yaml(source: str, text: str, request: AdminRequest | None) -> Iterator[tuple[Answer, AdminRequest | None]]:
+    """Answers in YAML, and run-time settings in the values of a chart."""
     from engine.reading.yaml_text import json_of_yaml, yaml_block
 
     block = yaml_block(text)
     documents = json_of_yaml(block) if block else []
-    for document in documents if not isinstance(documents, Rejection) else ():
-        data = document.encode("utf-8", "replace")
-        answer, _ = _shaped(source, data)
+    for number, document in enumerate(documents if not isinstance(documents, Rejection) else (), 1):
+        name = source if number == 1 else f"{source}{_FOUND_LATER}{number}"
+        answer, _ = _shaped(name, document.encode("utf-8", "replace"))
         if answer.kind is AnswerKind.OTHER:
-            values = _members(data)
-            yield from _if_known(source, settings_of_values(values) if values is not None else {})
+            values = _members(answer.data)
+            yield from _if_known(name, settings_of_values(values) if values is not None else {})
         else:
-            yield answer, None
+            yield answer, request
 
 
 def _if_known(source: str, settings: Mapping[str, str]) -> Iterator[tuple[Answer, AdminRequest | None]]:

@@ -97,7 +97,7 @@ def read_files(path: Path, intake: Intake | None = None) -> FilesRead:
 
 def _pastes(path: Path, names: list[str]) -> list[AnswerFile]:
     """The files of a folder that are no JSON by their names, and have an answer in them."""
-    from engine.reading.paste import may_have_answers
+    from engine.admin.documents import has_answers
 
     found: list[AnswerFile] = []
     room = Intake(_ALL_PASTES_BYTES)
@@ -108,7 +108,7 @@ def _pastes(path: Path, names: list[str]) -> list[AnswerFile]:
         if not 0 < size <= _LARGEST_PASTE_BYTES:
             continue
         file, _ = read_file(path / name, name, room)
-        if file is not None and may_have_answers(file.data):
+        if file is not None and has_answers(file):
             found.append(file)
     return found
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from engine.admin.documents import Answer, OpenedFile, opened_file
+from engine.admin.documents import Answer, OpenedFile, opened_file, unreadable
 from engine.admin.earlier import EarlierAnswers, remembered
 from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
@@ -165,6 +165,8 @@ class AnswerCollector:
             self._earlier, "opened", file.name, file.data, lambda _: opened_file(file, self._limit_bytes)
         )
         self.problems += opened.problems
+        for answer in opened.answers:
+            self.problems += unreadable(answer)
         return opened
 
     def _take_by_place(self, request: AdminRequest, file: AnswerFile) -> bool:

@@ -70,9 +70,7 @@ _ENDS: Final = frozenset({"|", ";", "&&", "||", ">", ">>", "2>", "2>&1", "&", "d
 _VARIABLE: Final = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\$\d")
 _WITH_VALUE: Final = frozenset({"-s", "--subscription", "--admin-url", "-u", "--url", "--auth-plugin", "--auth-params"})
 _LOOP: Final = re.compile(r"\bfor\s+\w+\s+in\s+([^;\n]{1,2000})\s*;?\s*(?:do\b|$)")
-_SPAN: Final = re.compile(
-    r"\{(\d{1,6})\.\.(\d{1,6})\}|\$\(seq\s+(?:-w\s+)?(\d{1,6})\s+(\d{1,6})\)|`seq\s+(\d{1,6})\s+(\d{1,6})`|\$\(seq\s+(\d{1,6})\)"
-)
+_SPAN: Final = re.compile(r"\{(\d{1,6})\.\.(\d{1,6})\}|(?:\$\(|`)\s*seq\s+(?:-w\s+)?(\d{1,6})(?:\s+(\d{1,6}))?\s*[)`]")
 _MOST_TURNS: Final = 100_000
 
 
@@ -141,67 +139,59 @@ def _turns(line: str) -> tuple[str, ...]:
     if loop is None:
         return ()
     turns: list[str] = []
-    for word in re.sub(
-        r"\$\(\s*seq\s+(-w\s+)?(\d+)(\s+\d+)?\s*\)", lambda match: match[0].replace(" ", "\0"), loop[1]
-    ).split():
-        span = _SPAN.fullmatch(word.replace("\0", " "))
-        if span is None:
-            turns.append(word)
-            continue
+    at = 0
+    words = loop[1]
+    for span in _SPAN.finditer(words):
+        turns += words[at : span.start()].split()
         numbers = [int(group) for group in span.groups() if group is not None]
         first, last = numbers if len(numbers) == 2 else (1, numbers[0])
         turns += map(str, range(first, min(last, first + _MOST_TURNS) + 1))
+        at = span.end()
+    turns += words[at:].split()
     return tuple(turns[:_MOST_TURNS])
 
 
 def _asked(group: str, verb: str, rest: list[str], typed: str) -> Command | None:
+    """The path of a command: of a topic, of a namespace, or of brokers; None where the verb is an option."""
     args = _arguments(rest)
-    match group:
-        case "topics" | "topicPolicies" if verb in _TOPIC_VERBS:
-            query = "?perPartition=true" if verb == "partitioned-stats" and _has_partitions(rest) else ""
-            return _of_topic(args, f"{_TOPIC_VERBS[verb]}{query}")
-        case "topics" if verb in ("lookup", "bundle-range"):
-            asked = _of_topic(args, "")
-            path = asked.path.replace("/admin/v2/", "/lookup/v2/topic/", 1).rstrip("/")
-            return Command(f"{path}/bundle" if path and verb == "bundle-range" else path, "", asked.varies)
-        case "topics" if verb == "partitioned-lookup":
-            return Command("")
-        case "topics" if verb in ("list", "list-partitioned-topics"):
-            namespace = _namespace(args)
-            last = "/partitioned" if verb != "list" else ""
-            domain = typed if typed in ("persistent", "non-persistent") else "persistent"
-            return Command(f"/admin/v2/{domain}/{namespace}{last}" if namespace else "")
-        case "namespaces" if verb in _NAMESPACE_VERBS:
-            namespace = _namespace(args)
-            return Command(
-                f"/admin/v2/namespaces/{namespace}/{_NAMESPACE_VERBS[verb]}".rstrip("/") if namespace else ""
-            )
-        case "namespaces" if verb in ("topics", "list"):
-            namespace = _namespace(args)
-            return Command(f"/admin/v2/persistent/{namespace}" if namespace and verb == "topics" else "")
-        case "brokers" if verb == "list":
-            cluster = args[0] if args else "standalone"
-            return Command(f"/admin/v2/brokers/{quote(cluster, safe='')}")
-        case "brokers" if verb == "version":
+    if group in ("topics", "topicPolicies"):
+        return _of_topics(verb, args, rest, typed)
+    if group == "namespaces":
+        namespace = _namespace(args)
+        if verb in _NAMESPACE_VERBS and namespace:
+            return Command(f"/admin/v2/namespaces/{namespace}/{_NAMESPACE_VERBS[verb]}".rstrip("/"))
+        return Command(f"/admin/v2/persistent/{namespace}" if namespace and verb == "topics" else "")
+    if group == "broker-stats":
+        return Command(f"/admin/v2/broker-stats/{_BROKER_STATS[verb]}" if verb in _BROKER_STATS else "")
+    cluster = quote(args[0], safe="") if args else "standalone"
+    match group, verb:
+        case "brokers", "list":
+            return Command(f"/admin/v2/brokers/{cluster}")
+        case "brokers", "version":
             return Command("/admin/v2/brokers/version")
-        case "brokers" if verb in _CONFIGURATION:
+        case "brokers", "namespaces":
+            broker = quote(_option(rest, "--url", "-u", "--broker"), safe=":")
+            return Command(f"/admin/v2/brokers/{cluster}/{broker}/ownedNamespaces" if broker else "")
+        case "brokers", _ if verb in _CONFIGURATION:
             return Command(f"/admin/v2/brokers/configuration/{_CONFIGURATION[verb]}")
-        case "brokers" if verb == "namespaces":
-            broker = _option(rest, "--url", "-u", "--broker")
-            cluster = args[0] if args else "standalone"
-            path = f"/admin/v2/brokers/{quote(cluster, safe='')}/{quote(broker, safe=':')}/ownedNamespaces"
-            return Command(path if broker else "")
-        case "broker-stats" if verb in _BROKER_STATS:
-            return Command(f"/admin/v2/broker-stats/{_BROKER_STATS[verb]}")
-        case "ns-isolation-policy" if verb == "list":
-            cluster = args[0] if args else "standalone"
-            return Command(f"/admin/v2/clusters/{quote(cluster, safe='')}/namespaceIsolationPolicies")
-        case _:
-            return None if verb.startswith("-") else Command("")
+        case "ns-isolation-policy", "list":
+            return Command(f"/admin/v2/clusters/{cluster}/namespaceIsolationPolicies")
+    return None if verb.startswith("-") else Command("")
 
 
-def _has_partitions(rest: list[str]) -> bool:
-    return "--per-partition" in rest
+def _of_topics(verb: str, args: list[str], rest: list[str], typed: str) -> Command | None:
+    if verb in _TOPIC_VERBS:
+        query = "?perPartition=true" if verb == "partitioned-stats" and "--per-partition" in rest else ""
+        return _of_topic(args, f"{_TOPIC_VERBS[verb]}{query}")
+    if verb in ("lookup", "bundle-range"):
+        asked = _of_topic(args, "bundle" if verb == "bundle-range" else "")
+        return Command(asked.path.replace("/admin/v2/", "/lookup/v2/topic/", 1).rstrip("/"), varies=asked.varies)
+    if verb in ("list", "list-partitioned-topics"):
+        namespace = _namespace(args)
+        domain = typed if typed == "non-persistent" else "persistent"
+        last = "/partitioned" if verb != "list" else ""
+        return Command(f"/admin/v2/{domain}/{namespace}{last}" if namespace else "")
+    return None if verb.startswith("-") else Command("")
 
 
 def _arguments(words: list[str]) -> list[str]:

@@ -30,9 +30,10 @@ class Mend(Enum):
     NO_QUOTES = "words without quotes"
     LITERAL = "True, False and None as Python writes them"
     WRAPPED = "a text that a terminal broke over two lines"
-    MARGIN = "marks or line numbers before the lines"
+    MARGIN = "marks before the lines"
     LINES = "other lines in the middle of the answer"
     BRACES = "missing braces around it"
+    NUMBER = "numbers in another form"
     TYPE_NAME = "names of types before the braces"
 
 
@@ -59,16 +60,16 @@ class Read:
     too_deep: int | None = None
 
 
-# Besides spaces: what a quoting mail, a table or a pager puts before a line, and characters without a width.
-_SPACE: Final = re.compile(
-    r"(?:\n(?:[>|│]+|[+](?=[ \t])|[ \t]*\d{1,7}[:|\t](?=[ \t]*[\"'{}\[\]]))?|[^\S\n]+|[\ufeff\u200b-\u200d\u2060]+)*"
-)
+# Besides spaces: what a quoting mail, a table or a comparison puts before a line, and characters without a width.
+_SPACE: Final = re.compile(r"(?:\n(?:[>|│]+|[+](?=[ \t]))?|[^\S\n]+|[\ufeff\u200b-\u200d\u2060]+)*")
 _STRING: Final = re.compile(r'"([^"\\\n]*(?:\\.[^"\\\n]*)*)"')
 _SINGLE: Final = re.compile(r"[ub]?'([^'\\\n]*(?:\\.[^'\\\n]*)*)'")
 _TYPOGRAPHIC: Final = re.compile(
     r"[“”„‟«»]([^“”„‟«»\"\n]*)[“”„‟«»\"]|\"([^“”„‟«»\"\\\n]*)[“”„‟]|[‘’‚‛]([^‘’‚‛\n]*)[‘’‚‛]"
 )
-_NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER: Final = re.compile(
+    r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?=[ \t\r]*(?:[\n,}\]):=\"'“]|//|#|/\*|\.\.|…|$))"
+)
 _STRICT_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _WORD: Final = re.compile(r"[A-Za-z_$][\w$.-]*")
 _BARE: Final = re.compile(r"[^\s,{}\[\]()\"'“”=]+")
@@ -89,12 +90,12 @@ _LITERALS: Final = {
 _JSON_LITERALS: Final = ("true", "false", "null", "NaN", "Infinity")
 _VALUE_BEGINS: Final = re.compile(r"\s+\S|[\"'{\[(“‘]|[-\d]")
 _FOREIGN: Final = re.compile(r"[^\n]*(?:\n|$)")
-_GOES_ON: Final = re.compile(r"[ \t]*(?:[\"'“}\]),]|\{|\[)")
+_GOES_ON: Final = re.compile(r"[ \t]*(?:[\"'“}\]),{\[]|(?:-?\d[\d.eE+-]*|true|false|null)[ \t]*,?[ \t\r]*(?:\n|$))")
 _MOST_FOREIGN: Final = 5
 """The most lines of something else between two lines of an answer; with more of them it ended there."""
 _DEEPEST_INDENT: Final = 400
 """The most spaces before a line of an answer."""
-_WRAPPED_AT: Final = 60
+NARROWEST: Final = 60
 """The least width of a terminal: a shorter line was not broken by one."""
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 
@@ -238,7 +239,7 @@ class Reader:
         if not any(_CLOSERS.get(level.bracket) == char for level in self._stack):
             if self._stack[0].bracket == "":
                 return False
-            self._at += 1  # a bracket that nothing opened
+            self._at += 1
             self._read.mended[Mend.BRACES] += 1
             return True
         while _CLOSERS.get(self._stack[-1].bracket) != char:
@@ -291,6 +292,8 @@ class Reader:
             self._at += 1
         pair = _PAIR.match(self._text, self._at)
         if pair is None:
+            if self._goes_on_from(top, before):
+                return True
             self._at = before
             return False
         after = self._at
@@ -315,6 +318,17 @@ class Reader:
         end = self._text.find("\n", after)
         self._read.cuts.append(Cut((*top.path, name), after, by_hand=False))
         self._at = len(self._text) if end < 0 else end
+        return True
+
+    def _goes_on_from(self, top: _Open, before: int) -> bool:
+        """Add a text to the one before it, as Python prints a long text in several pieces."""
+        if self._text[before] not in "'\"" or not top.parts or top.has_comma or not top.parts[-1].endswith('"'):
+            return False
+        self._at = before
+        text = self._string()
+        if text is None:
+            return False
+        top.parts[-1] = top.parts[-1][:-1] + text[1:]
         return True
 
     def _item(self, top: _Open) -> bool:
@@ -410,7 +424,7 @@ class Reader:
     def _wrapped(self, at: int) -> str | None:
         """Read a text that a terminal broke: the line is full, and the text ends on the next one."""
         end = self._text.find("\n", at)
-        if end < 0 or end - self._line_at(at) < _WRAPPED_AT:
+        if end < 0 or end - self._line_at(at) < NARROWEST:
             return None
         close = self._text.find('"', end)
         stop = self._text.find("\n", end + 1)
@@ -433,7 +447,7 @@ class Reader:
         if match is None:
             return False
         end, digits = match.end(), match[0]
-        if self._text[end : end + 1] == "\n" and end - self._line_at(end) >= _WRAPPED_AT:
+        if self._text[end : end + 1] == "\n" and end - self._line_at(end) >= NARROWEST:
             rest = re.compile(r"[\d.]+(?=\s*[,}\]])").match(self._text, end + 1)
             if rest is not None:
                 self._read.mended[Mend.WRAPPED] += 1
@@ -445,6 +459,7 @@ class Reader:
                 value = float(digits)
             except ValueError:
                 return False
+            self._read.mended[Mend.NUMBER] += 1
             digits = json.dumps(int(value) if value.is_integer() and abs(value) < 2**53 else value)
         self._at = end
         top.add(digits)
@@ -464,6 +479,7 @@ class Reader:
             return True
         long = re.fullmatch(r"(-?\d{1,19})[lL]", word)
         if long is not None:
+            self._read.mended[Mend.NUMBER] += 1
             top.add(str(int(long[1])))
             self._at = match.end()
             return True
@@ -498,7 +514,7 @@ class Reader:
                 return False
             goes_on = _GOES_ON.match(self._text, place)
             if goes_on is not None:
-                if self._text[goes_on.end() - 1] in "{[" and goes_on.end() - place == 1:
+                if goes_on[0] in ("{", "["):
                     return False  # at the margin begins another answer
                 self._read.mended[Mend.LINES] += 1
                 self._stack[-1].gap += "\n" * self._text.count("\n", at, place)

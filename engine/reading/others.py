@@ -27,14 +27,15 @@ _FORMS: Final = (
     (r"^\s*(?:<!DOCTYPE html|<html|<head|<body)", "is a page of HTML",
      "the address may be that of a proxy or a login; ask the admin port, http://BROKER:8080"),
     (r"^\s*<\?xml", "is XML", _STATISTICS),
-    (r"^# (?:HELP|TYPE) \w+|^pulsar_[a-z_]+\{", "is the text of /metrics, which names no consumer's state", _STATISTICS),
+    (r"^# (?:HELP|TYPE) \w+|^pulsar_[a-z_]+\{", "is the text of /metrics", _STATISTICS),
     (r"^(?:apiVersion|kind): ", "is a manifest of Kubernetes", "give broker.conf, or the values of the chart"),
     (r"^#!", "is a script", "give what it prints"),
     (r"^-----BEGIN ", "is a key or a certificate", _STATISTICS),
     (r"^(?:HTTP/\d(?:\.\d)? )(?:4|5)\d\d", "is an error of HTTP", "ask again with a role that may read"),
     (r"^(?:Reason: |HTTP 4\d\d |HTTP 5\d\d )|PulsarAdminException", "is an error of the admin tool",
      "mend what it names, and ask again"),
-    (r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\n]*(?:INFO|WARN|ERROR|DEBUG)", "is a log without an answer in it", _STATISTICS),
+    (r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[^\n]*(?:INFO|WARN|ERROR|DEBUG)", "is a log without an answer in it",
+     _STATISTICS),
     (r"^[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n[^\n,;\t]+(?:[,;\t][^\n,;\t]*){2,}\n", "is a table of values", _STATISTICS),
 )  # fmt: skip
 _COMPILED: Final = tuple((re.compile(pattern, re.MULTILINE), what, advice) for pattern, what, advice in _FORMS)

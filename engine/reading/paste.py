@@ -11,23 +11,31 @@ import bisect
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.reading.commands import Command, command_in, partition_in, topic_in
-from engine.reading.lenient import DEEPEST, Cut, Read, Reader
+from engine.reading.lenient import DEEPEST, NARROWEST, Cut, Mend, Read, Reader
 from engine.text import joined
 
 MAX_PASTE_BYTES: Final = 32 * 1024**2
 """Larger texts are no pastes: they are JSON, or they are not read."""
 _DECODER: Final = json.JSONDecoder(parse_int=len, parse_float=len)
-"""Checks JSON and finds its end; what the numbers are does not matter, and Python refuses those of thousands of digits."""
+"""Checks JSON and finds its end. Numbers are not parsed: Python refuses those of thousands of digits."""
+_GAP: Final = r"(?:[^\S\n]|\n(?:[>|│]+|[+](?=[ \t]))?)*"
+"""Space before a token, with what a mail, a table or a comparison puts before a line."""
 _BEGINS: Final = re.compile(
-    r"\{(?=\s*(?:[\"'“‘}]|[A-Za-z_$][\w$.-]{0,100}\s*[:=]|//|#|/\*|\.\.|…))"
-    r"|\[(?=\s*[\"'“‘{\[])"
+    rf"\{{(?={_GAP}(?:[\"'“‘}}]|[A-Za-z_$][\w$.-]{{0,100}}\s*[:=]|//|#|/\*|\.\.|…))"
+    rf"|\[(?={_GAP}[\"'“‘{{\[])"
+    r"|[A-Z][A-Za-z0-9_]{0,80}\((?=[a-z_]\w{0,100}=)"
     r"|(?<=\n)[ \t>|]*(?=(?:\"[^\"\n]{1,600}\"|“[^”\n]{1,600}”|'[^'\n]{1,600}')[ \t]*:[ \t]*[\"'“‘{\[\-\dtfnTFN])"
 )
+_MARGIN: Final = re.compile(r"[ \t>|│+]*")
+_LINE_NUMBER: Final = re.compile(r"^[ \t]*(\d{1,7})(?:[:|\t│]|[ ](?=[ {}\[\]\"]))", re.MULTILINE)
+_FEWEST_NUMBERED: Final = 3
+"""So many lines with consecutive numbers are numbered by a tool, and not by chance."""
 _COLOURS: Final = re.compile(
     r"(?:\x1b|\^\[|␛|\\e|\\033|\\x1b|\\u001b)(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>])"
     r"|(?<![\w\"])\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m"
@@ -43,7 +51,9 @@ _SIGNS: Final = re.compile(
 )
 """Names that an answer has, in any spelling."""
 _JOINED: Final = re.compile(r";|&&|\|\|")
-_MARGIN: Final = 200
+_WIDEST_MARGIN: Final = 200
+_MOST_UNWRAPPED: Final = 64
+"""So often lines of one width are tried as one line."""
 _WORDS_LOOKED_AT: Final = 4_000
 _LINES_LOOKED_AT: Final = 4
 """How many lines before an answer may name its topic or its partition, the nearest first."""
@@ -95,11 +105,18 @@ class Gap:
     commands: tuple[Command, ...] = ()
 
     @property
-    def output(self) -> str:
-        """The lines behind the last command, without a prompt behind them."""
-        lines = self.text.splitlines()
-        last = max((at for at, line in enumerate(lines) if self.commands and _is_command(line)), default=-1)
-        return "\n".join(line for line in lines[last + 1 :] if not _PROMPT.search(line))
+    def sections(self) -> Iterator[tuple[Command | None, str]]:
+        """What was printed without JSON, with the command before it; prompts are left out."""
+        command: Command | None = None
+        lines: list[str] = []
+        for line in self.text.splitlines():
+            asked = command_in(line) if _COMMAND_MAYBE.search(line) is not None else None
+            if asked is not None:
+                yield command, "\n".join(lines)
+                command, lines = asked, []
+            elif not _PROMPT.search(line):
+                lines.append(line)
+        yield command, "\n".join(lines)
 
 
 def read_paste(data: bytes) -> Paste:
@@ -112,29 +129,15 @@ def read_paste(data: bytes) -> Paste:
 
 _ANY_SIGN: Final = re.compile(
     rb"[mM]sg_?[rR]ate_?[iI]n|[mM]sg_?[bB]acklog|[eE]ntries_?[aA]dded|[mM]ark_?[dD]elete|boundaries|subscriptions"
-    rb"|persistent://[^\n]*pulsar(?:\+ssl)?://|^persistent://|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData"
+    rb"|persistent://[^\n]{0,600}pulsar(?:\+ssl)?://|^persistent://|pulsar-admin|0x[0-9a-f]{8}_0x|[bB]roker_?[uU]rl|configData"
     rb"|PULSAR_PREFIX_|^loadBalancer\w+\s*=|^loadManagerClassName\s*=|lastStats",
     re.MULTILINE,
 )
 
 
 def may_have_answers(data: bytes) -> bool:
-    """Whether a file that is not named as an answer is worth opening: a log may be large. O(length)."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
-    if b"\0" in data[:4096] or _ANY_SIGN.search(data) is None:
-        return False
-    if any(_SIGNS.search(document.data.decode("utf-8", "replace")) for document in read_paste(data).documents):
-        return True
-    return _LINES_OF_NAMES.search(data) is not None
-
-
-_LINES_OF_NAMES: Final = re.compile(
-    rb"^[|\s\"]*(?:non-)?persistent://[^\s]+\"?[ \t|,:]*(?:\"?pulsar(?:\+ssl)?://\S+)?[ \t|,\r]*$"
-    rb"|^\s*(?:msgRateIn|msg_rate_in|subscriptions|configData|entriesAddedCounter):|^\s*\"?PULSAR_PREFIX_"
-    rb"|^loadBalancer\w+\s*=|^loadManagerClassName\s*=",
-    re.MULTILINE,
-)
+    """Whether a text is worth opening: False only for one without any name that answers have. O(length)."""
+    return b"\0" not in data[:4096] and _ANY_SIGN.search(data) is not None
 
 
 def _plain(text: str) -> str:
@@ -149,7 +152,25 @@ def _plain(text: str) -> str:
         text = text.replace('\\"', '"')
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", " ")
-    return text
+    return _without_numbers(text)
+
+
+def _without_numbers(text: str) -> str:
+    """The text without the numbers that ``cat -n``, ``grep -n`` or a pager put before consecutive lines."""
+    runs: list[list[re.Match[str]]] = []
+    for match in _LINE_NUMBER.finditer(text):
+        before = runs[-1][-1] if runs else None
+        is_next = before is not None and int(match[1]) == int(before[1]) + 1
+        if is_next and before is not None and text.find("\n", before.end()) + 1 == match.start():
+            runs[-1].append(match)
+        else:
+            runs.append([match])
+    parts: list[str] = []
+    at = 0
+    for match in (match for run in runs if len(run) >= _FEWEST_NUMBERED for match in run):
+        parts.append(text[at : match.start()])
+        at = match.end()
+    return "".join((*parts, text[at:])) if parts else text
 
 
 class _Scan:
@@ -162,14 +183,16 @@ class _Scan:
         self._gaps: list[Gap] = []
         self._queue: list[Command] = []
         self._turn = 0
+        self._unwrapping = _MOST_UNWRAPPED
         self._words = ""
         """What stands between the last answer and this one."""
 
     def paste(self) -> Paste:
         at = gap_from = 0
         while match := _BEGINS.search(self._text, at):
-            start = match.end() if match[0].strip(" \t>|") == "" else match.start()
-            read, verbatim = self._read(start, is_member=self._text[start] not in "{[")
+            is_member = match[0].strip(" \t>|") == ""
+            start = match.end() if is_member else match.start()
+            read, verbatim = self._read(start, is_member=is_member)
             if read.too_deep is not None:
                 self._note(read.too_deep, f"nested more than {DEEPEST} levels deep; nothing is read from here on")
                 break
@@ -197,17 +220,46 @@ class _Scan:
             try:
                 _, end = _DECODER.raw_decode(self._text, start)
             except (ValueError, RecursionError):
-                pass
+                unwrapped = self._unwrapped(start)
+                if unwrapped is not None:
+                    return unwrapped, ""
             else:
                 verbatim = self._text[start:end]
                 return Read(end, verbatim), verbatim
         reader = Reader(self._text, start, _is_command)
         return (reader.members() if is_member else reader.value()), ""
 
+    def _unwrapped(self, start: int) -> Read | None:
+        """Read a sound value that a terminal broke into lines of one width; None for anything else."""
+        first = bisect.bisect_right(self._breaks, start) - 1
+        if self._unwrapping == 0 or first + 2 >= len(self._breaks):
+            return None
+        width = self._breaks[first + 1] - self._breaks[first]
+        if width <= NARROWEST or self._breaks[first + 2] - self._breaks[first + 1] > width:
+            return None
+        last = first + 1
+        while last < len(self._breaks) and self._breaks[last] - self._breaks[last - 1] == width:
+            last += 1
+        end = self._breaks[last] if last < len(self._breaks) else len(self._text)
+        self._unwrapping -= 1
+        text = self._text[start:end].replace("\n", "")
+        try:
+            _, length = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            return None
+        # Of the breaks, those before the value's end were taken out.
+        at, left = start, length
+        for place in self._breaks[first + 1 : last]:
+            if place - at > left:
+                break
+            left -= place - at
+            at = place + 1
+        return Read(at + left, text[:length], Counter({Mend.WRAPPED: 1}))
+
     def _counts(self, start: int, read: Read) -> bool:
         """Whether a value may be an answer: what a log or a sentence has in its lines is none, unless its names are."""
-        line = self._text.rfind("\n", max(0, start - _MARGIN), start)
-        is_first = line >= 0 and self._text[line + 1 : start].strip(" \t>|+") == ""
+        line = self._text.rfind("\n", max(0, start - _WIDEST_MARGIN), start)
+        is_first = line >= 0 and _MARGIN.fullmatch(self._text, line + 1, start) is not None
         if is_first and self._text[start] in "{[":
             return True
         return _SIGNS.search(read.text) is not None
@@ -283,10 +335,13 @@ def _mended(read: Read) -> str:
 _PROMPT: Final = re.compile(r"[$#%>❯]\s*$|^\S*@\S+[:~\s].*[$#%]")
 _KINDS_OF_LINES: Final = (
     ("a code fence", re.compile(r"^\s*(?:```|~~~)")),
-    ("a line of kubectl", re.compile(r"^(?:Defaulted container|Unable to use a TTY|error: |Defaulting container|command terminated)")),
-    ("a warning of the JVM", re.compile(r"^(?:OpenJDK|Java HotSpot|WARNING: |Picked up |SLF4J|Warning: )|^\[[\d.]+s\]\[")),
+    ("a line of kubectl", re.compile(r"^(?:Default(?:ed|ing) container|Unable to use a TTY|command terminated)")),
+    ("a warning of the JVM", re.compile(r"^(?:OpenJDK|Java HotSpot|WARNING: |Picked up |SLF4J)|^\[[\d.]+s\]\[")),
     ("a message of pip", re.compile(r"^(?:DEPRECATION:|\[notice\]|Requirement already|Collecting )")),
-    ("a line of a log", re.compile(r"^\S{0,40}\s?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\d\d:\d\d:\d\d[.,]\d|^\[?(?:INFO|WARN|ERROR|DEBUG|TRACE)\b")),
+    (
+        "a line of a log",
+        re.compile(r"^\S{0,40}\s?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\d\d:\d\d:\d\d[.,]\d|^\[?(?:INFO|WARN|ERROR|DEBUG)\b"),
+    ),
     ("a header of HTTP", re.compile(r"^[<>*] |^HTTP/\d|^[A-Za-z-]+: [^{\[]*$")),
     ("a shell prompt", _PROMPT),
 )  # fmt: skip

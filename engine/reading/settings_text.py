@@ -55,7 +55,7 @@ def settings_of_values(document: object) -> dict[str, str]:
     settings: dict[str, str] = {}
     pending: list[tuple[str, object]] = [("", document)]
     while pending:
-        name, value = pending.pop(0)
+        name, value = pending.pop()
         if isinstance(value, Mapping):
             if name in ("configData", "data", "environment"):
                 settings |= _named(value)

@@ -22,12 +22,15 @@ _LITERALS: Final = {"true": "true", "false": "false", "null": "null", "~": "null
 
 
 _SIGN: Final = re.compile(
-    r"^([ ]*)(?:- )?(?:msgRateIn|msg_rate_in|msgBacklog|msg_backlog|subscriptions|entriesAddedCounter|configData"
-    r"|boundaries|data|environment|env|(?:non-)?persistent://[^\s]{1,600}|PULSAR_PREFIX_\w+):(?:[ ]+[^,{\[\n]*|[ ]*)$",
+    r"^([ ]*)(?:- )?(?:msgRateIn|msg_rate_in|msgBacklog|msg_backlog|subscriptions|entriesAddedCounter|boundaries"
+    r"|configData|data|environment|env|PULSAR_PREFIX_\w+|loadBalancer\w+|loadManagerClassName|activeConsumerFailover\w+"
+    r"|(?:non-)?persistent://[^\s]{1,600}):(?:[ ]+[^,{\[\n]*|[ ]*)$",
     re.MULTILINE,
 )
+"""Names that answers and values of a chart have, as YAML writes them."""
 _LINE: Final = re.compile(
-    r"[ ]*(?:- )*(?:(?:\"[^\"]*\"|'[^']*'|[^\s#:'\"{}\[\]][^:]{0,600}|(?:non-)?persistent://\S+):(?:\s.*)?|#.*|---|- .*|[\[{}\],].*)?"
+    r"[ ]*(?:- )*(?:(?:\"[^\"]*\"|'[^']*'|[^\s#:'\"{}\[\]][^:]{0,600}|(?:non-)?persistent://\S+):(?:\s.*)?"
+    r"|#.*|---|- .*|[\[{}\],].*)?"
 )
 _SENTENCE: Final = re.compile(r"[A-Z]{2,}[A-Z :]*:|\S*[$#%>]\s")
 
@@ -51,7 +54,8 @@ def yaml_block(text: str) -> str:
 
 
 def _is_yaml(line: str) -> bool:
-    return _LINE.fullmatch(line.rstrip()) is not None and _SENTENCE.match(line) is None
+    # A long text goes on in the next line, with deeper indentation than its name.
+    return line.startswith("  ") or (_LINE.fullmatch(line.rstrip()) is not None and _SENTENCE.match(line) is None)
 
 
 @dataclass(slots=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.admin.documents import opened_file
+from engine.admin.documents import OpenedFile, opened_file
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.files import FilesRead, read_files
+from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_load_report
 from engine.admin.namespaces import decode_hash_positions, decode_runtime_configuration, decode_topic_list
@@ -93,7 +93,7 @@ def answers_of(read: FilesRead, path: str, earlier: EarlierAnswers | None = None
             continue
         if request is not None and request.what == ANTI_AFFINITY:
             continue  # plain text, and nothing at all for a namespace without a group
-        opened = remembered(earlier, "opened", file.name, file.data, lambda _, file=file: opened_file(file))
+        opened = _opened(file, earlier)
         problems += opened.problems
         mirrored |= opened.requests
         for answer in opened.answers:
@@ -148,6 +148,10 @@ def _settings(answers: list[Answer], scenario: ScenarioFacts, version: str | Non
     if scenario.settings is not None:
         return scenario.settings, "scenario.json"
     return defaults_of(version), "tried"
+
+
+def _opened(file: AnswerFile, earlier: EarlierAnswers | None) -> OpenedFile:
+    return remembered(earlier, "opened", file.name, file.data, lambda _: opened_file(file))
 
 
 def _names_in(answer: Answer, earlier: EarlierAnswers | None) -> Iterable[str]:
