@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from engine.admin.documents import rounds_in
 from engine.admin.earlier import EarlierAnswers
 from engine.admin.facts import Counts, Snapshot
 from engine.admin.files import MIRROR_FOLDERS, STANDARD_INPUT, AnswerFile, FilesRead, has_moments, moment_ms, read_files
@@ -41,8 +42,8 @@ def read_moments(
     """Read folders, files and answers in memory as moments in the order of time, as one if nothing distinguishes them.
 
     A moment is a folder named by time or containing a dump (these are ordered by the latest times in their answers), a
-    step of a recording, or the files whose names begin with the same number or time. Other files belong to all
-    moments. Statistics of an unnamed topic get an invented name, see :func:`nameless_topic`. ``title`` is the source
+    step of a recording, the files whose names begin with the same number or time, or one of several runs of the same
+    command in a text. Other files belong to all moments. Statistics of an unnamed topic get an invented name, see :func:`nameless_topic`. ``title`` is the source
     of the snapshots; default: their sources. ``earlier``: what is the same as there is not decoded again. Raises
     ``InputError`` as :func:`read_answers` does.
     """
@@ -62,7 +63,10 @@ def read_moments(
     times = scenario_facts(scenario.data, scenario.name).times if scenario is not None else {}
     groups: dict[str, list[AnswerFile]] = {}
     for file in files:
-        groups.setdefault(_moment_of(file.name), []).append(file)
+        rounds = rounds_in(file)
+        for turn, parts in enumerate(rounds, 1):
+            group = _moment_of(file.name) if len(rounds) == 1 else f"{file.name} {turn:05}"
+            groups.setdefault(group, []).extend(parts)
     always = groups.pop("", [])
     moments: list[Moment] = []
     left_out: list[Problem] = []
