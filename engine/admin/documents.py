@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -58,6 +59,9 @@ _KEPT_WHEN_CUT: Final = (
     AnswerKind.RUNTIME_CONFIGURATION,
 )
 """Kinds of which a part is true by itself; half a load report is another load."""
+_SUMS: Final = "partitioned-stats"
+"""The request that is answered by sums over partitions, and by the partitions only if it says so."""
+_HALF_SAYS_NOTHING: Final = ("subscriptions", "cursors")
 _NOT_ANSWERS: Final = (AnswerKind.OTHER, AnswerKind.NO_JSON)
 _FOUND_LATER: Final = "#"
 """Before the number of an answer in a file with several of them, the first one excepted."""
@@ -181,14 +185,12 @@ def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
     problems: list[Problem] = []
     for number, document in enumerate(paste.documents):
         name = names.next(document)
-        if number < _PLACED_EXACTLY:
-            # Line breaks before it, so that its faults are reported at their lines in the file.
-            breaks = b"\n" * (document.line - 1)
-            document = replace(document, data=breaks + document.data, written=breaks + document.written)
-        answer, more = _answer_of(document, name, file.name)
+        answer, more = _answer_of(_placed(document) if number < _PLACED_EXACTLY else document, name, file.name)
         if answer.kind in _NOT_ANSWERS and not names.is_asked(name):
             names.forget(name)
             continue
+        if answer.kind is AnswerKind.TOPIC_STATS and names.asked_for(name) == _SUMS:
+            answer = replace(answer, kind=AnswerKind.PARTITIONED_STATS)
         answers.append(answer)
         problems += more
     found = bool(answers)
@@ -202,6 +204,12 @@ def pasted_file(file: AnswerFile, data: bytes) -> OpenedFile | None:
     notes = tuple(Problem(file.name, "$", note.text, "check what is there", note.line) for note in paste.notes)
     is_whole = not any(document.cuts for document in paste.documents)
     return OpenedFile(tuple(answers), (*passed, *problems, *notes), names.requests, is_whole)
+
+
+def _placed(document: Document) -> Document:
+    """The document with line breaks before it, so that its faults are reported at their lines in the file."""
+    breaks = b"\n" * (document.line - 1)
+    return replace(document, data=breaks + document.data, written=breaks + document.written)
 
 
 class _Names:
@@ -230,10 +238,13 @@ class _Names:
         self._names.remove(name)
         self.requests.pop(name, None)
 
+    def asked_for(self, name: str) -> str:
+        request = self.requests.get(name)
+        return request.what if request is not None else ""
+
     def is_asked(self, name: str) -> bool:
         """Whether something says what the answer is, as for the policies of a topic, which can have any form."""
-        request = self.requests.get(name)
-        return request is not None and bool(request.what)
+        return bool(self.asked_for(name))
 
     def _request(self, document: Document) -> AdminRequest | None:
         if document.path:
@@ -296,10 +307,10 @@ def _shaped(name: str, data: bytes, cuts: tuple[Cut, ...] = ()) -> tuple[Answer,
 def _of_cuts(name: str, members: dict[str, Any], cuts: tuple[Cut, ...]) -> Iterator[Problem]:
     """Remove what a cut makes unsure, and say what is missing, place by place."""
     ended = any(not cut.by_hand for cut in cuts)
+    through = {(below, name) for cut in cuts for below, name in pairwise(cut.path) if below in _HALF_SAYS_NOTHING}
     for topic in _topics(members):
-        through = {cut.path[cut.path.index("subscriptions") + 1] for cut in cuts if _is_below_subscriptions(cut)}
         for lost in without_unsure(topic, sorted(through)):
-            yield Problem(name, f"$.subscriptions.{lost}", "is cut, and set aside", "record the answer again, whole")
+            yield Problem(name, f"$.{lost}", "is cut, and set aside", "record the answer again, whole")
     by_hand = Counter(cut.path[-1] if cut.path else "" for cut in cuts if cut.by_hand)
     if by_hand:
         missing = ", ".join(sorted(filter(None, by_hand))) or "something"
@@ -308,17 +319,13 @@ def _of_cuts(name: str, members: dict[str, Any], cuts: tuple[Cut, ...]) -> Itera
         yield Problem(name, "$", "stops in the middle; what is whole is kept", "record the answer again, whole")
 
 
-def _is_below_subscriptions(cut: Cut) -> bool:
-    return "subscriptions" in cut.path[:-1]
-
-
 def _topics(members: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The statistics of topics in an answer: itself, its partitions, or topics by name."""
-    if "subscriptions" in members:
+    if "subscriptions" in members or "cursors" in members:
         yield members
     inner = members.get("partitions")
     for value in (inner if isinstance(inner, dict) else members).values():
-        if isinstance(value, dict) and "subscriptions" in value:
+        if isinstance(value, dict) and ("subscriptions" in value or "cursors" in value):
             yield value
 
 

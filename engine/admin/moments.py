@@ -43,9 +43,9 @@ def read_moments(
 
     A moment is a folder named by time or containing a dump (these are ordered by the latest times in their answers), a
     step of a recording, the files whose names begin with the same number or time, or one of several runs of the same
-    command in a text. Other files belong to all moments. Statistics of an unnamed topic get an invented name, see :func:`nameless_topic`. ``title`` is the source
-    of the snapshots; default: their sources. ``earlier``: what is the same as there is not decoded again. Raises
-    ``InputError`` as :func:`read_answers` does.
+    command in a text. Other files belong to all moments. Statistics of an unnamed topic get an invented name, see
+    :func:`nameless_topic`. ``title`` is the source of the snapshots; default: their sources. ``earlier``: what is the
+    same as there is not decoded again. Raises ``InputError`` as :func:`read_answers` does.
     """
     intake = Intake(limit_bytes)
     files: list[AnswerFile] = []

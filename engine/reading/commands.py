@@ -78,14 +78,27 @@ _MOST_TURNS: Final = 100_000
 class Command:
     """A line that asks for an answer. ``path`` is what it asks, "" where that is not known.
 
-    ``varies``: the path has a shell variable, written ``{}``; ``turns`` are its values in a loop, if the line has one.
-    ``words``: the group and verb as typed.
+    ``varies``: the path has a shell variable, written ``{}``, and ``loop`` is what it goes through, if the line has a
+    loop.
     """
 
     path: str
-    words: str = ""
     varies: bool = False
-    turns: tuple[str, ...] = ()
+    loop: str = ""
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """The values of the loop's variable, as far as the line itself lists them."""
+        turns: list[str] = []
+        at = 0
+        for span in _SPAN.finditer(self.loop):
+            turns += self.loop[at : span.start()].split()
+            numbers = [int(group) for group in span.groups() if group is not None]
+            first, last = numbers if len(numbers) == 2 else (1, numbers[0])
+            turns += map(str, range(first, min(last, first + _MOST_TURNS) + 1))
+            at = span.end()
+        turns += self.loop[at:].split()
+        return tuple(turns[:_MOST_TURNS])
 
 
 def command_in(line: str) -> Command | None:
@@ -100,12 +113,13 @@ def command_in(line: str) -> Command | None:
     """
     if len(line) > LONGEST_COMMAND:
         return None
-    turns = _turns(line)
+    found = _LOOP.search(line)
+    loop = found[1] if found is not None else ""
     address = _ADDRESS.search(line)
     if address is not None:
         path = address[1].rstrip(".,;:")
         varies = _VARIABLE.search(path) is not None
-        return Command(_VARIABLE.sub("{}", path, count=1) if varies else path, "", varies, turns)
+        return Command(_VARIABLE.sub("{}", path, count=1) if varies else path, varies, loop)
     if _METRICS.search(line):
         return Command("/metrics")
     tool = _TOOL.search(line)
@@ -116,8 +130,8 @@ def command_in(line: str) -> Command | None:
             continue
         command = _asked(group, verb, words[at + 2 :], word)
         if command is not None:
-            return Command(command.path, f"{word} {verb}", command.varies, turns)
-    return Command("", "") if tool is not None else None
+            return Command(command.path, command.varies, loop)
+    return Command("") if tool is not None else None
 
 
 def _is_known(group: str, verb: str) -> bool:
@@ -131,24 +145,6 @@ def _split(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:  # a quote that is closed on another line, or closes one before the tool
         return text.replace("'", " ").replace('"', " ").split()
-
-
-def _turns(line: str) -> tuple[str, ...]:
-    """The values of a loop's variable, as far as the line itself lists them."""
-    loop = _LOOP.search(line)
-    if loop is None:
-        return ()
-    turns: list[str] = []
-    at = 0
-    words = loop[1]
-    for span in _SPAN.finditer(words):
-        turns += words[at : span.start()].split()
-        numbers = [int(group) for group in span.groups() if group is not None]
-        first, last = numbers if len(numbers) == 2 else (1, numbers[0])
-        turns += map(str, range(first, min(last, first + _MOST_TURNS) + 1))
-        at = span.end()
-    turns += words[at:].split()
-    return tuple(turns[:_MOST_TURNS])
 
 
 def _asked(group: str, verb: str, rest: list[str], typed: str) -> Command | None:

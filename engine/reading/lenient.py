@@ -111,7 +111,8 @@ class _Open:
     gap: str = ""
     """Line breaks since the last member, kept so that faults are reported where they are in the file."""
     is_cut: bool = False
-    is_list: bool = False
+    is_list: bool | None = False
+    """None in parentheses, until their first token says whether they have names."""
     has_comma: bool = False
     key: str | None = None
 
@@ -170,8 +171,9 @@ class Reader:
             return True
         if top.bracket == "" and self._begins_document():
             return False
-        if top.is_list or (top.bracket == "[") or (top.bracket == "(" and not self._names_a_member()):
-            top.is_list = True
+        if top.is_list is None:
+            top.is_list = not self._names_a_member()
+        if top.is_list:
             return self._item(top) or self._foreign_lines()
         return self._member(top) or self._foreign_lines()
 
@@ -231,7 +233,7 @@ class Reader:
         if self._stack:
             top = self._stack[-1]
             path = (*top.path, top.key) if top.key is not None else top.path
-        self._stack.append(_Open(bracket, path, is_list=bracket == "[", has_comma=False))
+        self._stack.append(_Open(bracket, path, is_list=None if bracket == "(" else bracket == "[", has_comma=False))
         self._at += 1
 
     def _close(self, char: str) -> bool:
@@ -254,7 +256,7 @@ class Reader:
         top = self._stack.pop()
         if cut and not top.is_cut:
             self._read.cuts.append(Cut(top.path, self._at, by_hand=False))
-        is_list = top.is_list or (top.bracket == "(" and not top.members)
+        is_list = top.is_list is not False
         whole = not (cut or top.is_cut)
         inside = "".join(top.parts) + top.gap
         value = f"[{inside}]" if is_list else f"{{{inside}}}"
@@ -262,7 +264,7 @@ class Reader:
             self._read.text = value
             return
         parent = self._stack[-1]
-        if (is_list and not whole) or (not is_list and not whole and not top.members):
+        if not whole and (is_list or not top.members):
             # A part of a list would be taken for all of it: nothing is known of it then.
             parent.gap += "\n" * inside.count("\n")
             parent.key, parent.has_comma = None, False

@@ -52,6 +52,12 @@ _SIGNS: Final = re.compile(
 """Names that an answer has, in any spelling."""
 _JOINED: Final = re.compile(r";|&&|\|\|")
 _WIDEST_MARGIN: Final = 200
+_MOST_DOCUMENTS: Final = 50_000
+_MOST_STRICT: Final = 256
+"""So often JSON may fail: Python's reader counts the lines of the whole text for each error."""
+_MOST_MENDED: Final = 16 * 1024**2
+_COST_OF_A_START: Final = 100
+"""Characters that are read and mended in all; to begin costs as much as to read some."""
 _MOST_UNWRAPPED: Final = 64
 """So often lines of one width are tried as one line."""
 _WORDS_LOOKED_AT: Final = 4_000
@@ -183,7 +189,10 @@ class _Scan:
         self._gaps: list[Gap] = []
         self._queue: list[Command] = []
         self._turn = 0
+        self._turns: tuple[str, ...] = ()
         self._unwrapping = _MOST_UNWRAPPED
+        self._strict = _MOST_STRICT
+        self._room = _MOST_MENDED
         self._words = ""
         """What stands between the last answer and this one."""
 
@@ -195,6 +204,9 @@ class _Scan:
             read, verbatim = self._read(start, is_member=is_member)
             if read.too_deep is not None:
                 self._note(read.too_deep, f"nested more than {DEEPEST} levels deep; nothing is read from here on")
+                break
+            if self._room < 0 or len(self._documents) >= _MOST_DOCUMENTS:
+                self._note(start, "has more pieces or more to mend than is read; nothing is read from here on")
                 break
             at = max(read.end, match.end() + (match.end() == match.start()))
             if not read.text or not self._counts(start, read):
@@ -216,10 +228,11 @@ class _Scan:
 
     def _read(self, start: int, *, is_member: bool) -> tuple[Read, str]:
         """Read the value that begins here; a sound one is returned as it is written, too."""
-        if not is_member:
+        if not is_member and self._strict:
             try:
                 _, end = _DECODER.raw_decode(self._text, start)
             except (ValueError, RecursionError):
+                self._strict -= 1
                 unwrapped = self._unwrapped(start)
                 if unwrapped is not None:
                     return unwrapped, ""
@@ -227,7 +240,9 @@ class _Scan:
                 verbatim = self._text[start:end]
                 return Read(end, verbatim), verbatim
         reader = Reader(self._text, start, _is_command)
-        return (reader.members() if is_member else reader.value()), ""
+        read = reader.members() if is_member else reader.value()
+        self._room -= read.end - start + _COST_OF_A_START
+        return read, ""
 
     def _unwrapped(self, start: int) -> Read | None:
         """Read a sound value that a terminal broke into lines of one width; None for anything else."""
@@ -289,7 +304,9 @@ class _Scan:
         if not command.varies:
             del self._queue[0]
             return replace(document, path=command.path, topic="" if command.path else topic, partition=None)
-        turn = command.turns[self._turn] if self._turn < len(command.turns) else ""
+        if not self._turn:
+            self._turns = command.turns
+        turn = self._turns[self._turn] if self._turn < len(self._turns) else ""
         self._turn += 1
         value = str(partition) if partition is not None else turn
         path = command.path.replace("{}", value) if value and command.path else ""
@@ -321,7 +338,7 @@ def _commands(text: str) -> tuple[Command, ...]:
         whole = command_in(line)
         if whole is None:
             continue
-        if whole.turns or "for " in line:
+        if whole.loop or whole.varies:
             return (whole,)
         return tuple(command for part in _JOINED.split(line) if (command := command_in(part)) is not None) or (whole,)
     return ()

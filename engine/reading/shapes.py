@@ -64,14 +64,20 @@ def completed(members: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
     return None
 
 
-def without_unsure(members: dict[str, Any], cut: Collection[str]) -> list[str]:
-    """Remove the subscriptions of a topic that a cut went through, unless type and backlog are there; return which."""
-    subscriptions = members.get("subscriptions")
-    if not isinstance(subscriptions, dict):
-        return []
-    lost = [name for name in cut if name in subscriptions and not _has_both(subscriptions[name])]
-    for name in lost:
-        del subscriptions[name]
+def without_unsure(members: dict[str, Any], cut: Collection[tuple[str, str]]) -> list[str]:
+    """Remove from statistics of a topic what a cut went through and what is half then; return the places.
+
+    ``cut`` has a member with names of things and one of the names. A subscription with its type and its backlog says
+    something; half a cursor does not.
+    """
+    lost: list[str] = []
+    for below, name in cut:
+        things = members.get(below)
+        if not isinstance(things, dict) or name not in things:
+            continue
+        if below == "cursors" or not _has_both(things[name]):
+            del things[name]
+            lost.append(f"{below}.{name}")
     return lost
 
 
