@@ -149,6 +149,7 @@ class SubscriptionFacts(
         "msg_out_counter": "msgOutCounter",
         "msg_rate_redeliver_msgs_per_sec": "msgRateRedeliver",
         "blocked_on_unacked": "blockedSubscriptionOnUnackedMsgs",
+        "deleted_ranges": "nonContiguousDeletedMessagesRanges",
         "draining_count": "drainingHashesCount",
         "draining_cleared_total": "drainingHashesClearedTotal",
         "draining_unacked_messages": "drainingHashesUnackedMessages",
@@ -190,6 +191,7 @@ class SubscriptionFacts(
     draining_unacked_messages: Count | None = None
     last_acked_ms: Counter = 0
     last_consumed_ms: Counter = 0
+    deleted_ranges: Count | None = None
     throttled_msgs_by_subscription: Counter = 0
     throttled_bytes_by_subscription: Counter = 0
     throttled_msgs_by_topic: Counter = 0
@@ -256,6 +258,17 @@ class TopicFacts:
     def unacked_messages(self) -> int:
         """Messages delivered but not yet acknowledged, over all subscriptions."""
         return sum(subscription.unacked_messages for subscription in self.subscriptions)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSums:
+    """What ``partitioned-stats`` says without its partitions: sums, in which names of consumers mean nothing.
+
+    ``partitions`` is their number, None where the answer does not have it.
+    """
+
+    topic: TopicFacts
+    partitions: int | None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -389,7 +402,8 @@ class Snapshot:
     broker-stats lists, None where it is missing or empty, as it is until a broker's first statistics. ``owners``
     are the brokers of bundles (``tenant/namespace/range``) and topics as brokers and look-ups report them.
     ``broker_loads`` has the last load report of each broker, ``written_loads`` all of them with their files, and
-    ``living`` the list of brokers with its file, None without one. ``ownership``: isolation policies, failure domains
+    ``living`` the list of brokers with its file, None without one. ``sums`` are those of partitioned topics whose
+    partitions are not in the answers. ``ownership``: isolation policies, failure domains
     and anti-affinity groups, None without an answer about them.
     """
 
@@ -412,3 +426,4 @@ class Snapshot:
     ownership: ClusterPolicies | None = None
     written_loads: tuple[tuple[str, WrittenLoad], ...] = ()
     living: tuple[str, frozenset[str]] | None = None
+    sums: Mapping[str, PartitionSums] = field(default_factory=dict)

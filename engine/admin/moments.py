@@ -151,6 +151,7 @@ def combined(moments: Sequence[Moment]) -> Snapshot:
             later.ownership or known.ownership,
             (*known.written_loads, *later.written_loads),
             later.living or known.living,
+            {**known.sums, **later.sums},
         )
     return known
 

@@ -10,7 +10,16 @@ import msgspec
 
 from engine.admin.documents import Answer, OpenedFile, opened_file, unreadable
 from engine.admin.earlier import EarlierAnswers, remembered
-from engine.admin.facts import BundleList, Counts, Decoded, LedgerFacts, Snapshot, TopicFacts, WrittenLoad
+from engine.admin.facts import (
+    BundleList,
+    Counts,
+    Decoded,
+    LedgerFacts,
+    PartitionSums,
+    Snapshot,
+    TopicFacts,
+    WrittenLoad,
+)
 from engine.admin.files import STANDARD_INPUT, AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind
 from engine.admin.measured_loads import METRICS, MeasuredLoads
@@ -40,7 +49,13 @@ from engine.admin.requests import (
     scenario_facts,
 )
 from engine.admin.text import malformed, plain_json, raw_object
-from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of, topic_stats_of
+from engine.admin.topics import (
+    broker_stats_of,
+    decode_named_stats,
+    decode_partition_sums,
+    partitioned_stats_of,
+    topic_stats_of,
+)
 from engine.config import BrokerSettings
 from engine.errors import InputError, Problem
 
@@ -101,6 +116,8 @@ class AnswerCollector:
         self.namespace_policies: dict[str, Mapping[str, object]] = {}
         self.configuration: dict[str, str] = {}
         self.owners: dict[str, str] = {}
+        self.sums: dict[str, PartitionSums] = {}
+        self.summed: list[tuple[str, bytes]] = []
         self.broker_loads: dict[str, WrittenLoad] = {}
         self.ownership = OwnershipPolicies()
         self.written_loads: list[tuple[str, WrittenLoad]] = []
@@ -156,8 +173,16 @@ class AnswerCollector:
                 self._take(kind, name, data)
         known = self.known_names | self.stats.keys() | self.loaded.keys()
         naming = Naming(requests, known)
+        self._take_sums(naming)
         for answer in unnamed:
             self._take_nameless(answer.kind, answer.name, answer.data, naming)
+
+    def _take_sums(self, naming: Naming) -> None:
+        for name, data in self.summed:
+            topic = naming.topic(name) or nameless_topic(name)
+            sums = decode_partition_sums(data, topic, name)
+            self.sums |= {topic: sums} if sums is not None else {}
+        self.summed.clear()
 
     def _opened(self, file: AnswerFile) -> OpenedFile:
         """The answers in a file with their kinds."""
@@ -205,7 +230,10 @@ class AnswerCollector:
                 self.problems += ledgers.problems
                 self.ledgers.update(ledgers.good)
             case AnswerKind.PARTITIONED_STATS:
-                self._topics(partitioned_stats_of(data, name, self._earlier))
+                decoded = partitioned_stats_of(data, name, self._earlier)
+                self._topics(decoded)
+                if not decoded.good:
+                    self.summed.append((name, data))
             case AnswerKind.NAMED_STATS:
                 self._topics(decode_named_stats(data, name))
             case AnswerKind.BROKER_STATS_TOPICS:
@@ -351,6 +379,7 @@ class AnswerCollector:
             self.ownership.gathered,
             tuple(self.written_loads),
             self.living,
+            self.sums,
         )
         return bounded(snapshot)
 
