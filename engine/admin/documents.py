@@ -423,11 +423,11 @@ def _of_yaml(source: str, text: str, request: AdminRequest | None) -> Iterator[t
     for number, document in enumerate(documents if not isinstance(documents, Rejection) else (), 1):
         name = source if number == 1 else f"{source}{_FOUND_LATER}{number}"
         answer, _ = _shaped(name, document.encode("utf-8", "replace"))
-        if answer.kind is AnswerKind.OTHER:
+        if answer.kind not in (AnswerKind.OTHER, AnswerKind.MANY):
+            yield answer, request
+        else:
             values = _members(answer.data)
             yield from _if_known(name, settings_of_values(values) if values is not None else {})
-        else:
-            yield answer, request
 
 
 def _if_known(source: str, settings: Mapping[str, str]) -> Iterator[tuple[Answer, AdminRequest | None]]:

@@ -114,6 +114,8 @@ class World:
     """What holds for all brokers: settings, release, and the load manager where it is known.
 
     ``shedder`` and ``placement`` are the strategies of the modular one by their class names, "" where no answer says.
+    ``configuration`` are the settings that answers or files name, as texts. ``has_topics`` is False where settings
+    are all that is judged.
     """
 
     settings: BrokerSettings = field(default_factory=BrokerSettings)
@@ -121,6 +123,8 @@ class World:
     load_manager: LoadManager | None = None
     shedder: str = ""
     placement: str = ""
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    has_topics: bool = True
 
     @property
     def flag_in_force(self) -> bool:
