@@ -69,7 +69,8 @@ _NOTES_SHOWN: Final = 6
 _PLACED_EXACTLY: Final = 16
 """So many answers of a text have the lines of the file; to place each would take the square of their number."""
 _FEWEST_LISTED: Final = 2
-"""Topics in lines that no command asked for: one alone may be anything."""
+"""Topics in lines that no command asked for, and settings: one alone may be anything."""
+_OF_SETTINGS: Final = (".conf", ".properties", ".env")
 _UNREAD_MEMBERS: Final = ("partitions", "metadata", "ledgers", "isDurable", "isReplicated", "msgBacklogNoDelayed")
 """Members that no struct reads and that say what an answer is."""
 _NAME_AN_ANSWER: Final = "name a recorded answer of the admin interface"
@@ -382,7 +383,7 @@ def _of_lines(source: str, paste: Paste, data: bytes, *, alone: bool) -> Iterato
     ``alone``: the text has no other answer, so all of it may be settings.
     """
     settings = settings_of_lines(data.decode("utf-8", "replace")) if alone else {}
-    if settings:
+    if len(settings) >= _FEWEST_LISTED or (settings and source.endswith(_OF_SETTINGS)):
         yield from _if_known(source, settings)
         return
     number = 0

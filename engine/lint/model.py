@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
+from engine.balance.settings import default_load_settings
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
 from engine.bundles.split import choose_cuts
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour
+from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, default_settings
 from engine.errors import Rejection
 from engine.failover.choose import Rule as DispatchRule
 from engine.failover.choose import cohort, rule_in_force, sort_consumers
@@ -30,6 +31,8 @@ from engine.keyshared.model import Selector
 from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
 
 Case = TypeVar("Case")
+_ALL_OF_A_BROKER: Final = 300
+"""No release has fewer settings than this, and nobody writes so many."""
 
 
 class Severity(IntEnum):
@@ -125,6 +128,24 @@ class World:
     placement: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
     has_topics: bool = True
+
+    @property
+    def names_are_chosen(self) -> bool:
+        """Whether somebody wrote the settings: a broker that is asked prints all that it has."""
+        return len(self.configuration) < _ALL_OF_A_BROKER
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """The settings that are not at their defaults: brokers print all, and broker.conf lists them."""
+        return {name: text for name, text in self.configuration.items() if self._is_changed(name, text)}
+
+    def _is_changed(self, name: str, text: str) -> bool:
+        """Whether a setting that is known here has another value than its default in the release."""
+        for defaults in (default_settings(self.behaviour), default_load_settings(self.behaviour.load)):
+            changed = defaults.with_setting(name, text)
+            if not isinstance(changed, Rejection):
+                return bool(changed != defaults)
+        return False
 
     @property
     def flag_in_force(self) -> bool:

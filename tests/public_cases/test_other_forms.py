@@ -172,7 +172,7 @@ def test_settings_are_the_run_time_configuration(run: Run, tmp_path: Path, name:
         ("loadBalancerSheddingEnable=true", "setting-unknown", "warning", 0),
         ("streamingDispatch=true", "setting-not-in-release", "warning", 0),
         ("loadBalancerAvgShedderLowThreshold=20", "setting-without-use", "info", 0),
-        ("loadBalancerSheddingEnabled=true\nloadBalancerEnabled=false", "settings-fight", "warning", 0),
+        ("loadBalancerSheddingIntervalMinutes=5\nloadBalancerEnabled=false", "settings-fight", "warning", 0),
         ("loadBalancerLoadSheddingStrategy=a.b.TransferShedder", "settings-fight", "error", 1),
         ("maxUnackedMessagesPerConsumer=9\nmaxUnackedMessagesPerSubscription=5", "settings-fight", "warning", 0),
         (

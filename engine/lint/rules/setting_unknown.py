@@ -12,8 +12,6 @@ from engine.text import counted, joined
 
 ID: Final = "setting-unknown"
 _NEAR: Final = 0.88
-_ALL_OF_A_BROKER: Final = 300
-"""A broker prints all its settings when it is asked, and only those that it knows."""
 
 
 def check(world: World) -> Iterator[Finding]:
@@ -22,8 +20,8 @@ def check(world: World) -> Iterator[Finding]:
     >>> [finding.severity.label for finding in check(World(configuration={"loadBalancerEnable": "true"}))]
     ['warning']
     """
-    if len(world.configuration) >= _ALL_OF_A_BROKER:
-        return
+    if not world.names_are_chosen:
+        return  # a broker prints what it knows
     known = spans()
     unknown = [name for name in world.configuration if name not in known]
     others: list[str] = []

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from engine.balance.settings import LOAD_SETTING_DEFAULTS, default_load_settings
+from engine.balance.settings import default_load_settings
 from engine.balance.shedding.strategies import TRANSFER
-from engine.errors import Rejection
 from engine.lint.model import Finding, Rule, Severity, Where, World
 from engine.text import joined
 
@@ -64,14 +63,13 @@ def check(world: World) -> Iterator[Finding]:
     >>> [finding.rule for finding in check(World(configuration={"maxUnloadPercentage": "0.5"}))]
     ['setting-without-use']
     """
-    strategies = in_force(world)
+    strategies, chosen = in_force(world), world.chosen
     defaults = default_load_settings(world.behaviour.load)
     for name, users in USERS.items():
-        value = world.configuration.get(name)
-        if value is None or name not in LOAD_SETTING_DEFAULTS or any(user in strategies for user in users):
+        value = chosen.get(name)
+        if value is None or any(user in strategies for user in users):
             continue
-        changed = defaults.with_setting(name, value)
-        if isinstance(changed, Rejection) or changed == defaults:
+        if defaults.with_setting(name, value) == defaults:
             continue
         shedder = strategies[0]
         what = f"{name}={value} does nothing: it is read by {joined(users, 4)}, and {shedder} is in force"

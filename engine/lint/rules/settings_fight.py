@@ -8,6 +8,7 @@ from typing import Final
 from engine.balance.settings import MS_PER_MINUTE
 from engine.balance.shedding.strategies import MODULAR_SHEDDERS, TRANSFER
 from engine.lint.model import Finding, Rule, Severity, Where, World
+from engine.text import joined
 
 ID: Final = "settings-fight"
 _Check = Callable[[World, Mapping[str, str]], tuple[Severity, str, str] | None]
@@ -20,26 +21,13 @@ def _number(settings: Mapping[str, str], name: str) -> float | None:
         return None
 
 
-def _off(settings: Mapping[str, str], name: str) -> bool:
-    return settings.get(name, "").strip().lower() == "false"
-
-
-def _on(settings: Mapping[str, str], name: str) -> bool:
-    return settings.get(name, "").strip().lower() == "true"
-
-
-def _nothing_is_shed(_: World, settings: Mapping[str, str]) -> tuple[Severity, str, str] | None:
-    if not (_off(settings, "loadBalancerEnabled") and _on(settings, "loadBalancerSheddingEnabled")):
+def _nothing_is_shed(world: World, settings: Mapping[str, str]) -> tuple[Severity, str, str] | None:
+    enabled = "loadBalancerEnabled"
+    others = [name for name in world.chosen if name.startswith("loadBalancer") and name != enabled]
+    if settings.get(enabled, "").strip().lower() != "false" or not others:
         return None
-    what = "loadBalancerEnabled=false, so loadBalancerSheddingEnabled=true moves nothing"
-    return Severity.WARNING, what, "set loadBalancerEnabled=true"
-
-
-def _nothing_is_unloaded(_: World, settings: Mapping[str, str]) -> tuple[Severity, str, str] | None:
-    split, unload = "loadBalancerAutoBundleSplitEnabled", "loadBalancerAutoUnloadSplitBundlesEnabled"
-    if not (_off(settings, split) and _on(settings, unload)):
-        return None
-    return Severity.INFO, f"{split}=false, so {unload}=true has nothing to unload", f"set {split}=true"
+    what = f"{enabled}=false, so {joined(others)} {'does' if len(others) == 1 else 'do'} nothing"
+    return Severity.WARNING, what, f"set {enabled}=true"
 
 
 def _algorithm_is_not_supported(_: World, settings: Mapping[str, str]) -> tuple[Severity, str, str] | None:
@@ -113,7 +101,6 @@ def _two_spellings(_: World, settings: Mapping[str, str]) -> tuple[Severity, str
 
 _CHECKS: Final[tuple[_Check, ...]] = (
     _nothing_is_shed,
-    _nothing_is_unloaded,
     _algorithm_is_not_supported,
     _shedder_of_another_manager,
     _consumer_before_subscription,
@@ -127,7 +114,7 @@ _CHECKS: Final[tuple[_Check, ...]] = (
 def check(world: World) -> Iterator[Finding]:
     """A finding for each pair of settings that fight. Only what the settings name is judged. O(1).
 
-    >>> names = {"loadBalancerEnabled": "false", "loadBalancerSheddingEnabled": "true"}
+    >>> names = {"loadBalancerEnabled": "false", "loadBalancerSheddingIntervalMinutes": "5"}
     >>> [finding.severity.label for finding in check(World(configuration=names))]
     ['warning']
     """
