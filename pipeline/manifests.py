@@ -22,6 +22,7 @@ from typing import Any, Final
 import msgspec
 
 from engine.errors import RingsideError
+from engine.input import read_path
 from pipeline.storage import Place, StorePath
 
 RUNS: Final = ".runs"
@@ -53,7 +54,7 @@ def parts_of(folder: Place) -> list[Place]:
         for manifest in current_manifests(folder.parent).values():
             if folder.name in manifest.parts:
                 return [folder / name for name in manifest.parts[folder.name]]
-    return sorted(folder.glob(f"*{SUFFIX}"))
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file())
 
 
 def has_table(folder: Place) -> bool:
@@ -62,12 +63,13 @@ def has_table(folder: Place) -> bool:
 
 
 def document_of(folder: Place, name: str) -> bytes:
-    """A document of a result, such as a summary. Raises ``FileNotFoundError``."""
+    """A document of a result, such as a summary. Raises ``FileNotFoundError``, and ``InputError`` for no file."""
     if isinstance(folder, StorePath):
         for manifest in current_manifests(folder).values():
             if name in manifest.documents:
                 return manifest.documents[name].encode()
-    return (folder / name).read_bytes()
+    path = folder / name
+    return path.read_bytes() if isinstance(path, StorePath) else read_path(path)
 
 
 def current_manifests(target: StorePath) -> dict[str, Manifest]:

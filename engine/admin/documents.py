@@ -19,10 +19,10 @@ import msgspec
 from engine.admin.facts import ConsumerFacts, DrainingHashFacts, SubscriptionFacts
 from engine.admin.files import AnswerFile
 from engine.admin.kinds import AnswerKind, kind_by_beginning, sound_kind
-from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import AdminRequest, Naming, parse_request
 from engine.admin.text import WHOLE_CHECK_BYTES, malformed, plain_json, raw_object
 from engine.errors import Problem, Rejection
+from engine.input import MAX_INPUT_BYTES
 from engine.names import parse_topic_name, partition_name
 from engine.reading.commands import Command
 from engine.reading.lenient import Cut
@@ -147,26 +147,25 @@ def _as_it_is(file: AnswerFile, data: bytes, kind: AnswerKind | None, problems: 
     return OpenedFile((Answer(kind, file.name, data),), problems, asked)
 
 
-def rounds_in(file: AnswerFile) -> list[tuple[AnswerFile, ...]]:
-    """Return a text in which the same command was run several times as one group of answers for each time.
+def rounds_in(file: AnswerFile) -> list[AnswerFile]:
+    """Return a text in which the same command was run several times as its answers, each with its ``turn`` from 1.
 
-    Everything else is one group with the file itself. O(1) for a text that begins as JSON, else O(length).
+    Everything else is the file itself. O(1) for a text that begins as JSON, else O(length).
     """
     if file.data[:64].lstrip()[:1] in (b"{", b"[", b"") or b"pulsar" not in file.data:
-        return [(file,)]
+        return [file]
     opened = opened_file(file)
     seen: Counter[tuple[str, str, str]] = Counter()
-    rounds: list[list[AnswerFile]] = []
+    parts: list[AnswerFile] = []
     for answer in opened.answers:
         request = opened.requests.get(answer.name)
-        turn = 0
+        turn = 1
         if request is not None and request.what:
             key = request.what, request.topic, request.namespace
-            turn = seen[key]
             seen[key] += 1
-        rounds += [[] for _ in range(turn + 1 - len(rounds))]
-        rounds[turn].append(AnswerFile(answer.name, answer.data, request))
-    return [tuple(group) for group in rounds] if len(rounds) > 1 else [(file,)]
+            turn = seen[key]
+        parts.append(AnswerFile(answer.name, answer.data, request, turn))
+    return parts if any(count > 1 for count in seen.values()) else [file]
 
 
 def has_answers(file: AnswerFile) -> bool:

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.admin.reading import UNMEASURED_BYTES, Intake, Source, opened
 from engine.admin.text import nul_in
 from engine.errors import InputError, Problem, system_reason
+from engine.input import UNMEASURED_BYTES, Intake, Source, opened
 from engine.text import natural_key
 
 if TYPE_CHECKING:
@@ -32,12 +32,16 @@ _MOMENT: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d)[-:](\d\d)[-:](\d\d(?:\.\d
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """A file's name and its bytes, unpacked. ``request`` is what it answers, where something besides its name says
-    so."""
+    """A file's name and its bytes, unpacked.
+
+    ``request`` is what it answers, where something besides its name says so; ``turn`` counts the runs of a command in
+    one text from 1, and is 0 for any other file.
+    """
 
     name: str
     data: bytes
     request: AdminRequest | None = None
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,17 +158,6 @@ def _mirrored(path: Path, folders: list[str]) -> tuple[list[str], list[str]]:
 def _holds_mirror(path: Path) -> bool:
     """Whether a folder itself mirrors the admin API, as one of several dumps does."""
     return any((path / folder).is_dir() for folder in MIRROR_FOLDERS)
-
-
-def has_moments(path: Path) -> bool:
-    """Whether a folder holds dumps: folders that are named by time, or that mirror the admin API themselves.
-
-    Raises ``InputError`` for a folder that cannot be read.
-    """
-    if not path.is_dir():
-        return False
-    folders = [folder for folder in _listed(path)[1] if folder not in MIRROR_FOLDERS]
-    return any(moment_ms(folder) is not None or _holds_mirror(path / folder) for folder in folders)
 
 
 def moment_ms(folder: str) -> int | None:

@@ -17,10 +17,10 @@ from engine.admin.earlier import EarlierAnswers, EarlierParts, remembered
 from engine.admin.facts import ConsumerFacts, Count, Counter, Decoded, Rate
 from engine.admin.files import STANDARD_INPUT, AnswerFile, read_files
 from engine.admin.kinds import AnswerKind
-from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.text import child, raw_object, value_problem
 from engine.admin.topic_wire import without_nulls
 from engine.errors import Problem
+from engine.input import MAX_INPUT_BYTES, Intake
 from engine.names import partition_index
 from engine.routing.publishers import PublisherStats, grouped
 from engine.routing.stats import ConsumerStats, SubscriptionStats, TopicStats

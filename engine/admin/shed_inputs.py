@@ -21,7 +21,6 @@ from engine.admin.measured_loads import METRICS, OWNED, TOPICS, MeasuredLoads
 from engine.admin.mended_reports import quoted_numbers
 from engine.admin.namespaces import decode_owned, living_brokers
 from engine.admin.ownership_policies import OwnershipPolicies
-from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import release_text, request_of_path
 from engine.admin.text import plain_json, raw_list, raw_object
 from engine.admin.topics import decode_broker_stats_topics
@@ -37,6 +36,8 @@ from engine.balance.settings import (
 )
 from engine.balance.shedding.strategies import MODULAR_SHEDDERS, TRANSFER
 from engine.errors import InputError, Problem, Rejection
+from engine.input import MAX_INPUT_BYTES, Intake
+from engine.releases import defaults_ever
 from engine.text import time_text
 
 NO_LOAD_REPORT: Final = (
@@ -118,7 +119,8 @@ class ShedInputs:
             yield Problem("settings", "loadManagerClassName", reason, "the forecast is that of the modular one")
         if "loadBalancerLoadSheddingStrategy" not in self.settings or (shedder == TRANSFER) == self.is_extensible:
             return
-        if self.is_extensible and shedder == default:
+        usual = {default} if self.version is not None else defaults_ever("loadBalancerLoadSheddingStrategy")
+        if self.is_extensible and shedder in usual:
             return  # nobody chose it: brokers print every setting, and TransferShedder sheds all the same
         if shedder == TRANSFER:
             advice = "the default of the release is taken for the modular load manager, which does not have it"

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from engine.admin.reading import GZIP_MAGIC, MAX_INPUT_BYTES, Gunzipped, collected_if_small, size_text, sliced
 from engine.errors import Problem
+from engine.input import GZIP_MAGIC, MAX_INPUT_BYTES, Gunzipped, collected_if_small, size_text, sliced
 
 SET_ASIDE: Final = "this one is set aside; the rest is kept"
 """The advice of a problem that costs one item alone."""

@@ -1,12 +1,16 @@
 """The log of steps and a cursor in it: undo, redo, scrubbing, and the branches that a new command opens.
 
-A timeline is a value. Steps form a tree: a command after an undo starts a branch, and the old tail stays reachable.
+A timeline is a value. Steps form a tree: a command after an undo starts a branch, and the old tail stays reachable. A
+timeline shares its log with the one it was made from, so that a step costs what it changes, however many are before it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import islice
+from types import MappingProxyType
+from typing import Final, TypeVar, overload
 
 from engine.cluster.commands import Command, End, GoTo, Home, Redo, SwitchBranch, TimelineCommand, Undo
 from engine.cluster.decide import decide
@@ -26,7 +30,8 @@ class Step:
 
     ``number`` counts from 1 in the order of submission over all branches; ``parent`` is the number of the step before
     (0: the state as opened), ``depth`` how many steps lie between the opening and the state after this one. ``text`` is
-    the command in the grammar of the command line, as it reads in the state before.
+    the command in the grammar of the command line, as it reads in the state before. ``branch`` is the place in ``tips``
+    of the branch it was added to.
     """
 
     number: int
@@ -35,7 +40,52 @@ class Step:
     command: Command
     text: str
     events: tuple[Event, ...]
+    branch: int
     snapshot: ClusterState | None = field(default=None, repr=False)
+
+
+NOTHING_KNOWN: Final[Mapping[int, ClusterState]] = MappingProxyType({})
+T = TypeVar("T")
+
+
+class Row(Sequence[T]):
+    """Items that never change: a longer row made with ``grown`` shares those of this one. O(1) an item."""
+
+    __slots__ = ("_items", "_length")
+
+    def __init__(self, items: Iterable[T] = ()) -> None:
+        self._items = list(items)
+        self._length = len(self._items)
+
+    def grown(self, item: T) -> Row[T]:
+        """These items and one more. O(1), but O(length) where another row grew from this one before."""
+        longer: Row[T] = Row()
+        longer._items, longer._length = self._items, self._length + 1
+        if len(self._items) == self._length:
+            self._items.append(item)
+        if self._items[self._length] is not item:  # another row has this place, maybe one of another thread just now
+            longer._items = [*self, item]
+        return longer
+
+    def replaced(self, at: int, item: T) -> Row[T]:
+        """The same with another item at a place. O(length)."""
+        items = self._items[: self._length]
+        items[at] = item
+        return Row(items)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
+        places = range(self._length)[at]
+        return self._items[places] if isinstance(places, int) else tuple(map(self._items.__getitem__, places))
+
+    def __iter__(self) -> Iterator[T]:
+        return islice(self._items, self._length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +116,9 @@ class BranchSummary:
 class Timeline:
     """An immutable timeline; begin one with :meth:`start`. Methods return a new value.
 
-    ``steps`` are those of the current branch, ``cursor`` how many of them are applied in ``state``. ``log`` holds the
-    steps of all branches by number, ``tips`` the last step of each branch in the order in which they were opened. At
-    most ``MAX_STEPS`` steps.
+    ``tip`` is the number of the current branch's last step (0: none), ``cursor`` how many of its steps are applied in
+    ``state``. ``log`` holds the steps of all branches by number, ``tips`` the last step of each branch in the order in
+    which they were opened. At most ``MAX_STEPS`` steps.
     """
 
     initial: ClusterState
@@ -76,9 +126,10 @@ class Timeline:
     source: str
     state: ClusterState
     cursor: int = 0
-    steps: tuple[Step, ...] = ()
-    log: tuple[Step, ...] = ()
-    tips: tuple[int, ...] = ()
+    tip: int = 0
+    log: Row[Step] = field(default_factory=Row)
+    tips: Row[int] = field(default_factory=Row)
+    _steps: Row[Step] | None = field(default=None, repr=False)
 
     @classmethod
     def start(cls, state: ClusterState, seed: int = 0, source: str = "") -> Timeline:
@@ -87,9 +138,29 @@ class Timeline:
         return cls(initial=state, seed=seed, source=source, state=state)
 
     @property
+    def steps(self) -> Row[Step]:
+        """The steps of the current branch, those behind the cursor included. O(length) once, then O(1)."""
+        if self._steps is None:
+            path: list[Step] = []
+            number = self.tip
+            while number:
+                path.append(self.log[number - 1])
+                number = path[-1].parent
+            object.__setattr__(self, "_steps", Row(reversed(path)))
+            assert self._steps is not None
+        return self._steps
+
+    @property
     def length(self) -> int:
-        """Steps of the current branch, those behind the cursor included."""
-        return len(self.steps)
+        """How many steps the current branch has."""
+        return self.log[self.tip - 1].depth if self.tip else 0
+
+    @property
+    def current(self) -> int:
+        """The number of the step before the cursor, 0 at the opening."""
+        if self.cursor in (0, self.length):
+            return self.tip if self.cursor else 0
+        return self.steps[self.cursor - 1].number
 
     @property
     def can_undo(self) -> bool:
@@ -97,13 +168,12 @@ class Timeline:
 
     @property
     def can_redo(self) -> bool:
-        return self.cursor < len(self.steps)
+        return self.cursor < self.length
 
     @property
     def branches(self) -> tuple[Branch, ...]:
         """All branches in the order in which they were opened; empty before the first step."""
-        current = self.steps[-1].number if self.steps else 0
-        return tuple(Branch(tip, self.log[tip - 1].depth, tip == current) for tip in self.tips)
+        return tuple(Branch(tip, self.log[tip - 1].depth, tip == self.tip) for tip in self.tips)
 
     @property
     def branch_summaries(self) -> tuple[BranchSummary, ...]:
@@ -120,10 +190,7 @@ class Timeline:
         return tuple(summaries)
 
     def submit(self, command: Command) -> tuple[Timeline, Rejection | None]:
-        """Carry a command out at the cursor. A refused one, and one that changes nothing, leaves the timeline as it is.
-
-        O(steps) for copying a row of references, plus the decision.
-        """
+        """Carry a command out at the cursor; one that is refused or changes nothing leaves the timeline as it is."""
         from engine.cluster.grammar.text import command_text
 
         if len(self.log) >= MAX_STEPS:
@@ -143,38 +210,51 @@ class Timeline:
         state = self.state if after is None else after
         for event in events if after is None else ():
             state = evolve(state, event)
-        number = len(self.log) + 1
-        parent = self.steps[self.cursor - 1].number if self.cursor else 0
+        parent = self.current
+        extends = self.is_tip(parent)
+        branch = self.log[parent - 1].branch if extends else len(self.tips)
         depth = self.cursor + 1
         snapshot = state if depth % SNAPSHOT_EVERY == 0 else None
-        step = Step(number, parent, depth, command, text, events, snapshot)
-        extends = parent in self.tips
+        step = Step(len(self.log) + 1, parent, depth, command, text, events, branch, snapshot)
         return replace(
             self,
             state=state,
             cursor=depth,
-            steps=(*self.steps[: self.cursor], step),
-            log=(*self.log, step),
-            tips=tuple(number if tip == parent else tip for tip in self.tips) if extends else (*self.tips, number),
+            tip=step.number,
+            log=self.log.grown(step),
+            tips=self.tips.replaced(branch, step.number) if extends else self.tips.grown(step.number),
+            _steps=self._steps.grown(step) if self._steps is not None and parent == self.tip else None,
         )
+
+    def is_tip(self, number: int) -> bool:
+        """Whether a step is the last one of a branch. O(1)."""
+        return 0 < number <= len(self.log) and self.tips[self.log[number - 1].branch] == number
 
     def state_at(self, step: int) -> ClusterState:
         """The state after so many steps of the current branch, 0 .. ``length``. Folds at most ``SNAPSHOT_EVERY``."""
-        assert 0 <= step <= len(self.steps), f"step {step} is not in 0 .. {len(self.steps)}"
-        state, folded = (self.state, self.cursor) if self.cursor <= step else (self.initial, 0)
-        kept = step - step % SNAPSHOT_EVERY
-        if kept > folded:
-            snapshot = self.steps[kept - 1].snapshot
-            assert snapshot is not None, f"step {kept} should keep its state"
-            state, folded = snapshot, kept
-        for later in self.steps[folded:step]:
-            for event in later.events:
+        assert 0 <= step <= self.length, f"step {step} is not in 0 .. {self.length}"
+        return self._state_after(self.steps[step - 1].number if step else 0)
+
+    def _state_after(self, number: int, known: Mapping[int, ClusterState] = NOTHING_KNOWN) -> ClusterState:
+        """The state after a step of any branch, folded from the cursor or the nearest state that is kept before it."""
+        state, known = self.initial, {**known, self.current: self.state}
+        later: list[Step] = []
+        while number:
+            step = self.log[number - 1]
+            kept = known.get(number, step.snapshot)
+            if kept is not None:
+                state = kept
+                break
+            later.append(step)
+            number = step.parent
+        for step in reversed(later):
+            for event in step.events:
                 state = evolve(state, event)
         return state
 
     def go_to(self, step: int) -> Timeline:
         """The cursor after so many steps; past either end it stops there."""
-        target = min(max(step, 0), len(self.steps))
+        target = min(max(step, 0), self.length)
         return self if target == self.cursor else replace(self, state=self.state_at(target), cursor=target)
 
     def step_by(self, count: int) -> Timeline:
@@ -195,7 +275,7 @@ class Timeline:
 
     def end(self) -> Timeline:
         """The last step of the current branch."""
-        return self.go_to(len(self.steps))
+        return self.go_to(self.length)
 
     def switch_branch(self, index: int) -> Timeline:
         """The branch of that place in ``branches``, with the cursor at its end; the place must exist. O(its length)."""
@@ -204,23 +284,18 @@ class Timeline:
 
     def select(self, tip: int, cursor: int) -> Timeline:
         """The branch that ends in step ``tip``, with the cursor after ``cursor`` of its steps."""
-        assert tip in self.tips, f"step {tip} is not the end of a branch"
-        return self._along(tip).go_to(cursor)
+        assert self.is_tip(tip), f"step {tip} is not the end of a branch"
+        return self.at_step(tip).go_to(cursor)
 
-    def at_step(self, number: int) -> Timeline:
-        """The cursor behind a step of any branch (0: at the opening), as a place to append to; for replaying a log."""
-        current = self.steps[self.cursor - 1].number if self.cursor else 0
-        return self if current == number else self._along(number).end()
+    def at_step(self, number: int, known: Mapping[int, ClusterState] = NOTHING_KNOWN) -> Timeline:
+        """The cursor behind a step of any branch (0: at the opening), as a place to append to; for replaying a log.
 
-    def _along(self, number: int) -> Timeline:
-        """The steps from the opening to ``number``, with the cursor at the opening."""
-        path: list[Step] = []
-        while number:
-            step = self.log[number - 1]
-            path.append(step)
-            number = step.parent
-        path.reverse()
-        return replace(self, steps=tuple(path), state=self.initial, cursor=0)
+        ``known`` has states after other steps. Folds at most ``SNAPSHOT_EVERY``.
+        """
+        if number == self.current:
+            return self
+        depth = self.log[number - 1].depth if number else 0
+        return replace(self, state=self._state_after(number, known), cursor=depth, tip=number, _steps=None)
 
 
 @dataclass(frozen=True, slots=True)

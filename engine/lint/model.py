@@ -15,13 +15,13 @@ from itertools import pairwise
 from typing import Final, Generic, TypeVar
 
 from engine.balance.limits import BundleStats, SplitReason, exceeded_limit
-from engine.balance.settings import default_load_settings
+from engine.balance.settings import LOAD_SETTING_DEFAULTS, default_load_settings
 from engine.bundles.algorithms import resolve_algorithm
 from engine.bundles.boundaries import BundleRange, NamespaceBundles
 from engine.bundles.loads import TopicLoad
 from engine.bundles.plan import LoadManager
 from engine.bundles.split import choose_cuts
-from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, default_settings
+from engine.config import CURRENT, DEFAULTS, BrokerSettings, ReleaseBehaviour, default_settings
 from engine.errors import Rejection
 from engine.failover.choose import Rule as DispatchRule
 from engine.failover.choose import cohort, rule_in_force, sort_consumers
@@ -29,6 +29,7 @@ from engine.failover.model import Consumer
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.model import Selector
 from engine.lint.topics import picked, places_by_bundle, sessions_at, traffic_of
+from engine.releases import SETTINGS
 
 Case = TypeVar("Case")
 _ALL_OF_A_BROKER: Final = 300
@@ -139,9 +140,19 @@ class World:
         """The settings that are not at their defaults: brokers print all, and broker.conf lists them."""
         return {name: text for name, text in self.configuration.items() if self._is_changed(name, text)}
 
+    @staticmethod
+    def has_default(name: str) -> bool:
+        """Whether the default of a setting is known here."""
+        return name in DEFAULTS or name in LOAD_SETTING_DEFAULTS
+
     def _is_changed(self, name: str, text: str) -> bool:
-        """Whether a setting that is known here has another value than its default in the release."""
-        for defaults in (default_settings(self.behaviour), default_load_settings(self.behaviour.load)):
+        """Whether a setting that is known here has a value that no release has as its default.
+
+        Brokers print defaults, and which release they are is often assumed.
+        """
+        if any(since.default.text == text for since in SETTINGS.get(name, ())):
+            return False
+        for defaults in (default_settings(self.behaviour), default_load_settings(self.behaviour)):
             changed = defaults.with_setting(name, text)
             if not isinstance(changed, Rejection):
                 return bool(changed != defaults)
@@ -219,7 +230,7 @@ def cuts_of(
 ) -> tuple[str, tuple[int, ...] | None, Rejection | None]:
     """The default algorithm's exact name, its cuts for these topics, and why there can be none."""
     algorithm = algorithm_of(world)
-    cuts = choose_cuts(bundle, algorithm, None, topics, world.settings)
+    cuts = choose_cuts(bundle, algorithm, None, topics, world.settings, behaviour=world.behaviour)
     return (algorithm, None, cuts) if isinstance(cuts, Rejection) else (algorithm, cuts, None)
 
 

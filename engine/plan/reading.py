@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +23,9 @@ from engine.keyshared.model import RANGE_SIZE
 from engine.keyshared.model import Consumer as KeyConsumer
 from engine.keyshared.ring import MAX_RING_POINTS
 from engine.names import parse_topic_name, partition_name, refuse_namespace, refuse_subscription
-from engine.plan.fields import Fields, Path, lines_of, shown
+from engine.plan.fields import MOST_PROBLEMS, Fields, shown
 from engine.plan.model import FailoverPlan, Goal, GoalKind, KeyPlan, KeyTerms, NamespacePlan, Part, Plan
+from engine.toml import KeyPath, lines_of, read_toml
 
 LONGEST_TEXT: Final = 4_000_000
 """The most bytes of a plan."""
@@ -39,12 +38,8 @@ MOST_LOSSES: Final = 20_000
 """The most combinations of consumers that are lost at once, per subscription."""
 LOSS_WORK: Final = 50_000_000
 """The most combinations times the cost of each."""
-MOST_PROBLEMS: Final = 100
 _INT_32: Final = 2**31
 _Rules = tuple[ReleaseBehaviour, BrokerSettings]
-_AT: Final = re.compile(
-    r"(?P<what>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL
-)
 _TOP: Final = ("release", "settings", "before", "topics", "subscriptions", "namespaces")
 _SUBSCRIPTION: Final = (
     *("name", "type", "topics", "consumers", "prefix", "count", "mode", "points", "keys", "before", "goals"),
@@ -59,20 +54,10 @@ def read_plan(data: bytes, source: str) -> Plan | tuple[Problem, ...]:
     """The plan in a file's bytes, or what is wrong with it, by line. O(length of the text + partitions)."""
     if len(data) > LONGEST_TEXT:
         return (Problem(source, "", f"{len(data):,} bytes; a plan has at most {LONGEST_TEXT:,}"),)
-    try:
-        text = data.decode("utf-8")
-        document = tomllib.loads(text)
-        lines = lines_of(text)
-    except UnicodeDecodeError as error:
-        return (Problem(source, "", f"byte {error.start:,} is not UTF-8", line=data[: error.start].count(b"\n") + 1),)
-    except tomllib.TOMLDecodeError as error:
-        match = _AT.fullmatch(str(error))
-        place = (None, None) if match is None or match["line"] is None else (int(match["line"]), int(match["column"]))
-        what = str(error) if match is None else match["what"]
-        return (Problem(source, "", f"no TOML: {what}", line=place[0], column=place[1]),)
-    except (RecursionError, ValueError) as error:
-        # A million open brackets; a number with a million digits.
-        return (Problem(source, "", f"no TOML that can be read: {type(error).__name__}"),)
+    document = read_toml(data, source)
+    if isinstance(document, Problem):
+        return (document,)
+    lines = lines_of(data.decode("utf-8"))
     reader = _Reader(source, lines)
     plan = reader.plan(document)
     return tuple(reader.problems[:MOST_PROBLEMS]) if reader.problems else plan
@@ -106,7 +91,7 @@ class _Reader(Fields):
         seen: Counter[str] = Counter()
         dispatchers = 0
         for at, table in self.tables(document, "subscriptions", MOST_PARTS):
-            path: Path = ("subscriptions", at)
+            path: KeyPath = ("subscriptions", at)
             self.known(table, path, _SUBSCRIPTION)
             name = self.text(table, path, "name", "")
             refusal = refuse_subscription(name)
@@ -138,7 +123,7 @@ class _Reader(Fields):
     # What decides.
 
     def _rules(
-        self, table: dict[str, Any], path: Path, behaviour: ReleaseBehaviour, inherited: dict[str, Any]
+        self, table: dict[str, Any], path: KeyPath, behaviour: ReleaseBehaviour, inherited: dict[str, Any]
     ) -> _Rules:
         """The release and the settings in force: its defaults, what is ``inherited``, and what the table says."""
         if "release" in table:
@@ -163,7 +148,7 @@ class _Reader(Fields):
         loads: dict[str, Load] = {}
         partitions = 0
         for at, table in self.tables(document, "topics", MOST_PARTITIONS):
-            path: Path = ("topics", at)
+            path: KeyPath = ("topics", at)
             self.known(table, path, ("name", "partitions", "count", "msgs_per_sec"))
             given = parse_topic_name(self.text(table, path, "name", ""))
             if isinstance(given, Rejection):
@@ -187,7 +172,7 @@ class _Reader(Fields):
 
     # Subscriptions.
 
-    def _failover(self, table: dict[str, Any], path: Path, name: str, world: _World) -> tuple[FailoverPlan, int]:
+    def _failover(self, table: dict[str, Any], path: KeyPath, name: str, world: _World) -> tuple[FailoverPlan, int]:
         for key in ("mode", "points", "keys"):
             if key in table:
                 self.wrong((*path, key), f"{key} is for Key_Shared subscriptions")
@@ -226,7 +211,7 @@ class _Reader(Fields):
             name, state, then if world.differs or before is not None else None, goals
         ), names.partition_count
 
-    def _chosen(self, table: dict[str, Any], path: Path, topics: dict[str, Topic]) -> list[str]:
+    def _chosen(self, table: dict[str, Any], path: KeyPath, topics: dict[str, Topic]) -> list[str]:
         """The topics of a subscription: those it names, or all."""
         if "topics" not in table:
             if not topics:
@@ -243,12 +228,12 @@ class _Reader(Fields):
             chosen[str(parsed)] = None
         return list(chosen)
 
-    def _failover_consumer(self, row: dict[str, Any], path: Path, ids: _Ids) -> Consumer:
+    def _failover_consumer(self, row: dict[str, Any], path: KeyPath, ids: _Ids) -> Consumer:
         self.known(row, path, ("name", "priority"))
         name = self.text(row, path, "name", "")
         return Consumer(ids.of(name), name, self.whole(row, path, "priority", 0, (-_INT_32, _INT_32 - 1)))
 
-    def _key_shared(self, table: dict[str, Any], path: Path, name: str, world: _World) -> KeyPlan:
+    def _key_shared(self, table: dict[str, Any], path: KeyPath, name: str, world: _World) -> KeyPlan:
         if "topics" in table:
             self.wrong((*path, "topics"), "slots do not depend on topics: leave it out of a Key_Shared subscription")
         ids = _Ids()
@@ -274,7 +259,7 @@ class _Reader(Fields):
         goals = self._goals(table, path, _KEY_GOALS, len(terms.consumers), cost + len(keys), moves=was is not None)
         return KeyPlan(name, terms, was, keys, goals, self.line(path))
 
-    def _terms(self, table: dict[str, Any], path: Path, rules: _Rules, ids: _Ids) -> KeyTerms:
+    def _terms(self, table: dict[str, Any], path: KeyPath, rules: _Rules, ids: _Ids) -> KeyTerms:
         behaviour, settings = rules
         rows = self._consumers(table, path)
         consumers = []
@@ -305,7 +290,7 @@ class _Reader(Fields):
         )
         return KeyTerms(tuple(consumers), mode, settings, behaviour)
 
-    def _ranges(self, row: dict[str, Any], path: Path) -> tuple[tuple[int, int], ...] | None:
+    def _ranges(self, row: dict[str, Any], path: KeyPath) -> tuple[tuple[int, int], ...] | None:
         if "ranges" not in row:
             return None
         ranges = []
@@ -317,7 +302,7 @@ class _Reader(Fields):
             ranges.append((piece[0], piece[1]))
         return tuple(ranges)
 
-    def _consumers(self, table: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+    def _consumers(self, table: dict[str, Any], path: KeyPath) -> list[dict[str, Any]]:
         """Consumers as tables: listed, or a prefix and a count."""
         if "consumers" in table:
             for key in ("prefix", "count"):
@@ -337,7 +322,7 @@ class _Reader(Fields):
 
     # Bundles.
 
-    def _namespace(self, table: dict[str, Any], path: Path, world: _World) -> NamespacePlan:
+    def _namespace(self, table: dict[str, Any], path: KeyPath, world: _World) -> NamespacePlan:
         self.known(table, path, ("name", "bundles", "brokers", "topics", "goals"))
         name = self.text(table, path, "name", "")
         refusal = refuse_namespace(name)
@@ -363,7 +348,7 @@ class _Reader(Fields):
     # Goals.
 
     def _goals(
-        self, table: dict[str, Any], path: Path, known: Sequence[str], members: int, cost: int, *, moves: bool
+        self, table: dict[str, Any], path: KeyPath, known: Sequence[str], members: int, cost: int, *, moves: bool
     ) -> tuple[Goal, ...]:
         inside = (*path, "goals")
         given = self.table(table, inside, known) or {}
@@ -385,7 +370,7 @@ class _Reader(Fields):
             goals.append(Goal(cast("GoalKind", kind), self.number(given, inside, kind, 1.0, (low, high)), line))
         return tuple(goals)
 
-    def _survive(self, given: dict[str, Any], path: Path, line: int, members: int, cost: int) -> list[Goal]:
+    def _survive(self, given: dict[str, Any], path: KeyPath, line: int, members: int, cost: int) -> list[Goal]:
         losses = self.whole(given, path, "survive", 1, (1, MOST_LOST))
         limits = [kind for kind in ("max_over_mean", "max_over_mean_msgs") if kind in given]
         if not limits:

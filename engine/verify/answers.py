@@ -18,7 +18,6 @@ from engine.admin.files import AnswerFile, FilesRead, read_files
 from engine.admin.kinds import AnswerKind
 from engine.admin.load_reports import decode_load_report
 from engine.admin.namespaces import decode_hash_positions, decode_runtime_configuration, decode_topic_list
-from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.admin.requests import (
     ANTI_AFFINITY,
     Naming,
@@ -30,6 +29,7 @@ from engine.admin.requests import (
 from engine.admin.topics import broker_stats_of, decode_named_stats, partitioned_stats_of
 from engine.config import FLAG, BrokerSettings
 from engine.errors import Problem
+from engine.input import MAX_INPUT_BYTES, Intake
 from engine.verify.report import FlagSource, VersionSource, defaults_of
 
 _MOMENT: Final = re.compile(r"\d{4}-?\d\d-?\d\d[T_ -]?\d\d[-:.]?\d\d(?:[-:.]?\d\d)?(?:\.\d+)?Z?|\d*")

@@ -13,11 +13,11 @@ from engine.admin.inference import InferredLevels
 from engine.admin.kinds import AnswerKind, is_scalar
 from engine.admin.load_reports import decode_bundle_report
 from engine.admin.namespaces import decode_bundles, decode_hash_positions, decode_owned, decode_policies
-from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.text import raw_object
 from engine.admin.topics import broker_stats_of
 from engine.config import CURRENT, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Problem, Rejection
+from engine.input import MAX_INPUT_BYTES
 from engine.verify.answers import Answer, Answers, read_folder
 from engine.verify.bundles import (
     compare_list,

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from engine.admin.kinds import AnswerKind
-from engine.admin.reading import MAX_INPUT_BYTES, parse_size
 from engine.errors import InputError, Problem, Rejection
+from engine.input import MAX_INPUT_BYTES, parse_size
 from pipeline.blocks import WritingTasks, read_by_engine, readers_of
 from pipeline.jobs.import_reading import BOUNDARY_LISTS, NAMED_BUNDLES, ReadAnswers
 from pipeline.jobs.import_tables import UNFINISHED, WRITTEN, TableAccount, left_out_rows, write_tables

@@ -7,13 +7,13 @@ from difflib import get_close_matches
 from typing import Final
 
 from engine.admin.clusters import GROUPINGS
-from engine.admin.reading import parse_size
 from engine.balance.ahead.forecast import MAX_CYCLES
 from engine.balance.settings import LOAD_SETTING_DEFAULTS, LoadSettings
 from engine.bundles.plan import LoadManager
 from engine.config import DEFAULTS, BrokerSettings, ReleaseBehaviour, behaviour_of
 from engine.errors import InputError, Rejection
 from engine.failover.bulk_policies import policies_of
+from engine.input import parse_size
 from engine.keyshared.policies import key_policies_of
 from engine.views.brokers.view import PLACEMENTS, SHEDDERS
 
@@ -24,7 +24,7 @@ OWN: Final[Mapping[str, tuple[str, ...]]] = {
     "import": (MAX_INPUT,),
     "assign": ("policies", "add", "kill", "consumers-from", "flag", "pulsar"),
     "keys": ("modes", "top", "consumers", "consumers-from", "tables", "pulsar"),
-    "bundles": ("listed",),
+    "bundles": ("listed", "pulsar"),
     "lint": ("pulsar", "load-manager"),
     "balance": ("cycles", "shedder", "placement", "seed", "clusters", "pulsar", MAX_INPUT),
     "report": ("top",),

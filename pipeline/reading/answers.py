@@ -25,12 +25,12 @@ from engine.admin.namespaces import (
 )
 from engine.admin.ownership_policies import OwnershipPolicies
 from engine.admin.publishers import load_manager_class
-from engine.admin.reading import MAX_INPUT_BYTES
 from engine.admin.requests import ANTI_AFFINITY, TOPIC_POLICIES, AdminRequest, Naming, scenario_facts
 from engine.admin.text import SET_ASIDE, WHOLE_CHECK_BYTES, raw_list, raw_object
 from engine.bundles.boundaries import namespace_bundles
 from engine.config import DEFAULTS, BrokerSettings
 from engine.errors import Problem, Rejection
+from engine.input import MAX_INPUT_BYTES
 from engine.names import parse_topic_name
 from pipeline.reading.files import read_answer
 from pipeline.reading.kept_answers import keep_answer

@@ -17,10 +17,10 @@ from typing import Final, Protocol, TypeVar
 import pyarrow as pa
 
 from engine.admin.files import AnswerFile, moment_ms, read_file
-from engine.admin.reading import MAX_INPUT_BYTES, Intake, collected_if_small, size_text
 from engine.admin.requests import request_of_path
 from engine.admin.text import plain_json
 from engine.errors import InputError, Problem, system_reason
+from engine.input import MAX_INPUT_BYTES, Intake, collected_if_small, opened, size_text
 from engine.text import natural_key
 from pipeline.storage import Place, StorePath, first_line
 
@@ -162,11 +162,21 @@ def size_of(path: Place) -> int | str | None:
             return f"cannot be read: {first_line(fault)}"
     try:
         status = path.stat()
+        is_file = stat.S_ISREG(status.st_mode) and (status.st_size > 0 or _is_empty(path))
     except FileNotFoundError:
         return _NOWHERE if path.is_symlink() else "does not exist"
     except OSError as fault:
         return f"cannot be read: {system_reason(fault)}"
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+    return status.st_size if is_file else None
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file of no bytes has none: the system makes up what is in others, maybe without an end."""
+    try:
+        with opened(path) as source:
+            return not source.head
+    except InputError:
+        return False
 
 
 def _relative(path: Place, root: Place) -> str:

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from engine.admin.reading import Gunzipped
 from engine.errors import Problem
+from engine.input import Gunzipped
 from pipeline.reading.rows import BAD, quarantine_row
 from pipeline.reading.trace_rows import COUNTS, KEY_COLUMNS, KNOWN, TEXTS, TraceAccount, events_of
 from pipeline.reading.traces import LINES, PARQUET, TracePiece

@@ -106,7 +106,7 @@ def _journals() -> list[Case]:
 
     results: list[Case] = []
     for name in SHIPPED_SCRIPTS:
-        timeline = [step.timeline for step in run_script(shipped_script(name))][-1]
+        timeline = [timeline for _, timeline in run_script(shipped_script(name))][-1]
         data = header_line(timeline) + b"".join(map(step_line, timeline.log))
         if timeline.log:
             data += cursor_line(timeline.log[-1].number, 0)

@@ -168,7 +168,11 @@ def _text(file: Any) -> str:
 
 
 def _be_the_child(job: Job, readers: Readers, out: Any, err: Any, results: Any) -> None:
+    from tui.cli import exits
+
     code = UNEXPECTED
+    # The kernel holds the limit of time, also where a handler of Python would not run.
+    exits.ENDING = tuple(number for number in exits.ENDING if number != signal.SIGXCPU)  # type: ignore[misc]
     try:
         os.chdir(job.folder)
         os.environ["XDG_STATE_HOME"] = f"{job.folder}/state"

@@ -7,10 +7,17 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.cluster.commands import SetSetting
+from engine.cluster.events import SettingChanged
+from engine.cluster.journal.lines import cursor_line, header_line, step_line
+from engine.cluster.limits import MAX_STEPS
+from engine.cluster.state import ClusterState
+from engine.cluster.timeline import Step, Timeline
 from tests.hostile.judging import faults
 from tests.hostile.limited import Ended, Job, Limited, limited
 
@@ -199,6 +206,31 @@ def test_lines_of_megabytes(read: Read, tmp_path: Path) -> None:
     assert read("long.ringside", "demo", "long.ringside", "--headless").code == 1
     (tmp_path / "long.jsonl").write_bytes(b'{"subscription":"s","key":"' + b"k" * 3_000_000 + b'"}\n')
     assert read("long.jsonl", "@traces", "long.jsonl").code == 0
+
+
+def test_a_script_of_9_000_steps_keeps_no_state_of_each(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "add.ringside").write_text("new topics 8\n" + "".join(f"add c-{at}\n" for at in range(9_000)))
+    ended = read("add.ringside", "demo", "add.ringside", "--headless")
+    assert ended.code == 0 and ended.peak_bytes < 3 * 10**8
+
+
+PARENTS: dict[str, Callable[[int], int]] = {
+    "one branch": lambda number: number - 1,
+    "branches from the opening": lambda number: 0,
+    "two long branches in turn": lambda number: max(0, number - 2),
+}
+
+
+@pytest.mark.parametrize("kind", PARENTS)
+def test_a_journal_of_100_000_steps(read: Read, tmp_path: Path, kind: str) -> None:
+    """A line costs the same wherever it leads to; after every tenth one the cursor moves far away."""
+    step = Step(1, 0, 1, SetSetting("maxConsumersPerTopic", "3"), "", (SettingChanged("maxConsumersPerTopic", "3"),), 0)
+    lines = [header_line(Timeline.start(ClusterState()))]
+    for number in range(1, MAX_STEPS + 1):
+        lines.append(step_line(replace(step, number=number, parent=PARENTS[kind](number))))
+        lines += [cursor_line(number, 1)] if number % 10 == 0 else []
+    (tmp_path / "long.journal").write_bytes(b"".join(lines))
+    assert read("long.journal", "replay", "long.journal", "--once").code == 0
 
 
 def test_a_trace_that_unpacks_to_gigabytes(read: Read, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.admin.files import natural_key, read_file
-from engine.admin.reading import MAX_INPUT_BYTES, Intake
 from engine.errors import Problem
+from engine.input import MAX_INPUT_BYTES, Intake
 
 RECORDINGS: Final = Path(__file__).parents[1] / "recordings"
 SCENARIO: Final = "scenario.json"

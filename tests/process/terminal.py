@@ -25,6 +25,12 @@ ALTERNATE_SCREEN: Final = "\x1b[?1049h"
 MAIN_SCREEN: Final = "\x1b[?1049l"
 SHOW_CURSOR: Final = "\x1b[?25h"
 MOUSE_OFF: Final = "\x1b[?1000l"
+CODES_OF_SIGNALS: Final = (
+    *((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGQUIT, 131), (signal.SIGUSR1, 138)),
+    *((signal.SIGUSR2, 140), (signal.SIGALRM, 142), (signal.SIGXCPU, 152), (signal.SIGPROF, 155), (signal.SIGPWR, 158)),
+    *((signal.SIGRTMIN, 162), (signal.SIGRTMAX, 192)),
+)
+"""Signals that end a process without a handler, and the exit code of a program that one of them ended."""
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_=>])")
 
 

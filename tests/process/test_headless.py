@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import HANG_S
+from tests.process.terminal import CODES_OF_SIGNALS
 from tests.starting import signals_heard
 
 pytestmark = pytest.mark.xdist_group("process")
@@ -66,9 +67,7 @@ def test_a_closed_stdout_is_1_and_reported(env: dict[str, str], tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)],
-    ids=["SIGTERM", "SIGHUP", "SIGINT"],
+    ("number", "code"), CODES_OF_SIGNALS, ids=[signal.Signals(number).name for number, _ in CODES_OF_SIGNALS]
 )
 def test_a_signal_while_waiting_for_input_gives_its_code(
     env: dict[str, str], tmp_path: Path, number: int, code: int

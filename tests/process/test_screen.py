@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from engine.cluster.journal.file import recover
-from tests.process.terminal import ALTERNATE_SCREEN, MAIN_SCREEN, MOUSE_OFF, SHOW_CURSOR, Terminal
+from tests.process.terminal import (
+    ALTERNATE_SCREEN,
+    CODES_OF_SIGNALS,
+    MAIN_SCREEN,
+    MOUSE_OFF,
+    SHOW_CURSOR,
+    Terminal,
+)
 
 pytestmark = pytest.mark.xdist_group("process")
 
@@ -53,9 +60,7 @@ def test_a_key_closes_the_screen_with_0(env: dict[str, str], tmp_path: Path, key
 
 
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)],
-    ids=["SIGTERM", "SIGHUP", "SIGINT"],
+    ("number", "code"), CODES_OF_SIGNALS, ids=[signal.Signals(number).name for number, _ in CODES_OF_SIGNALS]
 )
 def test_a_signal_restores_the_terminal_and_gives_its_code(
     env: dict[str, str], tmp_path: Path, sessions: Path, number: int, code: int

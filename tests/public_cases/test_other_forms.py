@@ -124,7 +124,7 @@ def test_sums_are_never_topics_of_their_own() -> None:
 
 CONF: Final = (
     "# as kept\nloadBalancerEnabled=true\n\nloadManagerClassName=org.apache.pulsar.broker.loadbalance.impl.ModularLoad"
-    "ManagerImpl\n! another comment\nloadBalancerBrokerThresholdShedderPercentage = 25\nmaxUnloadPercentage=0.5\n"
+    "ManagerImpl\n! another comment\nloadBalancerBrokerThresholdShedderPercentage = 25\nmaxUnloadPercentage=0.3\n"
 )
 VALUES: Final = """
 bookkeeper:
@@ -136,18 +136,18 @@ broker:
     PULSAR_MEM: "-Xmx1g"
     PULSAR_PREFIX_loadBalancerBrokerThresholdShedderPercentage: "25"
     loadBalancerEnabled: true
-    maxUnloadPercentage: 0.5
+    maxUnloadPercentage: 0.3
 """
 ENVIRONMENT: Final = (
     "PULSAR_MEM=-Xmx1g\nexport PULSAR_PREFIX_loadBalancerBrokerThresholdShedderPercentage=25\n"
-    "PULSAR_PREFIX_maxUnloadPercentage='0.5'\nPULSAR_PREFIX_loadBalancerEnabled=true\n"
+    "PULSAR_PREFIX_maxUnloadPercentage='0.3'\nPULSAR_PREFIX_loadBalancerEnabled=true\n"
 )
 MANIFEST: Final = """
 apiVersion: v1
 kind: ConfigMap
 data:
   PULSAR_PREFIX_loadBalancerBrokerThresholdShedderPercentage: "25"
-  maxUnloadPercentage: "0.5"
+  maxUnloadPercentage: "0.3"
   loadBalancerEnabled: "true"
 """
 
@@ -159,9 +159,9 @@ data:
 def test_settings_are_the_run_time_configuration(run: Run, tmp_path: Path, name: str, text: str) -> None:
     known = read_answers(AnswerFile(name, text.encode())).configuration
     names = ("loadBalancerBrokerThresholdShedderPercentage", "maxUnloadPercentage", "loadBalancerEnabled")
-    assert [known[setting] for setting in names] == ["25", "0.5", "true"]
+    assert [known[setting] for setting in names] == ["25", "0.3", "true"]
     (tmp_path / name).write_text(text)
-    findings = json.loads(run("lint", name, "--json").out)["findings"]
+    findings = json.loads(run("lint", name, "--json", "--pulsar", "4.2.4").out)["findings"]
     found = {(finding["rule"], finding["severity"]) for finding in findings}
     assert found == {("setting-without-use", "info"), ("shedder-margin", "info")}
 
@@ -189,7 +189,7 @@ def test_settings_are_judged_by_themselves(
     (tmp_path / "broker.conf").write_text(
         f"loadBalancerReportUpdateThresholdPercentage=10\nmaxTopicsPerNamespace=0\n{lines}\n"
     )
-    ran = run("lint", "broker.conf", "--json")
+    ran = run("lint", "broker.conf", "--json", "--pulsar", "4.2.4")
     found = {finding["rule"]: finding["severity"] for finding in json.loads(ran.out)["findings"]}
     assert (found.pop(rule), ran.code) == (severity, code)
     assert found.keys() <= {"shedder-margin"}

@@ -27,7 +27,7 @@ def stats(backlog: int, **more: Any) -> str:
 
 def backlogs(text: str, name: str = "paste.txt") -> dict[str, int]:
     """Backlog by topic, as the reader finds them in a text."""
-    (moment,) = read_moments(AnswerFile(name, text.encode()))
+    (moment,) = read_moments(AnswerFile(name, text.encode()), keeps_nameless=True)
     return {topic: facts.msg_backlog_entries for topic, facts in moment.snapshot.topics.items()}
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from engine.errors import Rejection, system_reason
+from engine.errors import InputError, Problem, Rejection, system_reason
 
 VARIABLE: Final = "RINGSIDE_CONFIG"
 MOST_BYTES: Final = 1_000_000
@@ -62,24 +62,26 @@ def config_path() -> Path | None:
 
 
 def read_config(path: Path | None) -> Config:
-    """Read a file; a missing one counts as empty."""
+    """Read a file; a missing one and ``/dev/null`` count as empty."""
     if path is None:
         return Config()
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
+    if str(path) == os.devnull:
         return Config(path)
-    except (OSError, ValueError) as error:
-        return Config(path, problems=(f"it cannot be read: {system_reason(error)}",))
-    if len(data) > MOST_BYTES:
-        return Config(path, problems=(f"it has more than {MOST_BYTES:,} bytes",))
-    import tomllib
+    from engine.input import read_path
 
     try:
-        document = tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        return Config(path, problems=(f"it is not TOML: {error}",))
+        data = read_path(path, limit=MOST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return Config(path)
+    except InputError as error:
+        return Config(path, problems=(f"it {str(error).removeprefix(f'{path} ')}",))
+    except (OSError, ValueError) as error:
+        return Config(path, problems=(f"it cannot be read: {system_reason(error)}",))
+    from engine.toml import read_toml
+
+    document = read_toml(data, "it")
+    if isinstance(document, Problem):
+        return Config(path, problems=(str(document),))
     return _config(path, document)
 
 
@@ -133,7 +135,7 @@ def _untruth(value: Any) -> bool:
 
 
 def _size(value: Any) -> str:
-    from engine.admin.reading import parse_size
+    from engine.input import parse_size
 
     if isinstance(value, bool) or isinstance(parse_size(str(value)), Rejection):
         raise ValueError(value)

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final
@@ -36,7 +36,7 @@ def of_signal(number: int) -> int:
 
 
 class Stopped(BaseException):
-    """SIGTERM or SIGHUP came while no screen was open. Not an ``Exception``: no handler on the way may swallow it."""
+    """A signal other than SIGINT came while no screen was open. Not an ``Exception``, so no handler swallows it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -47,7 +47,16 @@ class ClosedPipe(BaseException):
     """The reader of standard output is gone: stop quietly."""
 
 
-ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FROM_OUTSIDE: Final = (
+    *("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU"),
+    *("SIGPOLL", "SIGPWR", "SIGSTKFLT"),
+)
+ENDING: Final = (
+    *(int(getattr(signal, name)) for name in _FROM_OUTSIDE if hasattr(signal, name)),
+    *(range(signal.SIGRTMIN, signal.SIGRTMAX + 1) if hasattr(signal, "SIGRTMIN") else ()),
+)
+"""The signals that end a process without a handler and can be handled. Not among them are those of a process's own
+faults (SIGSEGV, SIGABRT and their like): no handler of Python runs in time, and ``faulthandler`` may have its own."""
 _NUDGE: Final = signal.SIGURG  # without a handler it does nothing, and nothing here uses it
 _NUDGE_EVERY_S: Final = 0.02
 _AGAIN_AFTER_S: Final = 0.01
@@ -85,6 +94,20 @@ def _notice_all(reader: int, notice: Callable[[int], None]) -> None:
     os.close(reader)
 
 
+@contextmanager
+def handling(numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Take signals over, but none that is ignored or has a handler that Python does not know, and give them back."""
+    before = {number: signal.getsignal(number) for number in numbers}
+    taken = {number: earlier for number, earlier in before.items() if earlier not in (signal.SIG_IGN, None)}
+    try:
+        for number in taken:
+            signal.signal(number, handler)
+        yield
+    finally:
+        for number, earlier in taken.items():
+            signal.signal(number, earlier)
+
+
 class Unwinding:
     """The exit code of a run: ``code``, unless a signal has asked for another (``number``)."""
 
@@ -104,26 +127,22 @@ class Unwinding:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """SIGINT raises ``KeyboardInterrupt``, SIGTERM and SIGHUP raise ``Stopped``; both end this ``with``.
+        """SIGINT raises ``KeyboardInterrupt``, the others of ``ENDING`` raise ``Stopped``; both end this ``with``.
 
         A signal that the parent process has set to be ignored (nohup, a job in the background of a script) stays so.
         """
-        before = {number: signal.getsignal(number) for number in (*ENDING, _NUDGE)}
+        before = signal.signal(_NUDGE, self._be_nudged)
         hook = sys.unraisablehook
         try:
             with noticing(self._notice) as pass_on:
                 sys.unraisablehook = self._hook(hook, pass_on)
-                signal.signal(_NUDGE, self._be_nudged)
-                for number in ENDING:
-                    if before[number] is not signal.SIG_IGN:
-                        signal.signal(number, self._unwind)
-                yield
+                with handling(ENDING, self._unwind):
+                    yield
         except (KeyboardInterrupt, Stopped) as request:
             self.number = _number_of(request)
         finally:
             sys.unraisablehook = hook
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            signal.signal(_NUDGE, before)
 
     def _unwind(self, number: int, _frame: FrameType | None) -> None:
         self.number = number
@@ -171,6 +190,8 @@ _DUMB: Final = ("dumb", "unknown")
 
 def why_no_screen() -> str | None:
     """Why the screen cannot be opened here, as a sentence; None when it can."""
+    if has_own_driver():
+        return None
     advice = "--once prints the same facts as text, --json as data"
     for name, stream in (("input", sys.__stdin__), ("output", sys.__stdout__), ("error", sys.__stderr__)):
         if not _is_terminal(stream):
@@ -179,6 +200,11 @@ def why_no_screen() -> str | None:
     if term.lower() in _DUMB:
         return f"a terminal of type TERM={term} cannot show the screen; {advice}"
     return None
+
+
+def has_own_driver() -> bool:
+    """Whether the screen library has another driver, such as that of textual-serve, which needs no terminal."""
+    return bool(os.environ.get("TEXTUAL_DRIVER"))
 
 
 def _is_terminal(stream: Any) -> bool:

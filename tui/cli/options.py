@@ -16,7 +16,7 @@ from tui.cli.config import default_of
 
 FLAG: Final = "activeConsumerFailoverConsistentHashing"
 DEFAULT_MAX_INPUT: Final = 2_000_000_000
-"""Bytes; the same as ``engine.admin.reading`` has, which is not loaded for reading options."""
+"""Bytes; the same as ``engine.input`` has, which is not loaded for reading options."""
 Theme = Literal["dark", "light"]
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -97,8 +97,8 @@ class Size(click.ParamType[int]):
         """The bytes. Fails for anything else, and for nothing at all."""
         if isinstance(value, int):
             return value
-        from engine.admin.reading import parse_size
         from engine.errors import Rejection
+        from engine.input import parse_size
 
         size = parse_size(str(value))
         if isinstance(size, Rejection):
@@ -120,6 +120,19 @@ def pulsar_option(help_text: str) -> Callable[[_Command], _Command]:
     return click.option("--pulsar", metavar="VERSION", callback=known_version, help=help_text)
 
 
+setting_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=setting_pairs,
+    help="A broker setting, as in broker.conf. Repeatable.",
+)
+topic_option = click.option(
+    "--topic", "about", metavar="NAME", help="The topic that FILE is about, if the file does not name it."
+)
+
+
 def what_if_options(command: _Command) -> _Command:
     """Add the options that change the state before it is shown; the command gets them as ``what_if``."""
     return collected(
@@ -127,20 +140,11 @@ def what_if_options(command: _Command) -> _Command:
         "what_if",
         _what_if,
         click.option("--flag", type=click.Choice(["on", "off"]), help=f"Shorthand for --set {FLAG}=true|false."),
-        click.option(
-            "--set",
-            "settings",
-            multiple=True,
-            metavar="NAME=VALUE",
-            callback=setting_pairs,
-            help="A broker setting, as in broker.conf. Repeatable.",
-        ),
+        setting_option,
         pulsar_option("Answer as this Pulsar version does, such as 4.0.7 or 2.11."),
         click.option("--subscription", metavar="NAME", help="The subscription to show."),
         max_input_option,
-        click.option(
-            "--topic", "about", metavar="NAME", help="The topic that FILE is about, if the file does not name it."
-        ),
+        topic_option,
         click.option(
             "--apply",
             "commands",

@@ -8,6 +8,7 @@ from tempfile import NamedTemporaryFile
 from typing import Final
 
 from engine.errors import InputError, system_reason
+from engine.input import head_of
 
 JUNIT_MARK: Final = b"<testsuites"
 SARIF_MARK: Final = b"sarif-"
@@ -24,9 +25,7 @@ def check_report(path: str, mark: bytes, option: str) -> None:
         if os.path.lexists(target):
             if not target.is_file():
                 raise InputError(f"{option}: {path} is not a file; choose another name")
-            with target.open("rb") as file:
-                head = file.read(_HEAD)
-            if head and mark not in head:
+            if target.stat().st_size and mark not in head_of(target, _HEAD):
                 raise InputError(f"{option}: {path} is there and no report of this kind; choose another name")
     except (OSError, ValueError) as error:
         raise InputError(f"{option}: {path}: {system_reason(error)}") from error

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui.cli import exits
 from tui.cli.config import configured
-from tui.cli.exits import ENDING, TerminalState, noticing, of_signal
+from tui.cli.exits import ENDING, TerminalState, handling, noticing, of_signal
 from tui.cli.options import Output
 from tui.cli.output import say, say_not_saved, say_problems, speaks_unicode
 
@@ -55,19 +55,17 @@ class ScreenSignals:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Take over SIGINT, SIGTERM and SIGHUP, and give them back; one that is ignored (nohup) stays so."""
-        before = {number: signal.getsignal(number) for number in ENDING}
+        """Take over the signals that end a process, and give them back; one that is ignored (nohup) stays so."""
         try:
-            with noticing(self._notice), _noticing_the_end_of_the_terminal(self._notice):
-                for number, handler in before.items():
-                    if handler is not signal.SIG_IGN:
-                        signal.signal(number, _noticed_elsewhere)
+            with (
+                noticing(self._notice),
+                _noticing_the_end_of_the_terminal(self._notice),
+                handling(ENDING, _noticed_elsewhere),
+            ):
                 yield
         finally:
             if self._watchdog is not None:
                 self._watchdog.cancel()
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def closes(self, close: Callable[[int], None]) -> None:
         """Call ``close`` in the running loop when a signal comes, or at once when one has come already."""
@@ -107,8 +105,11 @@ class ScreenSignals:
 
 @contextmanager
 def _noticing_the_end_of_the_terminal(notice: Callable[[int], None]) -> Iterator[None]:
-    """Call ``notice`` with SIGHUP, in a thread of its own, once the terminal of standard input is gone."""
-    if sys.__stdin__ is None or not sys.__stdin__.isatty():
+    """Call ``notice`` with SIGHUP, in a thread of its own, once the terminal of standard input is gone.
+
+    The server of another driver is the other end of a pipe: without it a screen would stay for nobody.
+    """
+    if sys.__stdin__ is None or not (sys.__stdin__.isatty() or exits.has_own_driver()):
         yield
         return
     terminal = sys.__stdin__.fileno()

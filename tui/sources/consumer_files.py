@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.errors import InputError
+from engine.input import head_of
 from engine.keyshared.model import DeclaredRanges
 from engine.keyshared.scaling_modes import node_name
 from tui.sources.key_files import read_text_lines
@@ -57,13 +58,14 @@ def named_ranges(text: str, place: str) -> NamedRanges:
 def read_consumers(path: str, *, with_ranges: bool) -> tuple[NamedRanges, ...]:
     """The consumers of a file: JSON where it begins with ``[``, else one a line. Raises ``InputError``.
 
-    JSON is a list of names, or of objects with "name" (or "node", an index) and, if wanted, "ranges" as pairs. A line
-    is a name, or where ``with_ranges`` NAME=START-END,... .
+    JSON is a list of names, or of objects with "name" (or "node", an index) and, if wanted, "ranges" as pairs, which
+    may be the "nodes" of ``ringside ranges --json``. A line is a name, or where ``with_ranges`` NAME=START-END,... .
     """
     lines = read_text_lines(path)
     if not lines:
         raise InputError(f"{path}: no consumer in it; write one a line")
-    if lines[0][1].lstrip().startswith("["):
+    first = lines[0][1].strip()
+    if first.startswith(("[", '{"format"')) or first == "{":
         return _of_json(lines, path)
     if not with_ranges:
         return tuple((text, None) for _, text in lines)
@@ -80,9 +82,16 @@ def _of_json(lines: Sequence[tuple[int, str]], path: str) -> tuple[NamedRanges, 
         raise InputError(f"{path}: no JSON: {error}") from error
     except RecursionError as error:
         raise InputError(f"{path}: no list of consumers: too deeply nested") from error
+    place = "$"
+    if isinstance(document, dict):
+        document, place = document.get("nodes"), "$.nodes"
+        if not isinstance(document, list):
+            raise InputError(
+                f'{path}: a list of consumers belongs here, or what ringside ranges --json prints ("nodes")'
+            )
     if not document:
         raise InputError(f"{path}: no consumer in it; the list is empty")
-    return tuple(_consumer(entry, f"{path} at $[{at}]") for at, entry in enumerate(document))
+    return tuple(_consumer(entry, f"{path} at {place}[{at}]") for at, entry in enumerate(document))
 
 
 def _consumer(value: Any, place: str) -> NamedRanges:
@@ -186,10 +195,4 @@ def is_name_list(path: str) -> bool:
 
     False also for a file named like an answer: ``null`` in it is what a broker said, not a consumer.
     """
-    try:
-        if path.lower().endswith(_ANSWER_SUFFIXES) or not Path(path).is_file():
-            return False
-        with Path(path).open("rb") as file:
-            return looks_like_names(file.read(HEAD_BYTES))
-    except (OSError, ValueError):
-        return False
+    return not path.lower().endswith(_ANSWER_SUFFIXES) and looks_like_names(head_of(Path(path), HEAD_BYTES))

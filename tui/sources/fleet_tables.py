@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.errors import InputError
+from engine.input import read_path
 
 _TYPES: Final[Mapping[str, Any]] = {
     "text": pa.string(),
@@ -87,7 +88,7 @@ def parts_of(folder: ResultFolder, name: str) -> Sequence[Any]:
     Raises ``InputError`` for a store that does not answer.
     """
     if isinstance(folder, Path):
-        return sorted((folder / name).glob("*.parquet"))
+        return sorted(path for path in (folder / name).glob("*.parquet") if path.is_file())
     try:
         return folder.parts(name)
     except OSError as error:
@@ -95,8 +96,8 @@ def parts_of(folder: ResultFolder, name: str) -> Sequence[Any]:
 
 
 def document_of(folder: ResultFolder, name: str) -> bytes:
-    """A JSON document of the folder. Raises ``OSError``."""
-    return (folder / name).read_bytes() if isinstance(folder, Path) else folder.document(name)
+    """A JSON document of the folder. Raises ``OSError``, and ``InputError`` for what is no file."""
+    return read_path(folder / name) if isinstance(folder, Path) else folder.document(name)
 
 
 def read_table(

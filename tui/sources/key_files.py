@@ -12,8 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from engine.admin.reading import MAX_INPUT_BYTES, opened, size_text
 from engine.errors import InputError, Problem, Rejection, system_reason
+from engine.input import MAX_INPUT_BYTES, opened, size_text
 from engine.keyshared.keys import (
     BASE64,
     HEX,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from engine.cluster.journal.lines import Recovered, cursor_line, header_line, re
 from engine.cluster.timeline import Timeline
 from engine.disk import Disk
 from engine.errors import InputError, Problem, system_reason
+from engine.input import Source, opened, size_text
 
 JOURNAL_LIMIT_BYTES: Final = 2**30
 """A larger file is not read."""
@@ -150,7 +151,9 @@ class Journal:
         The timeline must continue the one that was saved last (or resumed). New steps are synced to the disk; a move
         of the cursor alone is written without waiting for it. O(new steps).
         """
-        assert timeline.log[: self._steps][-1:] == self._last, "a journal goes on with the timeline it was made for"
+        assert timeline.log[max(0, self._steps - 1) : self._steps] == self._last, (
+            "a journal goes on with the timeline it was made for"
+        )
         place = self._place
         lines: list[bytes] = []
         for step in timeline.log[self._steps :]:
@@ -206,26 +209,24 @@ class Journal:
 
 
 def _place_of(timeline: Timeline) -> tuple[int, int]:
-    return (timeline.steps[-1].number if timeline.steps else 0, timeline.cursor)
+    return timeline.tip, timeline.cursor
 
 
 def _read(path: Path, descriptor: int | None = None) -> bytes:
     """The bytes of a file, read through its open descriptor if there is one: that is the locked file."""
     try:
-        # Checked before opening, because opening a pipe would wait for a writer.
-        about = path.stat() if descriptor is None else os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode):
-            raise InputError(f"{path} is not a file")
-        if about.st_size > JOURNAL_LIMIT_BYTES:
-            raise InputError(
-                f"{path} has {about.st_size} bytes; a journal of more than {JOURNAL_LIMIT_BYTES} is not read"
-            )
-        if descriptor is None:
-            return path.read_bytes()
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()
+        # Checked before it is read, since a pipe that is open for writing too would wait for itself.
+        if not stat.S_ISREG((path.stat() if descriptor is None else os.fstat(descriptor)).st_mode):
+            raise InputError("is not a file")
+        with opened(path) if descriptor is None else nullcontext(Source(descriptor)) as source:
+            data = source.read(JOURNAL_LIMIT_BYTES)
+    except InputError as error:
+        raise InputError(f"{path} {error}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {system_reason(error)}") from error
+    if data is None:
+        raise InputError(f"{path} has more than {size_text(JOURNAL_LIMIT_BYTES)}; such a journal is not read")
+    return data
 
 
 def _set_aside(path: Path, descriptor: int, disk: Disk, data: bytes, recovered: Recovered) -> tuple[Problem, ...]:

@@ -23,11 +23,14 @@ from engine.cluster.journal.codec import (
 )
 from engine.cluster.journal.plain import convert, decode, encode, fail, to_plain
 from engine.cluster.limits import INT_64, MAX_STEPS
+from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
 from engine.errors import InputError, Problem
 
 _SEAL_BYTES: Final = len(b',"~":"00000000"}')
 _SHOWN_PROBLEM_CHARS: Final = 300
+_STATES_KEPT: Final = 32
+"""States that are kept while reading, so that branches that grow in turn are not folded again for each line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +87,30 @@ def read_lines(data: bytes, source: str) -> Recovered:
         raise InputError(f"{source} breaks off in its first line: {reason}", (Problem(source, "$", reason, line=1),))
     timeline = _read_header(lines[0], source)
     good = len(lines[0]) + 1
+    problems: tuple[Problem, ...] = ()
+    if tail:
+        reason = f"the last line is incomplete ({_why_torn(tail)}); it was never reported as saved and is set aside"
+        problems = (Problem(source, "$", reason, line=len(lines) + 1),)
+    place: tuple[int, int] | None = None
+    states: dict[int, ClusterState] = {}
     for at, line in enumerate(lines[1:], start=2):
         try:
-            timeline = _apply(timeline, _unseal(line, source), source)
+            entry = _unseal(line, source)
+            match entry.get("kind"):
+                case "step":
+                    timeline, place = _with_step(timeline, entry, source, states), None
+                case "cursor":
+                    # A step names the one before it, so of all moves of the cursor only the last one counts.
+                    place = _cursor(timeline, entry, source)
+                case kind:
+                    raise InputError(f"{source}: {kind!r} is not a kind of line")
         except InputError as error:
             rest = len(lines) - at + (1 if tail else 0)
             also = f"; the {rest} lines behind it are set aside with it" if rest else ""
-            return Recovered(timeline, (Problem(source, "$", _shorten(str(error)) + also, line=at),), good)
+            problems = (Problem(source, "$", _shorten(str(error)) + also, line=at),)
+            break
         good += len(line) + 1
-    if tail:
-        reason = f"the last line is incomplete ({_why_torn(tail)}); it was never reported as saved and is set aside"
-        return Recovered(timeline, (Problem(source, "$", reason, line=len(lines) + 1),), good)
-    return Recovered(timeline, (), good)
+    return Recovered(timeline if place is None else timeline.select(*place), problems, good)
 
 
 def _seal(entry: dict[str, Any]) -> bytes:
@@ -129,21 +144,17 @@ def _read_header(line: bytes, source: str) -> Timeline:
     return Timeline.start(state, seed, from_where)
 
 
-def _apply(timeline: Timeline, entry: dict[str, Any], source: str) -> Timeline:
-    kind = entry.get("kind")
-    if kind == "step":
-        return _apply_step(timeline, entry, source)
-    if kind == "cursor":
-        tip, cursor = entry.get("tip"), entry.get("cursor")
-        if not isinstance(tip, int) or not isinstance(cursor, int) or tip not in timeline.tips:
-            raise InputError(f"{source}: the cursor is set on a branch {tip} that is not there")
-        if not 0 <= cursor <= timeline.log[tip - 1].depth:
-            raise InputError(f"{source}: the cursor is set to step {cursor} of a branch {tip} that is not there")
-        return timeline.select(tip, cursor)
-    raise InputError(f"{source}: {kind!r} is not a kind of line")
+def _cursor(timeline: Timeline, entry: dict[str, Any], source: str) -> tuple[int, int]:
+    tip, cursor = entry.get("tip"), entry.get("cursor")
+    if not isinstance(tip, int) or not isinstance(cursor, int) or not timeline.is_tip(tip):
+        raise InputError(f"{source}: the cursor is set on a branch {tip} that is not there")
+    if not 0 <= cursor <= timeline.log[tip - 1].depth:
+        raise InputError(f"{source}: the cursor is set to step {cursor} of a branch {tip} that is not there")
+    return tip, cursor
 
 
-def _apply_step(timeline: Timeline, entry: dict[str, Any], source: str) -> Timeline:
+def _with_step(timeline: Timeline, entry: dict[str, Any], source: str, states: dict[int, ClusterState]) -> Timeline:
+    """The timeline with the step of a line; ``states`` has those after some steps before, and gets two more."""
     number, parent, events = entry.get("step"), entry.get("parent"), entry.get("events")
     expected = len(timeline.log) + 1
     if number != expected or type(parent) is not int or not 0 <= parent < expected:
@@ -152,13 +163,16 @@ def _apply_step(timeline: Timeline, entry: dict[str, Any], source: str) -> Timel
         raise InputError(f"{source}: step {number} has no events, or is beyond the limit of {MAX_STEPS} steps")
     command = command_from_plain(entry.get("command"), source, "$.command")
     step_events = tuple(event_from_plain(event, source, f"$.events[{at}]") for at, event in enumerate(events))
-    timeline = timeline.at_step(parent)
-    state = timeline.state
+    timeline = timeline.at_step(parent, states)
+    state = states[parent] = timeline.state
     for event in step_events:
         reason = objection(state, event)
         if reason:
             raise InputError(f"{source}: step {number} does not fit what happened before: {reason}")
         state = evolve(state, event)
+    states[number] = state
+    while len(states) > _STATES_KEPT:
+        del states[next(iter(states))]
     return timeline.append(command, command_text(command, timeline.state), step_events, state)
 
 

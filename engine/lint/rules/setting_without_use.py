@@ -53,18 +53,21 @@ def in_force(world: World) -> tuple[str, str]:
     """The shedder and the placement that a broker with these settings runs."""
     if world.load_manager == "extensible":
         return TRANSFER, ""
-    rules = world.behaviour.load
-    return world.shedder or rules.default_shedder, world.placement or rules.default_placement
+    defaults = default_load_settings(world.behaviour)
+    return (
+        world.shedder or defaults.loadBalancerLoadSheddingStrategy,
+        world.placement or defaults.loadBalancerLoadPlacementStrategy,
+    )
 
 
 def check(world: World) -> Iterator[Finding]:
     """A finding for each changed setting that nothing in force reads. A default says nothing: brokers print all.
 
-    >>> [finding.rule for finding in check(World(configuration={"maxUnloadPercentage": "0.5"}))]
+    >>> [finding.rule for finding in check(World(configuration={"maxUnloadBundleNumPerShedding": "5"}))]
     ['setting-without-use']
     """
     strategies, chosen = in_force(world), world.chosen
-    defaults = default_load_settings(world.behaviour.load)
+    defaults = default_load_settings(world.behaviour)
     for name, users in USERS.items():
         value = chosen.get(name)
         if value is None or any(user in strategies for user in users):

@@ -44,8 +44,7 @@ def _shedder_of_another_manager(world: World, settings: Mapping[str, str]) -> tu
     if shedder == TRANSFER and world.load_manager in (None, "modular"):
         what = f"{name} is {TRANSFER}, which only the extensible load manager has"
         return Severity.ERROR, what, "set loadManagerClassName to ExtensibleLoadManagerImpl, or another shedder"
-    chosen = shedder in MODULAR_SHEDDERS and shedder != world.behaviour.load.default_shedder
-    if chosen and world.load_manager == "extensible":
+    if shedder in MODULAR_SHEDDERS and name in world.chosen and world.load_manager == "extensible":
         what = f"{name}={shedder} does nothing: the extensible load manager sheds by {TRANSFER}"
         return Severity.WARNING, what, "take it out"
     return None

@@ -16,7 +16,8 @@ ID: Final = "shedder-margin"
 def check(world: World) -> Iterator[Finding]:
     """At most one finding: what the shedder leaves alone. O(settings).
 
-    >>> [finding.number("margin_percent") for finding in check(World(configuration={"x": ""}, has_topics=False))]
+    >>> world = World(shedder="ThresholdShedder", configuration={"x": ""}, has_topics=False)
+    >>> [finding.number("margin_percent") for finding in check(world)]
     [10.0]
     """
     if world.has_topics or not world.configuration:
@@ -45,7 +46,7 @@ def check(world: World) -> Iterator[Finding]:
 
 
 def _settings(world: World) -> LoadSettings:
-    settings = default_load_settings(world.behaviour.load)
+    settings = default_load_settings(world.behaviour)
     for name, value in world.configuration.items():
         changed = settings.with_setting(name, value)
         settings = settings if isinstance(changed, Rejection) else changed

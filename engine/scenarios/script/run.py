@@ -11,12 +11,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal
 
-from engine.admin.reading import MAX_INPUT_BYTES, read_path
 from engine.cluster.commands import Command, TimelineCommand
 from engine.cluster.grammar.reading import parse_command
 from engine.cluster.timeline import Timeline, navigate
 from engine.config import CURRENT
 from engine.errors import InputError, Problem, Rejection, system_reason
+from engine.input import MAX_INPUT_BYTES, read_path
 from engine.scenarios.embedded import embedded
 from engine.scenarios.opening import Opened, open_path
 from engine.scenarios.script.expectations import judged
@@ -64,6 +64,7 @@ SHIPPED_SCRIPTS: Final = (
     "keys-blocked",
     "producers-lazy",
     "producers-partial",
+    "producers-limit",
 )
 MAX_BYTES: Final = 4 * 1024 * 1024
 
@@ -73,10 +74,11 @@ class ScriptStep:
     """What one line of a script did.
 
     ``kind`` is say, do, select, view or expect; ``caption`` is the one in force and ``text`` the line's own words (the
-    command, the view's name, the expectation). ``timeline`` is the one after the line. ``selection`` is set for select.
+    command, the view's name, the expectation). ``selection`` is set for select.
     ``rejection`` is why a command was refused, also where that was expected. ``failures`` say what did not go as the
     script says; a run is fine when no step has one. Of an expectation, ``actual`` is the number that came (None where
-    none is expected) and ``instead`` says what is there where it is not met.
+    none is expected) and ``instead`` says what is there where it is not met. The timeline is not in it: a script has up
+    to 10,000 lines, and each would keep a state of its own.
     """
 
     line: int
@@ -84,7 +86,6 @@ class ScriptStep:
     kind: Literal["say", "do", "select", "view", "expect"]
     caption: str
     text: str
-    timeline: Timeline
     selection: Selection | None = None
     rejection: Rejection | None = None
     failures: tuple[Problem, ...] = ()
@@ -106,14 +107,9 @@ def load_script(path: str | Path) -> Script:
     """Read a script file. Raises ``InputError`` with all problems, each with its line."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        data = b"" if size > MAX_BYTES else read_path(path, limit=MAX_BYTES)
-    except InputError as fault:
-        raise InputError(f"{path} {fault}") from fault
+        data = read_path(path, limit=MAX_BYTES)
     except OSError as fault:
         raise InputError(f"{path} cannot be read: {system_reason(fault)}") from fault
-    if size > MAX_BYTES:
-        raise InputError(f"{path} has {size} bytes; a script has at most {MAX_BYTES}")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
@@ -161,11 +157,11 @@ def _opened(script: Script, limit_bytes: int) -> Opened:
             )
 
 
-def run_script(script: Script, opened: Opened | None = None) -> Iterator[ScriptStep]:
-    """Run a script line by line; a failure does not stop it. ``opened`` is its start when that was opened before.
+def run_script(script: Script, opened: Opened | None = None) -> Iterator[tuple[ScriptStep, Timeline]]:
+    """Run a script line by line, and yield what each line did with the timeline after it; a failure does not stop it.
 
-    Nothing waits: ``at_seconds`` is when a line is due in a live run. Raises ``InputError`` when the start cannot be
-    opened.
+    ``opened`` is its start when that was opened before. Nothing waits: ``at_seconds`` is when a line is due in a live
+    run. Raises ``InputError`` when the start cannot be opened.
     """
     start = opened or start_of(script)
     timeline = Timeline.start(start.state, start.seed, start.source)
@@ -176,18 +172,19 @@ def run_script(script: Script, opened: Opened | None = None) -> Iterator[ScriptS
         match line.action:
             case Say(text):
                 caption = text
-                yield ScriptStep(line.line, line.at_seconds, "say", caption, text, timeline)
+                step = ScriptStep(line.line, line.at_seconds, "say", caption, text)
             case Show(view):
-                yield ScriptStep(line.line, line.at_seconds, "view", caption, view, timeline)
+                step = ScriptStep(line.line, line.at_seconds, "view", caption, view)
             case Select(text):
-                yield _selected(script, line, caption, text, timeline)
+                step = _selected(script, line, caption, text, timeline)
             case Do(text):
                 timeline, rejection = _carry_out(timeline, text)
                 expected = isinstance(following, Expectation) and following.kind == "refused"
                 failures = () if rejection is None or expected else _failed(script, line, f"refused: {rejection}")
-                yield ScriptStep(line.line, line.at_seconds, "do", caption, text, timeline, None, rejection, failures)
+                step = ScriptStep(line.line, line.at_seconds, "do", caption, text, None, rejection, failures)
             case Expectation() as expectation:
-                yield _judged_step(script, line, caption, expectation, timeline, rejection=rejection)
+                step = _judged_step(script, line, caption, expectation, timeline, rejection=rejection)
+        yield step, timeline
 
 
 def _carry_out(timeline: Timeline, text: str) -> tuple[Timeline, Rejection | None]:
@@ -205,8 +202,8 @@ def _selected(script: Script, line: ScriptLine, caption: str, text: str, timelin
     selection = resolve_selection(timeline, text)
     if isinstance(selection, Rejection):
         failures = _failed(script, line, selection.message)
-        return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, None, selection, failures)
-    return ScriptStep(line.line, line.at_seconds, "select", caption, text, timeline, selection)
+        return ScriptStep(line.line, line.at_seconds, "select", caption, text, None, selection, failures)
+    return ScriptStep(line.line, line.at_seconds, "select", caption, text, selection)
 
 
 def _judged_step(
@@ -229,7 +226,6 @@ def _judged_step(
         "expect",
         caption,
         expectation.text,
-        timeline,
         failures=failures,
         actual=actual,
         instead=reason,

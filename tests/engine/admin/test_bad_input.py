@@ -17,7 +17,6 @@ from engine.admin.namespaces import (
     decode_runtime_configuration,
     decode_topic_list,
 )
-from engine.admin.reading import Intake, Source
 from engine.admin.snapshot import read_answers
 from engine.admin.text import plain_json
 from engine.admin.topics import (
@@ -27,6 +26,7 @@ from engine.admin.topics import (
     decode_topic_stats,
 )
 from engine.errors import InputError, Problem
+from engine.input import Intake, Source
 
 A, B, C = (f"persistent://t/n/{name}" for name in "abc")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from engine.cluster.commands import (
@@ -18,7 +20,7 @@ from engine.cluster.commands import (
 )
 from engine.cluster.journal.codec import serialise_state
 from engine.cluster.limits import MAX_STEPS
-from engine.cluster.timeline import SNAPSHOT_EVERY, Branch, Timeline, navigate
+from engine.cluster.timeline import SNAPSHOT_EVERY, Branch, Row, Timeline, navigate
 from tests.engine.cluster.support import cluster
 
 
@@ -88,6 +90,38 @@ def test_timelines_are_values(opened: Timeline) -> None:
     left, right = run(shared, "l"), run(shared, "r")
 
     assert (names(left), names(right), names(shared)) == ("al", "ar", "a")
+
+
+def test_a_row_that_grew_twice_keeps_both() -> None:
+    first, second, third = object(), object(), object()
+    row = Row([first])
+    longer, other = row.grown(second), row.grown(third)
+
+    assert [list(each) for each in (row, longer, other)] == [[first], [first, second], [first, third]]
+    assert [list(longer.grown(item)) for item in (first, third)] == [[first, second, first], [first, second, third]]
+    assert (longer[-1], longer[1:], row[1:]) == (second, (second,), ())
+    assert (list(longer.replaced(0, third)), list(longer)) == ([third, second], [first, second])
+    with pytest.raises(IndexError):
+        row[1]
+
+
+def test_a_step_costs_what_it_changes_however_many_are_before_it(opened: Timeline) -> None:
+    """Counted in bytes that are in use at the end, with every timeline on the way kept."""
+    consumers = 2_000
+    timeline, kept = opened, [opened]
+    tracemalloc.start()
+    try:
+        for half in range(2):
+            before, _ = tracemalloc.get_traced_memory()
+            for _ in range(consumers):
+                timeline, _ = timeline.submit(AddConsumer("billing", "c"))
+                timeline, _ = timeline.submit(KillConsumer("billing", timeline.state.next_consumer_id - 1))
+                kept.append(timeline)
+            after, _ = tracemalloc.get_traced_memory()
+            assert (after - before) / consumers < 4_000, f"bytes of two steps, half {half}"
+    finally:
+        tracemalloc.stop()
+    assert [each.cursor for each in kept[-2:]] == [4 * consumers - 2, 4 * consumers]
 
 
 def test_scrubbing_gives_the_state_that_was_there_at_every_step(opened: Timeline) -> None:

@@ -7,7 +7,8 @@ import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.plan.fields import line_of, lines_of
+from engine.plan.fields import line_of
+from engine.toml import lines_of
 
 
 def test_strings_comments_and_brackets_hide_what_looks_like_a_statement() -> None:

@@ -14,7 +14,7 @@ SMALL = "new topics 10 consumers 2\n"
 def failures(text: str) -> list[str]:
     script = parse_script(text, "demo.ringside")
     assert isinstance(script, Script), script
-    return [failure.reason for step in run_script(script) for failure in step.failures]
+    return [failure.reason for step, _ in run_script(script) for failure in step.failures]
 
 
 @pytest.mark.parametrize(

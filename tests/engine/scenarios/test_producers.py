@@ -22,7 +22,7 @@ def script(text: str) -> Script:
 
 
 def failures(text: str) -> list[Problem]:
-    return [failure for step in run_script(script(text)) for failure in step.failures]
+    return [failure for step, _ in run_script(script(text)) for failure in step.failures]
 
 
 def test_equal_arguments_give_equal_states_and_another_seed_other_draws() -> None:
@@ -145,14 +145,13 @@ def test_an_expectation_that_does_not_hold_says_what_is_there(expectation: str, 
 def test_producers_can_be_expected_where_a_subscription_is_shown_and_bundles_where_producers_are() -> None:
     text = "new topics 2 partitions 4 consumers 2\nproducer add count 2 on topic-0\n"
     assert failures(f"{text}expect producers = 2\nexpect consumers = 2") == []
-    assert failures(f"{START}expect bundles public/default = 4") == []
+    assert failures(f"{START}expect bundles public/default = 32") == []
     (failure,) = failures("new topics 2 consumers 2\nexpect objects = 0")
     assert "there are no producers" in failure.reason
 
 
 def test_a_producer_is_selected_by_its_name_or_its_number() -> None:
-    (*_, last) = run_script(script(START + "select standalone-0-2\nselect #1\nselect nobody"))
+    (*_, (last, timeline)) = run_script(script(START + "select standalone-0-2\nselect #1\nselect nobody"))
     assert last.rejection is not None and "not a producer of" in last.rejection.message
-    timeline = last.timeline
     assert resolve_selection(timeline, "standalone-0-2") == Selection("producer", consumer_id=2)
     assert resolve_selection(timeline, "#1") == Selection("producer", consumer_id=1)

@@ -140,7 +140,7 @@ def test_afterwards_everything_is_as_it_was() -> None:
         assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
         ending.code = 3
     assert ending.code == 3
-    assert [signal.getsignal(number) for number in ENDING] == [signal.SIG_DFL] * 3
+    assert [signal.getsignal(number) for number in ENDING] == [signal.SIG_DFL] * len(ENDING)
     assert sys.unraisablehook is hook
     assert signal.set_wakeup_fd(-1) == -1
     assert threading.active_count() == threads

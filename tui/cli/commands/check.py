@@ -120,7 +120,7 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
     from engine.plan.reading import LONGEST_TEXT, read_plan
 
     source = "standard input" if path == "-" else path
-    plan = read_plan(_bytes(path, LONGEST_TEXT + 1), source)
+    plan = read_plan(_bytes(path, LONGEST_TEXT), source)
     if not isinstance(plan, Plan):
         raise InputError(f"{source}: {len(plan)} problem{'s' if len(plan) > 1 else ''}, so nothing was judged", plan)
     judged = judge_plan(plan)
@@ -137,6 +137,7 @@ def check_command(*, path: str, junit: str | None, sarif: str | None, as_json: b
 
 
 def _bytes(path: str, most: int) -> bytes:
+    from engine.input import read_path
     from tui.sources.answers import standard_input
 
     if path == "-":
@@ -145,8 +146,7 @@ def _bytes(path: str, most: int) -> bytes:
     if reason is not None:
         raise InputError(reason)
     try:
-        with Path(path).open("rb") as file:
-            return file.read(most)
+        return read_path(Path(path), limit=most)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {system_reason(error)}") from error
 

@@ -105,13 +105,17 @@ def _run(script: Script, output: Output, max_input: int, *, every_line: bool) ->
 
     from engine.scenarios.script.run import run_script, start_of
 
-    steps: list[ScriptStep] = list(run_script(script, start_of(script, limit_bytes=max_input)))
+    steps: list[ScriptStep] = []
+    timeline = None
+    for step, after in run_script(script, start_of(script, limit_bytes=max_input)):
+        steps.append(step)
+        timeline = after
     failures = tuple(problem for step in steps for problem in step.failures)
     if output.on_screen:
         write_page(script_lines(steps), ascii_only=output.ascii_only)
     else:
         session = demo_session(script, max_input)
-        session = replace(session, timeline=steps[-1].timeline) if steps else session
+        session = session if timeline is None else replace(session, timeline=timeline)
         if every_line and output.json:
             write_out(json_text(script_document(script, steps, session_document(session))))
         else:
@@ -126,9 +130,10 @@ def list_lines(scripts: Sequence[Script]) -> list[str]:
     return [f"{_name(script):<{width}}  {script.title}" for script in scripts]
 
 
-def list_document(scripts: Iterable[Script]) -> list[dict[str, str]]:
+def list_document(scripts: Iterable[Script]) -> dict[str, Any]:
     """The scripts with what they show."""
-    return [{"name": _name(script), "title": script.title, "about": script.about} for script in scripts]
+    rows = [{"name": _name(script), "title": script.title, "about": script.about} for script in scripts]
+    return {"format": "ringside.scripts/1", "scripts": rows}
 
 
 def _name(script: Script) -> str:

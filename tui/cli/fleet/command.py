@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -348,9 +347,10 @@ def _read(results: ResultFolder) -> FleetSummary:
 def _summary(results: ResultFolder) -> bytes:
     from engine.errors import InputError
     from engine.views.fleet.summary import FILE_NAME
+    from tui.sources.fleet_tables import document_of
 
     try:
-        return (results / FILE_NAME).read_bytes() if isinstance(results, Path) else results.document(FILE_NAME)
+        return document_of(results, FILE_NAME)
     except FileNotFoundError as error:
         make = "make one with ringside fleet run or ringside fleet report"
         raise InputError(f"{results} holds no {FILE_NAME}; {make}") from error

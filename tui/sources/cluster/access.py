@@ -9,13 +9,16 @@ import json
 import os
 import re
 import ssl
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from engine.errors import InputError, system_reason
+from engine.input import opened, read_path
 
 TOKEN_VARIABLE: Final = "RINGSIDE_TOKEN"
 CLIENT_CONF_VARIABLE: Final = "PULSAR_CLIENT_CONF"
@@ -87,15 +90,19 @@ class Tls:
 
     def context(self) -> ssl.SSLContext:
         """What connections are made with. Raises ``InputError`` for files that cannot be used."""
-        try:
-            context = ssl.create_default_context(cafile=self.ca_file or None)
-        except (OSError, ssl.SSLError) as error:
-            raise InputError(f"{self.ca_file}: cannot be used as a CA file: {_reason(error)}") from error
-        if self.cert_file:
+        with ExitStack() as stack:
+            ca, certificate, key = (
+                stack.enter_context(_for_openssl(path)) for path in (self.ca_file, self.cert_file, self.key_file)
+            )
             try:
-                context.load_cert_chain(self.cert_file, self.key_file or None)
+                context = ssl.create_default_context(cafile=ca)
             except (OSError, ssl.SSLError) as error:
-                raise InputError(f"{self.cert_file}: cannot be used as a certificate: {_reason(error)}") from error
+                raise InputError(f"{self.ca_file}: cannot be used as a CA file: {_reason(error)}") from error
+            if certificate:
+                try:
+                    context.load_cert_chain(certificate, key)
+                except (OSError, ssl.SSLError) as error:
+                    raise InputError(f"{self.cert_file}: cannot be used as a certificate: {_reason(error)}") from error
         if not (self.checks_host_name and self.checks_certificate):
             context.check_hostname = False
         if not self.checks_certificate:
@@ -140,7 +147,7 @@ def access_of(url: str, choice: AccessChoice, environment: Mapping[str, str] | N
     environment = os.environ if environment is None else environment
     origin = origin_of(url)
     conf_path = choice.client_conf or environment.get(CLIENT_CONF_VARIABLE, "")
-    conf = read_properties(conf_path) if conf_path else {}
+    conf = read_properties(conf_path) if conf_path not in ("", os.devnull) else {}
     secret, plugin_cert, plugin_key = _secret(choice, environment, conf, conf_path)
     tls = Tls(
         choice.ca_file or conf.get("tlsTrustCertsFilePath", ""),
@@ -254,15 +261,49 @@ def _params(params: str) -> dict[str, str]:
 
 def _secret_file(path: str, option: str) -> str:
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            text = file.read(_LONGEST_SECRET_FILE + 1)
+        return read_path(Path(path), limit=_LONGEST_SECRET_FILE).decode()
+    except InputError as error:
+        raise InputError(f"{option} {error}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{option} {path}: is not a text") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{option} {path}: {_reason(error)}") from error
-    if len(text) > _LONGEST_SECRET_FILE:
-        raise InputError(f"{option} {path}: is longer than any token")
-    return text
+
+
+@contextmanager
+def _for_openssl(path: str) -> Iterator[str | None]:
+    """A path that OpenSSL can open without waiting, None for "". Raises ``InputError`` for what is no file.
+
+    What a pipe holds, as with ``<(command)``, is put into one of our own, so that a key is never on a disk.
+    """
+    if not path:
+        yield None
+        return
+    try:
+        with opened(Path(path)) as source:
+            data = b"" if source.is_regular else source.read(_LONGEST_PROPERTIES)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: {_reason(error)}") from error
+    if source.is_regular:
+        yield path
+        return
+    if data is None:
+        raise InputError(f"{path}: is longer than any certificate")
+    reader, writer = os.pipe()
+    feeding = threading.Thread(target=_feed, args=(writer, data), daemon=True)
+    feeding.start()
+    try:
+        yield f"/dev/fd/{reader}"
+    finally:
+        os.close(reader)
+        feeding.join()
+
+
+def _feed(writer: int, data: bytes) -> None:
+    with suppress(BrokenPipeError), os.fdopen(writer, "wb") as pipe:
+        pipe.write(data)
 
 
 def _reason(error: Exception) -> str:
@@ -272,11 +313,9 @@ def _reason(error: Exception) -> str:
 def read_properties(path: str) -> dict[str, str]:
     """The names and values of a file. Raises ``InputError`` for one that cannot be read; no value is in its text."""
     try:
-        with Path(path).open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LONGEST_PROPERTIES)
+        return parsed_properties(read_path(Path(path), limit=_LONGEST_PROPERTIES).decode(errors="replace"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {system_reason(error)}") from error
-    return parsed_properties(text)
 
 
 def parsed_properties(text: str) -> dict[str, str]:

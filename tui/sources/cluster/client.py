@@ -14,8 +14,8 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 import msgspec
 
-from engine.admin.reading import size_text
 from engine.errors import InputError
+from engine.input import size_text
 from engine.text import visible
 from tui.sources.cluster.access import Access, default_port, host_of
 from tui.sources.cluster.outcomes import BY_STATUS, LONGEST_REASON, PASSING, Answer, Fault, Gap

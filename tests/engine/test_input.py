@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from engine.admin.files import read_file, read_files
-from engine.admin.reading import read_path
 from engine.errors import InputError
+from engine.input import read_path
 from engine.scenarios.script.run import load_script
 
 

@@ -1,10 +1,14 @@
 """Read a path that may be a file, a pipe, a device, endless, or a small file that unpacks to any size.
 
+All paths that somebody names are read here. What a path is decides: a file on a disk is read, and so is a pipe that
+somebody writes to, such as standard input or ``<(command)``; a folder, a socket, a device, a pipe without a writer, and
+a file that the system makes up while it is read and that has no end, such as ``/proc/kmsg``, are refused.
 Neither a text nor the memory grows beyond the limit, and faults of packed data keep their place.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import select
@@ -276,6 +280,8 @@ class Source:
             try:
                 piece = os.read(self._descriptor, size)
             except BlockingIOError:
+                if self.is_regular:
+                    raise InputError("is no file on a disk: the system makes it up, and it has no end") from None
                 select.select([self._descriptor], [], [])
                 continue
             if not piece:
@@ -287,9 +293,14 @@ class Source:
 def opened(path: Path) -> Iterator[Source]:
     """Open a path of any kind. Never waits for a pipe to be opened for writing.
 
-    Raises OSError as the system does, and ``InputError`` for a device, a folder and a pipe without a writer.
+    Raises OSError as the system does, and ``InputError`` for what is refused by its kind.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as fault:
+        if fault.errno == errno.ENXIO:
+            raise InputError("is a socket or a device, no file") from fault
+        raise
     try:
         yield Source(descriptor)
     finally:
@@ -297,9 +308,26 @@ def opened(path: Path) -> Iterator[Source]:
 
 
 def read_path(path: Path, *, limit: int = MAX_INPUT_BYTES) -> bytes:
-    """Read all bytes of a file or pipe as they are. Raises as ``opened`` does, and ``InputError`` for more bytes."""
-    with opened(path) as source:
-        data = source.read(limit)
-    if data is None:
-        raise InputError(f"has more than {limit} bytes; that much is not read")
+    """Read all bytes of a file or pipe as they are. Raises as ``opened`` does, and ``InputError`` for more bytes.
+
+    Each ``InputError`` begins with the path.
+    """
+    try:
+        with opened(path) as source:
+            data = source.read(limit)
+        if data is None:
+            raise InputError(f"has more than {size_text(limit)}; that much is not read")
+    except InputError as error:
+        raise InputError(f"{path} {error}") from error
     return data
+
+
+def head_of(path: Path, size: int) -> bytes:
+    """The first bytes of a file; none of what cannot be read, nor of a pipe, which can be read only once."""
+    try:
+        if not path.is_file():
+            return b""
+        with opened(path) as source:
+            return source.head[:size]
+    except (InputError, OSError, ValueError):
+        return b""
