@@ -210,8 +210,8 @@ def _subscription(wire: _SubscriptionWire) -> SubscriptionStats:
                 consumer.name,
                 consumer.msg_rate_out_msgs_per_sec,
                 consumer.msg_throughput_out_bytes_per_sec,
-                unacked_messages=consumer.unacked_messages,
-                available_permits=consumer.available_permits,
+                unacked_messages=consumer.unacked_messages or 0,
+                available_permits=consumer.available_permits or 0,
             )
             for consumer in wire.consumers
         ),

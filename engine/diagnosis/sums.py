@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from engine.admin.facts import PartitionSums, SubscriptionFacts
+from engine.admin.facts import NotReported, PartitionSums, SubscriptionFacts
 from engine.admin.moments import Moment
+from engine.diagnosis.absent import NOT_REPORTED
 from engine.diagnosis.causes.consumers import NO_CONSUMERS
 from engine.diagnosis.causes.pace import IDLE
 from engine.diagnosis.model import Cause, Diagnosis, Verdict, worst_first
@@ -49,7 +50,7 @@ def _diagnosis(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSum
         topic,
         sums.partitions or 1,
         moments,
-        sub.msg_backlog_entries,
+        sub.msg_backlog_entries or 0,
         causes,
         (),
     )
@@ -59,19 +60,25 @@ def _cause(sums: PartitionSums, sub: SubscriptionFacts, before: PartitionSums | 
     topic, waiting = sums.topic.name, sub.msg_backlog_entries
     over = f"over {counted(sums.partitions, 'partition')}" if sums.partitions else "over all partitions"
     ask = shell_line("pulsar-admin", "topics", "partitioned-stats", "--per-partition", topic)
-    numbers = (
+    counts = (
         ("backlog", waiting),
-        ("in_replay", sub.msg_in_replay or 0),
+        ("in_replay", sub.msg_in_replay),
         ("unacked", sub.unacked_messages),
         ("delayed", sub.msg_delayed),
-        ("deleted_ranges", sub.deleted_ranges or 0),
+        ("deleted_ranges", sub.deleted_ranges),
         ("in_rate", round(sums.topic.msg_rate_in_msgs_per_sec, 1)),
         ("out_rate", round(sub.msg_rate_out_msgs_per_sec, 1)),
-        ("partitions", sums.partitions or 0),
+        ("partitions", sums.partitions),
     )
+    numbers = tuple((name, count) for name, count in counts if count is not None)
+    if waiting is None:
+        return Cause(
+            NOT_REPORTED, Verdict.CANNOT_TELL, "the answer has no msgBacklog", topic, numbers=numbers,
+            fix=f"give the whole answer: {ask}", fields=("subscriptions",),
+        )  # fmt: skip
     if not waiting:
         return Cause(IDLE, Verdict.FINE, f"nothing waits {over}", topic, numbers=numbers, fields=("msgBacklog",))
-    if not sub.consumers:
+    if not sub.consumers and not isinstance(sub.consumers, NotReported):
         what = f"nobody consumes any partition: {counted(waiting, 'message')} wait {over}"
         fields = ("consumers", "msgBacklog")
         return Cause(
