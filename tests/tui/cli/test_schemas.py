@@ -139,7 +139,6 @@ UNDESCRIBED: dict[str, tuple[str, ...]] = {
     "expected-occupancy": ("occupancy", "--topics", "9", "--bundles", "4", "--brokers", "2"),
     "bundles-needed": ("bundles-needed", "--topics", "9", "--brokers", "2"),
     "route": ("explain", "route", "k", "--partitions", "4"),
-    "setting": ("explain", "setting", "maxUnloadPercentage"),
     "partitions": ("partitions", "--from", "3", "--to", "4", "--key", "k"),
     "key-spread": ("keys", *KEYS),
     "key-consumer": ("keys", "--of", "a", *KEYS),

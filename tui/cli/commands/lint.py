@@ -264,7 +264,7 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
 
     from engine.admin.moments import combined, read_moments
     from engine.admin.publishers import client_facts
-    from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments
+    from engine.scenarios.opening import BUNDLES_ASSUMED, RELEASE_ASSUMED, open_moments, open_settings
     from tui.sources.answers import answer_about
 
     sources: list[str | bytes | AnswerFile] = []
@@ -282,7 +282,10 @@ def _read(paths: tuple[str, ...], what_if: WhatIf, piped: bytes | None, topic: s
     try:
         moments = read_moments(*sources, limit_bytes=what_if.max_input)
         snapshot = combined(moments)
-        opened = open_moments(moments, release=what_if.pulsar)
+        if snapshot.configuration and not (snapshot.topics or snapshot.known_names or snapshot.bundles):
+            opened = open_settings(snapshot, release=what_if.pulsar)
+        else:
+            opened = open_moments(moments, release=what_if.pulsar)
         for note in opened.notes:
             if note.code == BUNDLES_ASSUMED:
                 say(f"{note.text}; they are not judged")
