@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import socket
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,9 @@ from engine.cluster.journal.lines import cursor_line, header_line, step_line
 from engine.cluster.limits import MAX_STEPS
 from engine.cluster.state import ClusterState
 from engine.cluster.timeline import Step, Timeline
+from engine.errors import InputError
+from pipeline.reading.files import find_answers
+from pipeline.reading.traces import find_traces
 from tests.hostile.judging import faults
 from tests.hostile.limited import Ended, Job, Limited, limited
 
@@ -112,6 +116,46 @@ def test_a_sparse_file_of_a_gigabyte_in_place_of_a_list(read: Read, tmp_path: Pa
     assert read("sparse", *words[kind]).code == 2
 
 
+@pytest.mark.parametrize("document", ["result", "manifest"])
+def test_a_pipe_in_a_folder_of_results(read: Read, tmp_path: Path, document: str) -> None:
+    (tmp_path / "out").mkdir()
+    os.mkfifo(tmp_path / "out" / {"result": "summary.json", "manifest": "balance.json"}[document])
+    assert read("out", "fleet", "open", "out", "--once").code == 2
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.json"])
+def test_a_file_that_the_system_makes_up_is_no_trace_and_no_answer(tmp_path: Path, name: str) -> None:
+    """As ``/proc/kmsg``, which gives what is there and then waits for more, this one says that it has no bytes."""
+    (tmp_path / name).symlink_to("/proc/self/status")
+    find = find_traces if name.endswith(".csv") else find_answers
+    with pytest.raises(InputError):
+        find(tmp_path)
+
+
+def lines_of(form: str) -> str:
+    """Nearly as many lines as a plan may have bytes; each has a number in it."""
+    return "\n".join(form.format(at) for at in range(3_900_000 // (len(form) + 6)))
+
+
+PLANS: dict[str, Callable[[], str]] = {
+    "a key": lambda: f"a{'.a' * 20_000} = 1",
+    "a table": lambda: f"[a{'.a' * 1_000_000}]",
+    "an inline table": lambda: f"x = {{a{'.a' * 1_000_000} = 1}}",
+    "keys of several parts": lambda: "[a.a.a.a.a.a.a.a]\n" + lines_of("b{}.a.a.a.a.a.a.a = 1"),
+    "tables": lambda: lines_of("[a{}]"),
+    "keys": lambda: lines_of("a{} = 1"),
+    "open strings": lambda: '"""\n\\' * 700_000,
+}
+
+
+@pytest.mark.parametrize("kind", PLANS)
+def test_plans_of_many_keys(read: Read, tmp_path: Path, kind: str) -> None:
+    """Settings are read by the same reader, up to a megabyte."""
+    (tmp_path / "x.toml").write_text(PLANS[kind]())
+    assert read("x.toml", "check", "x.toml").code == 2
+    assert read("x.toml", "config", "check", "x.toml").code == 2
+
+
 def test_30_000_repeated_members(read: Read, tmp_path: Path) -> None:
     members = ",".join(f'"m{at % 15_000}":{at}' for at in range(30_000))
     (tmp_path / "members.json").write_text(f'{{"{TOPIC}":{{"msgRateIn":1.0,"subscriptions":{{}},{members}}}}}')
@@ -154,10 +198,15 @@ def test_20_000_files_in_a_folder(read: Read, tmp_path: Path) -> None:
         ("lint", "--names-from", "{}"),
         ("lint", "{}"),
         ("split", "LARGEST", "{}"),
+        ("check", "{}"),
+        ("demo", "elsewhere.ringside", "--headless"),
+        ("why", "{}", "--keys", "{}"),
+        ("why", "http://127.0.0.1:1", "--token-file", "{}"),
+        ("fleet", "open", "{}", "--once"),
     ],
     ids=" ".join,
 )
-@pytest.mark.parametrize("kind", ["loop", "pipe", "folder", "device", "nowhere", "unreadable-link"])
+@pytest.mark.parametrize("kind", ["loop", "pipe", "folder", "device", "socket", "nowhere", "unreadable-link"])
 def test_what_is_no_file(read: Read, tmp_path: Path, kind: str, words: tuple[str, ...]) -> None:
     path = tmp_path / "x.json"
     match kind:
@@ -170,10 +219,14 @@ def test_what_is_no_file(read: Read, tmp_path: Path, kind: str, words: tuple[str
             path.mkdir()
         case "device":
             path.symlink_to("/dev/zero")
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(os.path.relpath(path))
         case "nowhere":
             path.symlink_to(tmp_path / "missing.json")
         case "unreadable-link":
             path.symlink_to("/proc/self/mem")
+    (tmp_path / "elsewhere.ringside").write_text("open x.json\n")
     ended = read("x.json", *(word.replace("{}", "x.json") for word in words))
     assert ended.code == 2
     assert "did you mean x.json" not in ended.err
